@@ -1,0 +1,48 @@
+# Everything that a person types. Needs Python 3.11 or newer and make; the rest is installed into .venv.
+
+PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3 || command -v python)
+export DATA_DIR ?= var
+BIN := .venv/bin
+
+.PHONY: run test lint format spec bench lock install install-dev clean
+
+run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
+	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
+
+install:
+	@"$(PYTHON)" deploy/bootstrap.py
+
+install-dev:
+	@"$(PYTHON)" deploy/bootstrap.py --dev
+
+test: install-dev  ## Sets everything up, then runs every test
+	@sh deploy/install-apt.sh
+	@mkdir -p var
+	$(BIN)/pytest -n 2 --dist loadgroup --record-to var/tests.json $(ARGS)
+
+lint: install-dev  ## Format, lint, types, import contracts, migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	ENV_FILE=/dev/null DATA_DIR=/nonexistent $(BIN)/python manage.py makemigrations --check --dry-run
+
+format: install-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+spec:  ## A line for each requirement: S41  passed  tests/…::test_…
+	@"$(PYTHON)" deploy/spec.py
+
+bench: install-dev
+	@mkdir -p var/bench
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+UV_LOCK := $(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate pyproject.toml --extra local
+
+lock: install-dev  ## Locks what pyproject.toml asks for
+	$(UV_LOCK) -o requirements.txt
+	$(UV_LOCK) --group dev --group bench -c requirements.txt -o requirements-dev.txt
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

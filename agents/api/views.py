@@ -1,0 +1,154 @@
+"""The executions' endpoints: list, state, events, cancel. Every query begins with what the caller may see."""
+
+import uuid
+from typing import Any
+
+import django_filters
+import orjson
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents import actions, reading, shapes
+from agents.api import serializers
+from agents.api.streaming import server_sent
+from agents.engine.states import ExecutionStatus
+from agents.models import Execution
+from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.api import Pages, own_or_404
+from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+
+UNLISTED = ("input", "result", "answer", "question")
+
+
+def visible_to(request: Request) -> QuerySet[Execution]:
+    """The caller's own runs. Nobody sees another's here, administrators neither: they have the admin pages."""
+    return Execution.objects.filter(user=request.user.pk)
+
+
+class ExecutionFilter(django_filters.FilterSet):
+    status = django_filters.ChoiceFilter(choices=[(status.value, status.value) for status in ExecutionStatus])
+    conversation = django_filters.UUIDFilter(field_name="conversation_id")
+    user = django_filters.UUIDFilter(field_name="user_id", help_text="Administrators only: somebody else's runs.")
+
+    class Meta:
+        model = Execution
+        fields = ("status", "conversation", "user")
+
+
+class ExecutionList(generics.ListAPIView[Execution]):
+    """Runs, newest first."""
+
+    permission_classes = (HasScope(Scope.READ),)
+    serializer_class = serializers.ExecutionListedSerializer
+    pagination_class = Pages
+    filterset_class = ExecutionFilter
+    queryset = Execution.objects.none()
+
+    def get_queryset(self) -> QuerySet[Execution]:
+        rows = Execution.objects.defer(*UNLISTED).annotate(preview=Left("question", shapes.QUESTION_PREVIEW_CHARS))
+        if self._is_about_others():
+            return rows
+        return rows.filter(user=self.request.user.pk)
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        may_read = page and self._is_about_others() and request.user.has_perm("agents.view_content")
+        return self.get_paginated_response([_listed(row, request, bool(may_read)) for row in page or []])
+
+    def _is_about_others(self) -> bool:
+        return "user" in self.request.query_params and HasScope(Scope.ADMIN)().has_permission(self.request, self)
+
+
+def _listed(execution: Execution, request: Request, may_read: bool) -> dict[str, Any]:
+    """What somebody else asked is shown to those only who may read what other people's runs say."""
+    preview: str = execution.preview  # type: ignore[attr-defined]
+    is_own = execution.user_id == request.user.pk
+    return shapes.listed(execution, preview if is_own or may_read else "")
+
+
+class ExecutionDetail(APIView):
+    permission_classes = (HasScope(Scope.READ),)
+
+    @extend_schema(responses={200: serializers.ExecutionSerializer, 404: serializers.ErrorSerializer})
+    def get(self, request: Request, execution_id: uuid.UUID) -> Response:
+        """One run with its agents and, once there is one, its answer."""
+        return Response(_detailed(own_or_404(visible_to(request), id=execution_id)))
+
+
+class ExecutionCancel(APIView):
+    permission_classes = (HasScope(Scope.RUN),)
+
+    @extend_schema(request=None, responses={202: serializers.ExecutionSerializer, 404: serializers.ErrorSerializer})
+    def post(self, request: Request, execution_id: uuid.UUID) -> Response:
+        """Asks the run to stop. Doing it twice, or to a run that is over, changes nothing."""
+        execution = own_or_404(visible_to(request).only("id"), id=execution_id)
+        assert request.user.is_authenticated
+        return Response(_detailed(actions.cancel(execution.id, by=request.user)), status=202)
+
+
+def _detailed(execution: Execution) -> dict[str, Any]:
+    return shapes.detailed(execution, execution.agents.all())
+
+
+class ExecutionEvents(AsyncAnswerView):
+    permission_classes = (HasScope(Scope.READ),)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("after", int, description="The last number that you have; 0 for all."),
+            OpenApiParameter("limit", int, description="Events on a page (JSON only), at most 500."),
+            OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER, description="Counts as `after`."),
+        ],
+        responses={
+            (200, "application/json"): serializers.EventPageSerializer,
+            (200, "text/event-stream"): OpenApiTypes.STR,
+            404: serializers.ErrorSerializer,
+        },
+    )
+    def get(self, request: Request, execution_id: uuid.UUID) -> HttpResponseBase:
+        """The event log: a page of JSON, or with `Accept: text/event-stream` all that is and all that comes."""
+        wanted = _wanted(request)
+        execution = own_or_404(visible_to(request).defer("input", "result"), id=execution_id)
+        if not wants_stream(request):
+            return _page(request, execution, after=wanted["after"], limit=wanted["limit"])
+
+        async def answer() -> HttpResponseBase:
+            return event_stream(server_sent(execution, wanted["after"]))
+
+        return Later(answer)
+
+
+def wants_stream(request: Request) -> bool:
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+def _wanted(request: Request) -> dict[str, int]:
+    asked = dict(request.query_params.items())
+    if last := request.headers.get("last-event-id"):
+        asked["after"] = last
+    checked = serializers.AfterSerializer(data=asked)
+    checked.is_valid(raise_exception=True)
+    found: dict[str, int] = checked.validated_data
+    return found
+
+
+def _page(request: Request, execution: Execution, *, after: int, limit: int) -> HttpResponse:
+    """The bodies as they stand in the log, put together without decoding them."""
+    events = reading.events_after(execution.id, after, limit=limit)
+    last = events[-1].seq if events else after
+    base = request.build_absolute_uri(request.path)
+    # While the run goes on there is always a next page: it may be empty yet.
+    has_next = last < execution.last_seq or not execution.is_over
+    next_page = f"{base}?after={last}&limit={limit}" if has_next else None
+    previous = f"{base}?after={max(0, after - limit)}&limit={min(limit, after)}" if after else None
+    frame = orjson.dumps({"next": next_page, "previous": previous})[:-1]
+    body = frame + b',"results":[' + ",".join(event.body for event in events).encode() + b"]}"
+    return HttpResponse(body, content_type="application/json")

@@ -1,0 +1,54 @@
+"""What can end or interrupt a step, named by what its caller does about it.
+
+Errors of the outside (`OutsideError`) are recorded and come back on replay as `StepFailed`. Signals (`Signal`) steer the
+driver; they are no errors, are never recorded, and derive from BaseException so that a program's `except Exception`
+lets them through.
+"""
+
+
+class OutsideError(Exception):
+    """Something outside said no for good. `retryable`: a person may try the whole again later.
+
+    `may_have_happened` is for effects: true where the call may have changed the world all the same.
+    """
+
+    def __init__(self, code: str, message: str, *, retryable: bool = False, may_have_happened: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.may_have_happened = may_have_happened
+
+
+class StepFailed(Exception):
+    """A recorded failure, the same on the first run and on every replay."""
+
+    def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+
+    def as_json(self) -> dict[str, str | bool]:
+        """What is recorded; `StepFailed(**recorded)` is the same failure again."""
+        return {"code": self.code, "message": self.message, "retryable": self.retryable}
+
+
+class Signal(BaseException):
+    """Steers the driver out of a program; what was recorded stays."""
+
+
+class Suspended(Signal):
+    """Everything that could run waits for people."""
+
+
+class LeaseLost(Signal):
+    """Another driver has a newer epoch: write nothing more."""
+
+
+class GivenBack(Signal):
+    """The process is stopping: the run goes back and another goes on."""
+
+
+class Cancelled(Signal):
+    """A person cancelled the run."""

@@ -1,0 +1,393 @@
+"""What people see of a run: a closed union of event types, numbered in their execution. Names and fields stay.
+
+Every event is stored and sent as the same JSON text, made once by `encode`. Token frames are the hot ones.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+
+class StageStatus(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Usage(BaseModel):
+    """Tokens and money. `cost_usd` is None where a model without a known price took part: unknown, not free."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+
+
+class Source(BaseModel):
+    """Where a statement comes from: a document's page, a web page, a mail."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    source: str
+    url: str | None = None
+    page: int | None = None
+    section: str | None = None
+    excerpt: str | None = None
+    relevance_score: float | None = None
+
+
+class Body(BaseModel):
+    """What an event says, before it has a number. `stage` names the stage of the run that it belongs to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stage: str | None = None
+
+
+class Stage(Body):
+    type: Literal["stage"] = "stage"
+    name: str
+    description: str
+    status: StageStatus
+
+
+class StatusChanged(Body):
+    """The execution moved to another status."""
+
+    type: Literal["status_changed"] = "status_changed"
+    status: str
+    reason: str | None = None
+
+
+class AgentState(Body):
+    """A node of the agent tree appeared or changed."""
+
+    type: Literal["agent_state"] = "agent_state"
+    agent_name: str
+    parent_id: str | None = None
+    status: str
+    task: str | None = None
+    error: str | None = None
+    modified: bool = False
+    depends_on: tuple[str, ...] = ()
+
+
+class AgentShutdown(Body):
+    """A worker lost the run (it crashed, or gave it back); another goes on from the last recorded step."""
+
+    type: Literal["agent_shutdown"] = "agent_shutdown"
+    reason: str
+
+
+class JournalCut(Body):
+    """The code or its prompts changed since the steps were recorded: what follows `path` is executed anew."""
+
+    type: Literal["journal_cut"] = "journal_cut"
+    path: str
+    reason: str
+
+
+class Token(Body):
+    """A frame of the answer's text. `channel` is "thinking" for the model's thoughts."""
+
+    type: Literal["token"] = "token"
+    content: str
+    channel: Literal["answer", "thinking"] = "answer"
+
+
+class TokenReset(Body):
+    """The stream had to start again: keep so many characters of what this agent's frames gave so far."""
+
+    type: Literal["token_reset"] = "token_reset"
+    keep: int
+    reason: str | None = None
+    channel: Literal["answer", "thinking"] = "answer"
+
+
+class ToolCall(Body):
+    type: Literal["tool_call"] = "tool_call"
+    tool: str
+    args: dict[str, Any]
+    id: str | None = None
+
+
+class ToolResult(Body):
+    """`content` is clipped to 500 characters; the step has the whole."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool: str
+    content: str
+    id: str | None = None
+    is_error: bool = False
+    clipped: bool = False
+
+
+class Routing(Body):
+    type: Literal["routing"] = "routing"
+    agent: str
+    reason: str
+    confidence: float = 1.0
+    is_low_confidence: bool = False
+
+
+class Handoff(Body):
+    type: Literal["handoff"] = "handoff"
+    source_agent: str
+    target_agent: str
+    task_description: str
+    context: str = ""
+
+
+class Config(Body):
+    """What serves the run: model by tier, and what is switched off."""
+
+    type: Literal["config"] = "config"
+    values: dict[str, Any]
+
+
+class SourceFound(Body):
+    type: Literal["source"] = "source"
+    source: Source
+
+
+class CodeResult(Body):
+    type: Literal["code_result"] = "code_result"
+    code: str
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+
+
+class Visualization(Body):
+    type: Literal["visualization"] = "visualization"
+    title: str = ""
+    spec: dict[str, Any]
+
+
+class Image(Body):
+    type: Literal["image"] = "image"
+    path: str
+    alt: str = ""
+
+
+class BrowserStream(Body):
+    type: Literal["browser_stream"] = "browser_stream"
+    url: str
+
+
+class BrowserAction(Body):
+    type: Literal["browser_action"] = "browser_action"
+    action: str
+    target: str = ""
+
+
+class WorkspaceUpdate(Body):
+    type: Literal["workspace_update"] = "workspace_update"
+    path: str
+    operation: str
+
+
+class TerminalCommand(Body):
+    type: Literal["terminal_command"] = "terminal_command"
+    command: str
+
+
+class TerminalOutput(Body):
+    type: Literal["terminal_output"] = "terminal_output"
+    content: str
+
+
+class TerminalError(Body):
+    type: Literal["terminal_error"] = "terminal_error"
+    content: str
+
+
+class TerminalComplete(Body):
+    type: Literal["terminal_complete"] = "terminal_complete"
+    exit_code: int
+
+
+class SkillOutput(Body):
+    type: Literal["skill_output"] = "skill_output"
+    skill_id: str
+    output: dict[str, Any]
+
+
+class PlanStep(Body):
+    type: Literal["plan_step"] = "plan_step"
+    step: dict[str, Any]
+
+
+class PlanOverview(Body):
+    type: Literal["plan_overview"] = "plan_overview"
+    steps: tuple[dict[str, Any], ...]
+
+
+class PlanStepCompleted(Body):
+    type: Literal["plan_step_completed"] = "plan_step_completed"
+    step_id: str
+    status: str
+
+
+class TodoUpdate(Body):
+    type: Literal["todo_update"] = "todo_update"
+    items: tuple[dict[str, Any], ...]
+
+
+class ParallelStart(Body):
+    type: Literal["parallel_start"] = "parallel_start"
+    agents: tuple[str, ...]
+
+
+class ParallelTask(Body):
+    type: Literal["parallel_task"] = "parallel_task"
+    agent: str
+    status: str
+
+
+class ParallelComplete(Body):
+    type: Literal["parallel_complete"] = "parallel_complete"
+    agents: tuple[str, ...]
+
+
+class Interrupt(Body):
+    """A person is asked something that is not an approval: kinds decision, input, plan, budget."""
+
+    type: Literal["interrupt"] = "interrupt"
+    request_id: str
+    kind: str
+    question: str
+    options: tuple[str, ...] = ()
+    timeout_seconds: int | None = None
+
+
+class InterruptResponse(Body):
+    type: Literal["interrupt_response"] = "interrupt_response"
+    request_id: str
+    kind: str
+    status: str
+
+
+class HitlRequired(Body):
+    type: Literal["hitl_required"] = "hitl_required"
+    request_id: str
+    agent_name: str
+    tool_names: tuple[str, ...]
+    task_description: str
+    timeout_seconds: int | None = None
+
+
+class HitlApproved(Body):
+    type: Literal["hitl_approved"] = "hitl_approved"
+    request_id: str
+
+
+class HitlDenied(Body):
+    type: Literal["hitl_denied"] = "hitl_denied"
+    request_id: str
+    reason: str = ""
+
+
+class HitlTimeout(Body):
+    type: Literal["hitl_timeout"] = "hitl_timeout"
+    request_id: str
+
+
+class MemoryUsed(Body):
+    type: Literal["memory"] = "memory"
+    action: str
+    items: tuple[dict[str, Any], ...] = ()
+
+
+class UsageReported(Body):
+    """What one model call took."""
+
+    type: Literal["usage"] = "usage"
+    model: str
+    provider: str
+    usage: Usage
+
+
+class Guardrail(Body):
+    type: Literal["guardrail"] = "guardrail"
+    scanner: str
+    action: str
+    reason: str
+
+
+class Title(Body):
+    type: Literal["title"] = "title"
+    title: str
+
+
+class Complete(Body):
+    """The last event of a run that ended well, or was cancelled with what there was."""
+
+    type: Literal["complete"] = "complete"
+    answer: str
+    sources: tuple[Source, ...] = ()
+    usage: Usage = Usage()
+    status: Literal["completed", "cancelled"] = "completed"
+
+
+class Error(Body):
+    """The last event of a run that failed. `message` is for people: what happened and what to do."""
+
+    type: Literal["error"] = "error"
+    code: str
+    message: str
+    retryable: bool = False
+
+
+EventBody = Annotated[
+    Stage
+    | StatusChanged
+    | AgentState
+    | AgentShutdown
+    | JournalCut
+    | Token
+    | TokenReset
+    | ToolCall
+    | ToolResult
+    | Routing
+    | Handoff
+    | Config
+    | SourceFound
+    | CodeResult
+    | Visualization
+    | Image
+    | BrowserStream
+    | BrowserAction
+    | WorkspaceUpdate
+    | TerminalCommand
+    | TerminalOutput
+    | TerminalError
+    | TerminalComplete
+    | SkillOutput
+    | PlanStep
+    | PlanOverview
+    | PlanStepCompleted
+    | TodoUpdate
+    | ParallelStart
+    | ParallelTask
+    | ParallelComplete
+    | Interrupt
+    | InterruptResponse
+    | HitlRequired
+    | HitlApproved
+    | HitlDenied
+    | HitlTimeout
+    | MemoryUsed
+    | UsageReported
+    | Guardrail
+    | Title
+    | Complete
+    | Error,
+    Field(discriminator="type"),
+]
+
+TERMINAL_TYPES = frozenset({"complete", "error"})
+body_adapter: TypeAdapter[EventBody] = TypeAdapter(EventBody)

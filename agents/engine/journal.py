@@ -1,0 +1,79 @@
+"""Where a call stands in its agent's journal, and what the journal says about it. Pure."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from agents.engine.canonical import canonical
+from agents.engine.records import Path, StepRecord
+from agents.engine.states import StepKind
+
+
+def differs(recorded: StepRecord, kind: StepKind, name: str, request_hash: bytes, *, effect: bool) -> str:
+    """What is different between the recorded step and the call at its path; empty if it is the same call."""
+    if recorded.kind != kind:
+        return f"was a {recorded.kind} step, is now a {kind} step"
+    if recorded.name != name:
+        return f"was {recorded.name}, is now {name}"
+    if recorded.request_hash != request_hash:
+        return f"{name} is called with another request than before"
+    if bool(recorded.effect_key) != effect:
+        return f"{name} {'did not change the world, and now does' if effect else 'changed the world, and no longer does'}"
+    return ""
+
+
+def falls_to(cut: Path, path: Path) -> bool:
+    """Whether a step at `path` no longer counts when the journal is cut at `cut`: the same scope, from there on."""
+    scope = len(cut) - 1
+    return len(path) > scope and path[:scope] == cut[:scope] and path[scope] >= cut[scope]
+
+
+def origin_of(lineage: str, position: Path, ordinal: int) -> str:
+    """Names the place of an emission: after how many calls of its scope, and which one there.
+
+    Within a step's performer the position is the step's path with a 0 behind it.
+    """
+    return f"{lineage}/{'.'.join(map(str, position))}/{ordinal}"
+
+
+def fallen_origins(origins: Iterable[str], lineage: str, cut: Path) -> tuple[str, ...]:
+    """The emissions that come after the cut, and so may be made again."""
+    fallen = []
+    for origin in origins:
+        place, dots, _ = origin.rsplit("/", 2)
+        position = tuple(map(int, dots.split(".")))
+        after = falls_to(cut, position) and (len(position) > len(cut) or position[len(cut) - 1] > cut[-1])
+        if place == lineage and after:
+            fallen.append(origin)
+    return tuple(fallen)
+
+
+def stale(recorded: Mapping[Path, StepRecord], path: Path) -> bool:
+    """Whether the journal has steps below `path`, where a single step is called now (it was a fan-out before)."""
+    return any(len(other) > len(path) + 1 and other[: len(path)] == path for other in recorded)
+
+
+def child_lineage(parent: str, branches: Path, name: str, ordinal: int) -> str:
+    """Names a child agent by its place: below its parent, in which branches, which of its equals there."""
+    return f"{parent}.{''.join(f'{branch}-' for branch in branches)}{name}-{ordinal}"
+
+
+def is_within(lineage: str, root: str) -> bool:
+    """Whether an agent is `root` or one below it."""
+    return lineage == root or lineage.startswith(f"{root}.")
+
+
+def first_lineage(lineage: str) -> str:
+    """The lineage without the marks of agents that were forked again after a cut."""
+    return re.sub(r"~[0-9a-f]+", "", lineage)
+
+
+def effect_key(execution_id: UUID, lineage: str, branches: Path, tool: str, arguments_hash: bytes, ordinal: int) -> str:
+    """The idempotency key of an effect: 40 hexadecimal digits.
+
+    It names the call by what it is and which of its equals it is, not by its number in the journal, so that a journal
+    that was cut, or code that grew a step before it, still finds the effect that already happened.
+    """
+    identity = [str(execution_id), first_lineage(lineage), list(branches), tool, arguments_hash.hex(), ordinal]
+    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:40]

@@ -1,0 +1,97 @@
+"""What is written down of a run, and what is read back to resume it. Plain values; storing them is somebody else's."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from agents.engine.events import Body
+from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
+
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """A recorded contact with the outside, at its path in its agent's journal."""
+
+    agent_id: UUID
+    path: Path
+    kind: StepKind
+    name: str
+    request: Any
+    request_hash: bytes
+    status: StepStatus
+    response: Any = None
+    effect_key: str = ""
+    usage: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRecord:
+    """A row of the ledger. Written as started, and committed, before the world is touched."""
+
+    key: str
+    agent_id: UUID
+    tool: str
+    arguments: Any
+    arguments_hash: bytes
+    status: EffectStatus
+    response: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """A node of the agent tree in its newest state. `lineage` names its place, the same on every replay."""
+
+    id: UUID
+    parent_id: UUID | None
+    name: str
+    lineage: str
+    task: str
+    status: AgentStatus
+    output: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a person, opened together with its step. `question` is what `hitl` stores of it."""
+
+    request_id: UUID
+    agent_id: UUID
+    agent_name: str
+    kind: str
+    question: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The journal of an agent ends before `path`: what was recorded in that scope from there on no longer counts."""
+
+    agent_id: UUID
+    path: Path
+    origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """An event, not yet numbered. `origin` is the place in the program that emitted it; empty for token frames."""
+
+    agent_id: UUID | None
+    body: Body
+    origin: str = ""
+
+
+Record = StepRecord | EffectRecord | AgentRecord | Asked | Cut | Announced
+
+
+@dataclass(slots=True)
+class Loaded:
+    """Everything that was recorded of a run when its driver took it over."""
+
+    agents: dict[str, AgentRecord] = field(default_factory=dict)
+    steps: dict[UUID, dict[Path, StepRecord]] = field(default_factory=dict)
+    effects: dict[str, EffectRecord] = field(default_factory=dict)
+    answers: dict[UUID, Any] = field(default_factory=dict)
+    origins: set[str] = field(default_factory=set)
+    shown: dict[tuple[UUID, str], int] = field(default_factory=dict)

@@ -1,0 +1,51 @@
+"""`manage.py runner`: one runner process. `manage.py worker` starts and watches several."""
+
+import asyncio
+import os
+import signal
+import socket
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from agents.pipeline.programs import programs
+from agents.runtime.runner import Options, Runner
+from hyperagent.lib.llm import adapter
+from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.gateway import ModelGateway
+
+log = structlog.get_logger(__name__)
+
+
+class Command(BaseCommand):
+    help = "Claims runs and drives them, many at once, until SIGTERM."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among all runners")
+        parser.add_argument("--concurrency", type=int, default=settings.CONFIG.agent_concurrency)
+
+    def handle(self, *, name: str, concurrency: int, **_: Any) -> None:
+        asyncio.run(_serve(name, concurrency))
+
+
+async def _serve(name: str, concurrency: int) -> None:
+    config = settings.CONFIG
+    models = LLMSettings.from_env(os.environ)
+    dsn = config.database_url.get_secret_value()
+    options = Options(
+        name=name,
+        dsn=dsn,
+        redis_url=config.redis_url.get_secret_value(),
+        concurrency=concurrency,
+        lease_s=config.lease_seconds,
+    )
+    runner = Runner(options, models=ModelGateway(models), programs=programs())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, runner.stop)
+    if models.needs_litellm:
+        # Seconds of import: before the first turn, and not on the loop.
+        loop.run_in_executor(None, adapter.litellm_library)
+    await runner.run()

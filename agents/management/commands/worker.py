@@ -1,0 +1,139 @@
+"""`manage.py worker`: keeps this machine's runners and its cluster of background jobs alive. Runs nothing itself."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError, connection
+
+from agents.actions import release_runner
+from hyperagent.lib import queue
+from hyperagent.lib.conf import BASE_DIR
+from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
+from hyperagent.settings import CONFIG
+
+log = logging.getLogger(__name__)
+JOBS = "jobs"
+WATCH_EVERY_S = 5.0
+# A runner gives its runs back within ten seconds.
+STOP_TIMEOUT_S = 11.0
+
+
+class Command(BaseCommand):
+    help = "Starts and supervises the runners of this machine and one cluster of background jobs."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--runners", type=_count, default=CONFIG.runners, help="runner processes")
+        parser.add_argument(
+            "--concurrency", type=_count, default=CONFIG.agent_concurrency, help="runs that one runner drives at once"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not asyncio.run(work(runners=options["runners"], concurrency=options["concurrency"])):
+            sys.exit(1)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+async def work(*, runners: int, concurrency: int) -> bool:
+    """Supervises until SIGTERM; false if something did not start."""
+    supervisor = Supervisor(Log(sys.stdout, as_json=CONFIG.log_format == "json"))
+    supervisor.stop_on_signals()
+    # The same machine may serve several installations, and be started again: names must not meet.
+    worker = f"{socket.gethostname()}-{os.getpid()}"
+    cluster = f"{worker}-{JOBS}"
+    programs = [_runner(f"{worker}-{number}", number, concurrency) for number in range(1, runners + 1)]
+    try:
+        await asyncio.gather(*(supervisor.start(program) for program in (*programs, _jobs(cluster))))
+        await _watch(supervisor, cluster)
+    except StartFailed as failure:
+        supervisor.log.say("worker", f"cannot go on: {failure}")
+        return False
+    finally:
+        await _stop_all(supervisor, [program.name for program in (*programs, _jobs(cluster))])
+    return True
+
+
+def _runner(name: str, number: int, concurrency: int) -> Program:
+    return Program(
+        f"runner-{number}",
+        _manage("runner", "--name", name, "--concurrency", str(concurrency)),
+        env={**os.environ, "HYPERAGENT_PROCESS": "runner", "HYPERAGENT_NAME": name},
+        after_death=_releasing(name),
+        stop_timeout_s=STOP_TIMEOUT_S,
+    )
+
+
+def _jobs(cluster: str) -> Program:
+    return Program(
+        JOBS,
+        _manage("jobs"),
+        env={**os.environ, "HYPERAGENT_PROCESS": "queue", "HYPERAGENT_NAME": cluster},
+        stop_timeout_s=STOP_TIMEOUT_S,
+        # A parent that is gone leaves nobody who could drain it.
+        stop_signal=signal.SIGTERM,
+    )
+
+
+def _manage(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, str(BASE_DIR / "manage.py"), *arguments)
+
+
+def _releasing(name: str) -> Callable[[], Awaitable[None]]:
+    """The runs of a runner that died are free at once; without this they would be when its lease ends."""
+
+    async def release() -> None:
+        try:
+            await sync_to_async(_with_connection)(release_runner, name)
+        except DatabaseError as error:
+            log.warning("the runs of %s are free when their lease ends: %s", name, error)
+
+    return release
+
+
+def _with_connection(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls on a connection that is known to live, and closes it when it failed."""
+    try:
+        connection.close_if_unusable_or_obsolete()
+        return function(*args)
+    except DatabaseError:
+        connection.close()
+        raise
+
+
+async def _watch(supervisor: Supervisor, cluster: str) -> None:
+    """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare."""
+    while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
+        try:
+            if await sync_to_async(_with_connection)(queue.is_stuck, cluster):
+                supervisor.log.say(JOBS, "lets jobs wait and does nothing; it is started again")
+                await supervisor.restart(JOBS)
+                await _asked_to_stop(supervisor, queue.PATIENCE_S)
+        except DatabaseError as error:
+            log.warning("cannot look at the queue: %s", error)
+
+
+async def _asked_to_stop(supervisor: Supervisor, timeout_s: float) -> bool:
+    try:
+        await asyncio.wait_for(supervisor.asked_to_stop.wait(), timeout_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _stop_all(supervisor: Supervisor, names: list[str]) -> None:
+    """All at once: none of them needs another."""
+    await asyncio.gather(*(supervisor.stop(name) for name in names if supervisor.is_kept(name)))

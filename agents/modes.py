@@ -1,0 +1,61 @@
+"""Mode names as people and older programs write them, and the agent that each stands for. Knows no execution."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agents.registry import agents
+from hyperagent.lib.refusals import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """`agent` is None where the router chooses; `skill` is what a dedicated mode begins with."""
+
+    name: str
+    agent: str | None
+    skill: str | None = None
+
+
+# Document 1's table: its ExecutorAgent is our chat agent; the dedicated modes call a skill at once.
+_TABLE = (
+    Mode("task", None),
+    Mode("chat", "chat"),
+    Mode("rag", "rag"),
+    Mode("web", "web"),
+    Mode("research", "research"),
+    Mode("code", "code"),
+    Mode("data", "data"),
+    Mode("writing", "writing"),
+    Mode("mail", "mail"),
+    Mode("app", "chat", "app_builder"),
+    Mode("image", "chat", "image_generation"),
+    Mode("slide", "chat", "slide_generation"),
+)
+MODES: Mapping[str, Mode] = {mode.name: mode for mode in _TABLE}
+DEFAULT_MODE = MODES["task"]
+
+
+def resolve_mode(name: str | None) -> Mode:
+    """The mode of this name; upper case (IMAGE, WRITING, …) is an older spelling of the same. Raises Refused."""
+    if name is None or not name.strip():
+        return DEFAULT_MODE
+    mode = MODES.get(name.strip().lower())
+    allowed = ", ".join(available_modes())
+    if mode is None:
+        raise _refused("unknown_mode", f"There is no mode '{name[:40]}'. Use one of: {allowed}.")
+    if not _is_available(mode):
+        raise _refused("mode_not_available", f"The mode '{mode.name}' is not available yet in this installation. Use one of: {allowed}.")
+    return mode
+
+
+def available_modes() -> list[str]:
+    return [mode.name for mode in _TABLE if _is_available(mode)]
+
+
+def _is_available(mode: Mode) -> bool:
+    # There are no skills yet, so the dedicated modes have nothing to begin with.
+    return mode.skill is None and (mode.agent is None or mode.agent in agents())
+
+
+def _refused(code: str, message: str) -> Refused:
+    return Refused(code, message, fields={"mode": [message]}, allowed=available_modes())

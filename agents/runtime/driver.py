@@ -1,0 +1,204 @@
+"""Drives one claimed run to where it ends, waits for people, or goes back. The engine decides; this arranges."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import structlog
+
+from agents.engine.errors import Cancelled, GivenBack, LeaseLost, StepFailed, Suspended
+from agents.engine.events import AgentShutdown, Body, Complete, Error, Source, StatusChanged
+from agents.engine.records import AgentRecord, Announced, Loaded
+from agents.engine.run import Program, ended, with_event
+from agents.engine.states import AgentStatus, ExecutionStatus
+from agents.runtime import store
+from agents.runtime.context import AgentContext, DrivenRun
+from agents.runtime.leases import MAX_CRASHES, Claim
+from agents.runtime.outbox import Moved, Outbox, lost
+from agents.runtime.store import End
+from hyperagent.lib.llm.gateway import ModelGateway
+
+log = structlog.get_logger(__name__)
+
+Connect = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every driver of a process shares."""
+
+    models: ModelGateway
+    programs: Mapping[str, Program]
+    connection: Connect
+    wake_writer: Callable[[Outbox, bool], None]
+    finished: Callable[[str, uuid.UUID], Awaitable[None]]
+
+
+class Driver:
+    """One run under one lease."""
+
+    def __init__(self, claim: Claim, tools: Tools) -> None:
+        self.claim = claim
+        self._tools = tools
+        self._program: asyncio.Task[Any] | None = None
+        self.is_leaving = False
+        self._cancelled = claim.cancel_requested
+        self._run: DrivenRun | None = None
+
+    # --- what others ask of it
+
+    def cancel(self) -> None:
+        """A person wants it to stop: now, wherever it is."""
+        if not self._cancelled:
+            self._cancelled = True
+            self._interrupt()
+
+    def drain(self) -> None:
+        """The process is stopping: give the run back at its next step."""
+        if self._run is not None:
+            self._run.draining = True
+
+    def give_back(self) -> None:
+        """The process cannot wait for the next step."""
+        self._interrupt()
+
+    def lose(self) -> None:
+        """The lease is known to be another's."""
+        if self._run is not None:
+            self._run.outbox.refuse(lost())
+        self._interrupt()
+
+    async def hear_answers(self) -> None:
+        """Somebody answered while the run goes on."""
+        if self._run is None:
+            return
+        async with self._tools.connection() as connection:
+            for request_id, answer in await store.read_new_answers(connection, self.claim.id, self.claim.epoch):
+                self._run.answer(request_id, answer)
+
+    def _interrupt(self) -> None:
+        """Only the program is interrupted; before and after it the flags are looked at."""
+        if self._program is not None:
+            self._program.cancel()
+
+    # --- driving
+
+    async def drive(self) -> None:
+        structlog.contextvars.bind_contextvars(execution_id=str(self.claim.id), epoch=self.claim.epoch)
+        try:
+            over = await self._drive()
+        except LeaseLost:
+            log.warning("run.lost")
+            return
+        if over and self.claim.on_finish:
+            await self._tools.finished(self.claim.on_finish, self.claim.id)
+
+    async def _drive(self) -> bool:
+        """True if the run is over."""
+        loaded, end = (Loaded(), End()) if self.claim.is_first else await self._load()
+        outbox = Outbox(
+            self.claim.id,
+            epoch=self.claim.epoch,
+            group=self.claim.group_name,
+            wake_writer=self._tools.wake_writer,
+            last_seq=end.seq,
+            last_hash=end.hash,
+        )
+        run = self._run = DrivenRun(
+            self.claim.id, outbox=outbox, models=self._tools.models, programs=self._tools.programs, loaded=loaded
+        )
+        run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
+        root = loaded.agents.get("root")
+        if root is None:
+            root = AgentRecord(uuid.uuid4(), None, self.claim.pipeline, "root", "", AgentStatus.RUNNING)
+            run.record(*with_event(root))
+        if self.claim.lost_by:
+            outbox.write(Announced(root.id, AgentShutdown(reason="crash")))
+        outbox.write(Announced(root.id, StatusChanged(status=ExecutionStatus.RUNNING)))
+        try:
+            moved, last, agent_status = await self._outcome(run, root)
+        finally:
+            await run.stop_children()
+        agent = ended(root, agent_status, moved.result, error=moved.error_message)
+        leaving = with_event(agent) if agent_status is not AgentStatus.RUNNING else ()
+        return await self._leave(run, (*leaving, moved, Announced(root.id, last)), moved.status)
+
+    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> tuple[Moved, Body, AgentStatus]:
+        """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
+        try:
+            result = await self._result(run, root)
+        except Suspended:
+            waiting = ExecutionStatus.AWAITING_USER
+            return Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING
+        except GivenBack:
+            return Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING
+        except Cancelled:
+            return _cancelled(run)
+        except StepFailed as error:
+            return _failed(error.code, error.message, retryable=error.retryable)
+        except psycopg.Error as error:
+            return await self._refused(run, error)
+        except Exception:
+            number = uuid.uuid4().hex[:12]
+            log.exception("run.failed", error_id=number)
+            return _failed("internal", f"Something went wrong here. An administrator finds it under {number}.")
+        answer = result["answer"]
+        sources = tuple(Source.model_validate(source) for source in result["sources"])
+        complete = Complete(answer=answer, sources=sources, usage=run.usage())
+        return Moved(ExecutionStatus.COMPLETED, answer, result), complete, AgentStatus.COMPLETED
+
+    async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
+        """The program's result. A cancelled task means what whoever cancelled it meant."""
+        if self._cancelled:
+            raise Cancelled
+        if self.claim.crashes >= MAX_CRASHES:
+            raise StepFailed(
+                "crashed_worker",
+                f"This run crashed the worker {self.claim.crashes} times and was stopped. "
+                "Try it again with another question, or tell an administrator.",
+            )
+        program = self._tools.programs.get(self.claim.pipeline)
+        if program is None:
+            raise StepFailed("unknown_pipeline", f"This installation has no pipeline '{self.claim.pipeline}'.")
+        turn = {"question": self.claim.question, "mode": self.claim.mode, **self.claim.input}
+        self._program = asyncio.ensure_future(program(AgentContext(run, root), turn))
+        try:
+            return await self._program
+        except asyncio.CancelledError:
+            if run.outbox.error is not None:
+                raise run.outbox.error from None
+            raise (Cancelled if self._cancelled else GivenBack) from None
+
+    async def _leave(self, run: DrivenRun, records: tuple[Any, ...], status: ExecutionStatus) -> bool:
+        """Stores the end. From here on nothing more can be written under this lease."""
+        self.is_leaving = True
+        run.outbox.write(*records)
+        await run.outbox.committed()
+        return status in (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+
+    async def _refused(self, run: DrivenRun, error: psycopg.Error) -> tuple[Moved, Body, AgentStatus]:
+        """Postgres would not store something of this run: the rest of it is worth nothing, but its end must be told."""
+        number = uuid.uuid4().hex[:12]
+        log.error("run.not_stored", error_id=number, error=str(error))
+        _, end = await self._load()
+        run.outbox.reopen(last_seq=end.seq, last_hash=end.hash)
+        return _failed("not_stored", f"A part of this run could not be stored. An administrator finds it under {number}.")
+
+    async def _load(self) -> tuple[Loaded, End]:
+        async with self._tools.connection() as connection:
+            return await store.load(connection, self.claim.id)
+
+
+def _failed(code: str, message: str, *, retryable: bool = True) -> tuple[Moved, Body, AgentStatus]:
+    moved = Moved(ExecutionStatus.FAILED, error_code=code, error_message=message)
+    return moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED
+
+
+def _cancelled(run: DrivenRun) -> tuple[Moved, Body, AgentStatus]:
+    """What was written until then stays as the answer."""
+    answer = "".join(max(run.streamed.values(), key=len, default=[]))
+    complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
+    return Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED

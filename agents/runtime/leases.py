@@ -1,0 +1,158 @@
+"""Who drives what: claims, heartbeats, and the recovery of runs whose runner was lost. SQL, by the database's clock."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from django.db import connection as django_connection
+from psycopg.rows import class_row
+
+MAX_CRASHES: Final = 3
+SUSPECT: Final = 2
+
+# A run is recovered when its lease ran out, or when its runner is known to be dead ($1).
+# Whom to blame: the only run that the runner drove, or the only one that was suspected before; the others gain
+# suspicion. A suspect is driven beside at most innocent runs, so a run that kills its runner is found out after a few
+# crashes, and the ones that were merely near it are not failed for it.
+_RECOVER = """
+WITH lost AS (
+    SELECT id, leased_by, crashes > 0 OR suspicion >= %(suspect)s AS suspected
+    FROM agents_execution
+    WHERE status = 'running' AND (lease_until < clock_timestamp() OR leased_by = %(runner)s)
+    FOR UPDATE SKIP LOCKED
+), judged AS (
+    SELECT id, suspected OR count(*) OVER (PARTITION BY leased_by) = 1 AS blamed,
+           count(*) FILTER (WHERE suspected) OVER (PARTITION BY leased_by) AS suspects, suspected
+    FROM lost
+)
+UPDATE agents_execution e
+SET status = 'pending', lease_until = NULL, lost_by = e.leased_by, leased_by = '', epoch = e.epoch + 1,
+    crashes = e.crashes + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 1 ELSE 0 END,
+    suspicion = e.suspicion + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 0 ELSE 1 END
+FROM judged j WHERE e.id = j.id
+RETURNING e.id
+"""
+
+_CLAIM = """
+UPDATE agents_execution e
+SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+    leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp())
+FROM (
+    SELECT id, status, lost_by FROM agents_execution
+    WHERE (status = 'pending' OR (status = 'awaiting_user' AND woken_at IS NOT NULL))
+      AND (crashes > 0 OR suspicion >= %(suspect)s) = %(suspects)s
+    ORDER BY created_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+) was
+WHERE e.id = was.id
+RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
+          e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,
+          e.cancel_requested_at IS NOT NULL AS cancel_requested
+"""
+
+_HEARTBEAT = """
+WITH beat AS (
+    INSERT INTO agents_runner (name, host, pid, version, driving, concurrency, started_at, seen_at)
+    VALUES (%(name)s, %(host)s, %(pid)s, '', %(driving)s, %(concurrency)s, clock_timestamp(), clock_timestamp())
+    ON CONFLICT (name) DO UPDATE SET seen_at = clock_timestamp(), driving = excluded.driving, pid = excluded.pid,
+        host = excluded.host, concurrency = excluded.concurrency
+)
+UPDATE agents_execution e SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+FROM unnest(%(ids)s::uuid[], %(epochs)s::int[]) AS held(id, epoch)
+WHERE e.id = held.id AND e.epoch = held.epoch AND e.status = 'running'
+RETURNING e.id, e.cancel_requested_at IS NOT NULL AS cancel_requested, e.woken_at IS NOT NULL AS woken
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that this runner may drive, with everything that it starts from."""
+
+    id: UUID
+    user_id: UUID | None
+    conversation_id: UUID | None
+    epoch: int
+    pipeline: str
+    mode: str
+    question: str
+    input: dict[str, Any]
+    crashes: int
+    suspicion: int
+    on_finish: str
+    lost_by: str
+    was_status: str
+    cancel_requested: bool
+
+    @property
+    def is_suspect(self) -> bool:
+        return self.crashes > 0 or self.suspicion >= SUSPECT
+
+    @property
+    def is_first(self) -> bool:
+        """Nothing can have been recorded before the first lease."""
+        return self.epoch == 1
+
+    @property
+    def group_name(self) -> str:
+        """The Channels group that hears of its events."""
+        return f"conversation.{self.conversation_id}" if self.conversation_id else f"execution.{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A run that is still this runner's, and whether somebody wants something of it."""
+
+    id: UUID
+    cancel_requested: bool
+    woken: bool
+
+
+async def claim(
+    connection: psycopg.AsyncConnection[Any], *, runner: str, limit: int, lease_s: float, suspects: bool
+) -> list[Claim]:
+    """Takes up to `limit` runs that wait for a driver, oldest first: the suspects, or the others. One query."""
+    values = {"runner": runner, "limit": limit, "lease_s": lease_s, "suspects": suspects, "suspect": SUSPECT}
+    async with connection.cursor(row_factory=class_row(Claim)) as cursor:
+        await cursor.execute(_CLAIM, values)
+        return await cursor.fetchall()
+
+
+async def heartbeat(
+    connection: psycopg.AsyncConnection[Any],
+    *,
+    name: str,
+    host: str,
+    pid: int,
+    concurrency: int,
+    held: dict[UUID, int],
+    lease_s: float,
+) -> list[Beat]:
+    """Renews the leases of the runs held (id to epoch); the ones that come back are still held. One query."""
+    values = {
+        "name": name,
+        "host": host,
+        "pid": pid,
+        "concurrency": concurrency,
+        "driving": len(held),
+        "lease_s": lease_s,
+        "ids": list(held),
+        "epochs": list(held.values()),
+    }
+    async with connection.cursor(row_factory=class_row(Beat)) as cursor:
+        await cursor.execute(_HEARTBEAT, values)
+        return await cursor.fetchall()
+
+
+async def recover(connection: psycopg.AsyncConnection[Any]) -> int:
+    """Frees the runs whose lease ran out. Returns how many. One query."""
+    cursor = await connection.execute(_RECOVER, {"runner": "", "suspect": SUSPECT})
+    return cursor.rowcount
+
+
+def recover_runner(name: str) -> int:
+    """The same at once for the runs of a runner that is known to be dead; the caller's process is a Django one."""
+    with django_connection.cursor() as cursor:
+        cursor.execute(_RECOVER, {"runner": name, "suspect": SUSPECT})
+        freed: int = cursor.rowcount
+        cursor.execute("SELECT pg_notify('hyperagent_runs', '')")
+        return freed

@@ -1,0 +1,208 @@
+"""What a run has said and not yet stored: records in order, and events that get their numbers when they leave.
+
+The one implementation of the engine's `Journal` port in the product. Performs no I/O: the writer empties it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from agents.engine.chain import GENESIS, link
+from agents.engine.errors import LeaseLost
+from agents.engine.events import Body, Token
+from agents.engine.records import Announced, Record
+from agents.engine.states import ExecutionStatus
+from hyperagent.lib.text import clean_value
+
+
+@dataclass(slots=True)
+class Pending:
+    """An event without a number. Token frames grow while they wait."""
+
+    agent_id: UUID | None
+    body: Body | None
+    origin: str
+    timestamp_ms: int
+    channel: str = ""
+    parts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The execution leaves its driver: ended, waiting for people, or given back."""
+
+    status: ExecutionStatus
+    answer: str = ""
+    result: Any = None
+    error_code: str = ""
+    error_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """A step was recorded: whatever lost the run's runners before, it is not stuck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event as it is stored: `body` is the exact JSON text that is sent, too."""
+
+    seq: int
+    agent_id: UUID | None
+    type: str
+    body: str
+    hash: bytes
+    origin: str
+    timestamp_ms: int
+
+
+@dataclass(slots=True)
+class Parcel:
+    """What leaves an outbox in one transaction."""
+
+    outbox: "Outbox"
+    records: list[Any]
+    rows: list[Row]
+    marks: int
+
+
+class Outbox:
+    """One run's unsent records and events under one epoch."""
+
+    def __init__(
+        self,
+        execution_id: UUID,
+        *,
+        epoch: int,
+        group: str,
+        wake_writer: Callable[["Outbox", bool], None],
+        last_seq: int = 0,
+        last_hash: bytes = GENESIS,
+    ) -> None:
+        self.execution_id = execution_id
+        self.epoch = epoch
+        self.group = group
+        self.last_seq = last_seq
+        self.last_hash = last_hash
+        self.error: BaseException | None = None
+        self._wake_writer = wake_writer
+        self._records: list[Any] = []
+        self._events: list[Pending] = []
+        self._written = 0
+        self._stored = 0
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+
+    # --- the engine's port
+
+    def write(self, *records: Record | Any) -> None:
+        self._check()
+        durable = False
+        for record in records:
+            if isinstance(record, Announced):
+                self._events.append(Pending(record.agent_id, record.body, record.origin, _now_ms()))
+                durable = durable or not isinstance(record.body, Token)
+            else:
+                self._records.append(record)
+                durable = True
+        self._written += 1
+        self._wake_writer(self, durable)
+
+    async def committed(self) -> None:
+        self._check()
+        if self._stored < self._written:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append((self._written, future))
+            self._wake_writer(self, True)
+            await future
+
+    # --- the hot path
+
+    def add_token(self, agent_id: UUID, channel: str, text: str) -> None:
+        """Appends to the frame that waits, or begins one. Costs no encoding: that is done once a frame."""
+        last = self._events[-1] if self._events else None
+        if last is not None and last.body is None and last.agent_id == agent_id and last.channel == channel:
+            last.parts.append(text)
+            return
+        self._check()
+        self._events.append(Pending(agent_id, None, "", _now_ms(), channel, [text]))
+        self._written += 1
+        self._wake_writer(self, False)
+
+    # --- the writer's side
+
+    def take(self) -> Parcel:
+        """Empties the outbox; numbers, encodes and chains its events."""
+        records, self._records = self._records, []
+        events, self._events = self._events, []
+        rows = []
+        for event in events:
+            self.last_seq += 1
+            body = self._encode(event, self.last_seq)
+            self.last_hash = link(self.last_hash, body)
+            kind = "token" if event.body is None else event.body.type  # type: ignore[attr-defined]
+            rows.append(
+                Row(self.last_seq, event.agent_id, kind, body, self.last_hash, event.origin, event.timestamp_ms)
+            )
+        return Parcel(self, records, rows, self._written)
+
+    def stored(self, marks: int) -> None:
+        """Everything up to this mark is durable."""
+        self._stored = marks
+        ready = [future for mark, future in self._waiters if mark <= marks]
+        self._waiters = [(mark, future) for mark, future in self._waiters if mark > marks]
+        for future in ready:
+            if not future.done():
+                future.set_result(None)
+
+    def refuse(self, error: BaseException) -> None:
+        """Nothing more will be stored: whoever writes or waits is told why."""
+        self.error = error
+        for _, future in self._waiters:
+            if not future.done():
+                future.set_exception(error)
+        self._waiters.clear()
+
+    def reopen(self, *, last_seq: int, last_hash: bytes) -> None:
+        """After a refusal: forgets what was not stored and takes up the log at its stored end."""
+        self.error = None
+        self.last_seq, self.last_hash = last_seq, last_hash
+        self._records.clear()
+        self._events.clear()
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def _encode(self, event: Pending, seq: int) -> str:
+        head = {
+            "type": "token",
+            "seq": seq,
+            "execution_id": str(self.execution_id),
+            "agent_id": None if event.agent_id is None else str(event.agent_id),
+            "timestamp": event.timestamp_ms,
+        }
+        if event.body is None:
+            head["content"] = "".join(event.parts)
+            head["channel"] = event.channel
+        else:
+            head |= event.body.model_dump(mode="json", exclude_none=True)
+        try:
+            encoded = orjson.dumps(head)
+        except TypeError:
+            encoded = orjson.dumps(clean_value(head))
+        if b"\\u0000" in encoded:
+            encoded = orjson.dumps(clean_value(head))
+        return encoded.decode()
+
+
+def lost() -> LeaseLost:
+    return LeaseLost("another driver has this run")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,258 @@
+"""A runner: one asyncio loop that claims runs and drives many of them at once.
+
+It is woken by NOTIFY, and looks by itself every few seconds, since a wake-up is only a hint. It owns no truth: kill it
+at any instant and others go on with what it drove.
+"""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import structlog
+from psycopg_pool import AsyncConnectionPool
+
+from agents.engine.run import Program
+from agents.runtime import leases
+from agents.runtime.announcer import Announcer
+from agents.runtime.driver import Driver, Tools
+from agents.runtime.jobs import Jobs
+from agents.runtime.writer import Writer
+from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.wake import CHANNEL
+
+log = structlog.get_logger(__name__)
+
+LOOK_EVERY_S = 4.0
+CLAIM_AT_ONCE = 16
+DRAIN_S = 7.0
+SHUTDOWN_S = 9.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a runner runs. `dsn` is a libpq connection string; times in seconds."""
+
+    name: str
+    dsn: str
+    redis_url: str
+    concurrency: int
+    lease_s: float
+    expires_s: float | None = None
+
+
+class Runner:
+    """Call `run`; `stop` makes it give everything back and return within ten seconds."""
+
+    def __init__(self, options: Options, *, models: ModelGateway, programs: dict[str, Program]) -> None:
+        self.options = options
+        self._announcer = Announcer(options.redis_url)
+        self.writer = Writer(options.dsn, announcer=self._announcer, expires_s=options.expires_s)
+        self._jobs = Jobs()
+        self._models = models
+        self._pool: AsyncConnectionPool[Any] | None = None
+        self._tools = Tools(
+            models=models,
+            programs=programs,
+            connection=self._connection,
+            wake_writer=self.writer.wake,
+            finished=self._jobs.enqueue,
+        )
+        self.driving: dict[UUID, Driver] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._claimable = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    # --- life
+
+    async def run(self) -> None:
+        kwargs = {"autocommit": True}
+        async with AsyncConnectionPool(
+            self.options.dsn, min_size=1, max_size=4, kwargs=kwargs, open=False, check=_is_alive
+        ) as self._pool:
+            self._announcer.start()
+            self.writer.start()
+            loops = [
+                asyncio.create_task(loop, name=name)
+                for name, loop in (
+                    ("listen", self._listen()),
+                    ("claim", self._claim_loop()),
+                    ("look", self._look_loop()),
+                )
+            ]
+            log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)
+            await self._stopping.wait()
+            await self._drain()
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await self.writer.stop()
+            await self._announcer.stop()
+            await self._jobs.aclose()
+            await self._models.aclose()
+        log.info("runner.stopped", name=self.options.name)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def _drain(self) -> None:
+        """Gives each run back at its next step; what is still in the middle of one after a few seconds, at once."""
+        began = time.monotonic()
+        for driver in self.driving.values():
+            driver.drain()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=DRAIN_S)
+        for driver in self.driving.values():
+            driver.give_back()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=SHUTDOWN_S - (time.monotonic() - began))
+
+    # --- claiming
+
+    async def _claim_loop(self) -> None:
+        while not self._stopping.is_set():
+            await self._claimable.wait()
+            self._claimable.clear()
+            try:
+                await self._claim()
+            except psycopg.Error as error:
+                log.warning("runner.cannot_claim", error=str(error).split("\n")[0])
+
+    async def _claim(self) -> None:
+        room = self.options.concurrency - len(self.driving)
+        while room > 0 and not self._stopping.is_set():
+            claims = await self._claims(min(room, CLAIM_AT_ONCE), suspects=False)
+            for claim in claims:
+                self._drive(claim)
+            room = self.options.concurrency - len(self.driving)
+            if len(claims) < CLAIM_AT_ONCE:
+                return
+
+    async def _claim_suspect(self) -> None:
+        """One run at a time of those that may have killed a runner: so that the next death names it."""
+        busy = any(driver.claim.is_suspect for driver in self.driving.values())
+        if not busy and len(self.driving) < self.options.concurrency:
+            for claim in await self._claims(1, suspects=True):
+                self._drive(claim)
+
+    async def _claims(self, limit: int, *, suspects: bool) -> list[leases.Claim]:
+        async with self._connection() as connection:
+            return await leases.claim(
+                connection, runner=self.options.name, limit=limit, lease_s=self.options.lease_s, suspects=suspects
+            )
+
+    def _drive(self, claim: leases.Claim) -> None:
+        driver = Driver(claim, self._tools)
+        self.driving[claim.id] = driver
+        task = asyncio.create_task(driver.drive(), name=f"run {claim.id}")
+        self._tasks.add(task)
+        task.add_done_callback(lambda task: self._driven(driver, task))
+
+    def _driven(self, driver: Driver, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if self.driving.get(driver.claim.id) is driver:
+            del self.driving[driver.claim.id]
+        if not task.cancelled() and task.exception() is not None:
+            log.error("run.driver_failed", execution_id=str(driver.claim.id), exc_info=task.exception())
+        self._claimable.set()
+        if driver.claim.is_suspect:
+            self._spawn(self._claim_suspect())
+
+    # --- hearing and looking
+
+    async def _listen(self) -> None:
+        """Wake-ups, on a connection of its own. While it is broken the look every few seconds does its work."""
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self.options.dsn, autocommit=True) as connection:
+                    await connection.execute(f"LISTEN {CHANNEL}")
+                    self._claimable.set()
+                    async for note in connection.notifies():
+                        self._hear(note.payload)
+            except psycopg.Error as error:
+                log.warning("runner.deaf", error=str(error).split("\n")[0])
+                await asyncio.sleep(1)
+
+    def _hear(self, payload: str) -> None:
+        driver = self.driving.get(UUID(payload)) if payload else None
+        if driver is None:
+            self._claimable.set()
+        else:
+            self._spawn(self._look())
+
+    async def _look_loop(self) -> None:
+        while True:
+            try:
+                await self._look()
+            except psycopg.Error as error:
+                log.warning("runner.cannot_look", error=str(error).split("\n")[0])
+            await asyncio.sleep(LOOK_EVERY_S * random.uniform(0.8, 1.2))
+
+    async def _look(self) -> None:
+        """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""
+        held = {id_: driver.claim.epoch for id_, driver in self.driving.items()}
+        async with self._connection() as connection:
+            beats = await leases.heartbeat(
+                connection,
+                name=self.options.name,
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                concurrency=self.options.concurrency,
+                held=held,
+                lease_s=self.options.lease_s,
+            )
+            freed = await leases.recover(connection)
+        for id_ in held.keys() - {beat.id for beat in beats}:
+            self._lose(id_, held[id_])
+        for beat in beats:
+            await self._heed(beat)
+        self._claimable.set()
+        if freed:
+            log.warning("runner.recovered", runs=freed)
+        await self._claim_suspect()
+
+    def _lose(self, execution_id: UUID, epoch: int) -> None:
+        """Its lease is gone. A run that ended between the two looks is no longer driven here anyway."""
+        driver = self.driving.get(execution_id)
+        if driver is not None and driver.claim.epoch == epoch and not driver.is_leaving:
+            driver.lose()
+
+    async def _heed(self, beat: leases.Beat) -> None:
+        driver = self.driving.get(beat.id)
+        if driver is None:
+            return
+        if beat.cancel_requested:
+            driver.cancel()
+        elif beat.woken:
+            await driver.hear_answers()
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(self._quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @staticmethod
+    async def _quietly(work: Any) -> None:
+        try:
+            await work
+        except psycopg.Error as error:
+            log.warning("runner.database_away", error=str(error).split("\n")[0])
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        assert self._pool is not None, "the runner is not running"
+        async with self._pool.connection(timeout=10) as connection:
+            yield connection
+
+
+async def _is_alive(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Before it is lent: a connection that a restart of the database killed is replaced."""
+    if connection.closed or connection.pgconn.status != psycopg.pq.ConnStatus.OK:
+        raise psycopg.OperationalError("the connection is closed")

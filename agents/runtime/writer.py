@@ -1,0 +1,159 @@
+"""Stores what the runs of this process said: one transaction a tick for all of them, then one announcement.
+
+Records are stored at once and durably; whoever writes meanwhile shares the next commit. Token frames alone wait for the
+tick, and their commit does not wait for the disk: after a power cut they would be generated again.
+"""
+
+import asyncio
+import time
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import structlog
+
+from agents.runtime import store
+from agents.runtime.announcer import Announcer
+from agents.runtime.outbox import Outbox, Parcel, lost
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.04
+CROWDED_TICK_S = 0.08
+CROWDED = 16
+RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Writer:
+    """Owns two connections: one whose commits wait for the disk, one whose commits do not."""
+
+    def __init__(self, dsn: str, *, announcer: Announcer, expires_s: float | None) -> None:
+        self._dsn = dsn
+        self._announcer = announcer
+        self._expires_s = expires_s
+        self._dirty: dict[UUID, Outbox] = {}
+        self._awake = asyncio.Event()
+        self._durable = False
+        self._last_tick_s = 0.0
+        self._durable_connection: psycopg.AsyncConnection[Any] | None = None
+        self._frames_connection: psycopg.AsyncConnection[Any] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+        self.commits = 0
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="writer")
+
+    async def stop(self) -> None:
+        """Stores what is left, then closes."""
+        self._stopping = True
+        self._awake.set()
+        if self._task is not None:
+            await self._task
+        for connection in (self._durable_connection, self._frames_connection):
+            if connection is not None:
+                await connection.close()
+
+    def wake(self, outbox: Outbox, durable: bool) -> None:
+        self._dirty[outbox.execution_id] = outbox
+        if durable and not self._durable:
+            self._durable = True
+            self._awake.set()
+        elif len(self._dirty) == 1:
+            self._awake.set()
+
+    async def _run(self) -> None:
+        while not self._stopping or self._dirty:
+            await self._awake.wait()
+            self._awake.clear()
+            if not self._durable and not self._stopping:
+                await self._wait_for_tick()
+            if self._dirty:
+                await self._store_all()
+
+    async def _wait_for_tick(self) -> None:
+        """Frames wait until the tick is over; a record that comes meanwhile ends the wait."""
+        tick_s = CROWDED_TICK_S if len(self._dirty) > CROWDED else TICK_S
+        wait_s = self._last_tick_s + tick_s - time.monotonic()
+        if wait_s > 0:
+            try:
+                await asyncio.wait_for(self._awake.wait(), wait_s)
+            except TimeoutError:
+                return
+            self._awake.clear()
+            if not self._durable:
+                await self._wait_for_tick()
+
+    async def _store_all(self) -> None:
+        self._last_tick_s = time.monotonic()
+        dirty, self._dirty = self._dirty, {}
+        self._durable = False
+        parcels = [outbox.take() for outbox in dirty.values() if outbox.error is None]
+        if parcels:
+            await self._store(parcels)
+
+    async def _store(self, parcels: list[Parcel]) -> None:
+        """Stores parcels together; one that Postgres refuses is found by storing each alone."""
+        try:
+            held = await self._store_patiently(parcels)
+        except psycopg.Error as error:
+            if len(parcels) > 1:
+                for parcel in parcels:
+                    await self._store([parcel])
+                return
+            log.error("writer.refused", execution_id=str(parcels[0].outbox.execution_id), error=str(error))
+            parcels[0].outbox.refuse(error)
+            return
+        kept = [parcel for parcel in parcels if parcel.outbox.execution_id in held]
+        for parcel in parcels:
+            if parcel.outbox.execution_id in held:
+                parcel.outbox.stored(parcel.marks)
+            else:
+                parcel.outbox.refuse(lost())
+        self._announcer.announce(kept)
+
+    async def _store_patiently(self, parcels: list[Parcel]) -> set[UUID]:
+        """Tries until the database is there again. Storing the same parcels twice changes nothing."""
+        attempt = 0
+        while True:
+            try:
+                return await self._commit(parcels)
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                await self._drop_connections()
+                wait_s = RETRY_S[min(attempt, len(RETRY_S) - 1)]
+                log.warning("writer.database_away", attempt=attempt, retry_in_s=wait_s, error=str(error).split("\n")[0])
+                attempt += 1
+                await asyncio.sleep(wait_s)
+
+    async def _commit(self, parcels: list[Parcel]) -> set[UUID]:
+        self.commits += 1
+        values = store.append_values(parcels)
+        if not any(parcel.records for parcel in parcels):
+            connection = await self._frames()
+            cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
+            return {id_ for (id_,) in await cursor.fetchall()}
+        connection = await self._durably()
+        async with connection.transaction(), connection.pipeline():
+            cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
+            for parcel in parcels:
+                for query, arguments in store.statements(parcel, expires_s=self._expires_s):
+                    await connection.execute(query, arguments)
+            return {id_ for (id_,) in await cursor.fetchall()}
+
+    async def _durably(self) -> psycopg.AsyncConnection[Any]:
+        if self._durable_connection is None:
+            self._durable_connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+        return self._durable_connection
+
+    async def _frames(self) -> psycopg.AsyncConnection[Any]:
+        if self._frames_connection is None:
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            await connection.execute("SET synchronous_commit = off")
+            self._frames_connection = connection
+        return self._frames_connection
+
+    async def _drop_connections(self) -> None:
+        for connection in (self._durable_connection, self._frames_connection):
+            if connection is not None:
+                await connection.close()
+        self._durable_connection = self._frames_connection = None

@@ -1,0 +1,283 @@
+"""Everything that changes a conversation. Page, socket, API and command call these verbs and decide nothing themselves.
+
+Each is one transaction: permission, write, and after commit an announcement to whoever looks at the conversation.
+"""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from agents import actions as runs
+from agents.models import Execution
+from agents.modes import resolve_mode
+from conversations import history, shapes
+from conversations.models import Conversation, Message, Origin, Role, TitledBy
+from hyperagent.accounts.models import User
+from hyperagent.lib.announcing import publish
+from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.text import clean_text, title_from
+
+TITLE_CHARS = 200
+CLIENT_ID_CHARS = 100
+ON_FINISH = "conversations.tasks.turn_finished"
+# Spaces, and characters that show nothing: zero-width ones, direction marks, soft hyphen, fillers, variation selectors.
+_INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]*")
+_IDS_OF_KEYS = uuid.UUID("5a0e3a53-3b5c-4c53-9e0c-7b6f4d0e9a11")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A question, the reply that will answer it, and the run that works on it. `repeated`: it had been said before."""
+
+    conversation: Conversation
+    message: Message
+    reply: Message
+    execution: Execution
+    repeated: bool = False
+
+
+def create(user: User, *, title: str = "", origin: Origin = Origin.CHAT, conversation_id: uuid.UUID | None = None) -> Conversation:
+    chosen = _title(title) if title else ""
+    titled_by = TitledBy.PERSON if chosen else TitledBy.NOBODY
+    return Conversation.objects.create(
+        id=conversation_id or uuid.uuid4(), user=user, title=chosen, titled_by=titled_by, origin=origin
+    )
+
+
+def rename(user: User, conversation_id: uuid.UUID, title: str) -> Conversation:
+    with transaction.atomic():
+        conversation = _own(user, conversation_id)
+        conversation.title, conversation.titled_by = _title(title), TitledBy.PERSON
+        conversation.save(update_fields=["title", "titled_by"])
+        announce_conversation(conversation)
+    return conversation
+
+
+def delete(user: User, conversation_id: uuid.UUID) -> None:
+    """Its runs that are still going are cancelled; they and their events stay for the audit."""
+    with transaction.atomic():
+        conversation = _own(user, conversation_id)
+        conversation.deleted_at = timezone.now()
+        conversation.save(update_fields=["deleted_at"])
+        _announce(conversation, {"type": "conversation.deleted"})
+    for execution_id in Execution.objects.live().filter(conversation_id=conversation_id).values_list("id", flat=True):
+        runs.cancel(execution_id, by=user)
+
+
+def say(
+    user: User,
+    conversation_id: uuid.UUID,
+    text: str,
+    *,
+    mode: str | None = None,
+    client_id: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    told: Sequence[history.Said] | None = None,
+) -> Said:
+    """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said again.
+
+    `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries.
+    """
+    question = checked_question(text)
+    mode_name = resolve_mode(mode).name
+    key = checked_client_id(client_id)
+    with transaction.atomic():
+        conversation = _own(user, conversation_id)
+        before = _said_before(conversation, key)
+        if before is not None:
+            return before
+        branch = history.branch(conversation.id)
+        message = _message(conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key)
+        if branch:
+            message.created_at = _later(message.created_at, branch[-1].created_at)
+        said = _ask(user, conversation, message, told if told is not None else _window(branch), options or {})
+        if conversation.titled_by == TitledBy.NOBODY:
+            conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
+            announce_conversation(conversation)
+        conversation.updated_at = said.reply.created_at
+        conversation.save(update_fields=["title", "titled_by", "updated_at"])
+        _announce(conversation, shapes.said(said.message, said.reply))
+    return said
+
+
+def say_once(
+    user: User, key: str, text: str, *, mode: str | None = None, options: Mapping[str, Any] | None = None,
+    told: Sequence[history.Said] | None = None,
+) -> Said:
+    """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
+    conversation_id = uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {checked_client_id(key)}")
+    checked_question(text)
+    resolve_mode(mode)
+    try:
+        with transaction.atomic():
+            create(user, origin=Origin.API, conversation_id=conversation_id)
+    except IntegrityError:
+        pass  # The key was used before: `say` finds what was said, or says it now if that broke off.
+    return say(user, conversation_id, text, mode=mode, client_id=key, options=options, told=told)
+
+
+def say_in_new(
+    user: User, text: str, *, mode: str | None = None, options: Mapping[str, Any] | None = None,
+    told: Sequence[history.Said] | None = None, origin: Origin = Origin.API,
+) -> Said:
+    """A question and the conversation that it begins, or neither."""
+    with transaction.atomic():
+        conversation = create(user, origin=origin)
+        return say(user, conversation.id, text, mode=mode, options=options, told=told)
+
+
+def retry_reply(user: User, message_id: uuid.UUID) -> Said:
+    """Another reply to the same question, beside the old one. `message_id` is the question's or the old reply's."""
+    with transaction.atomic():
+        asked = _own_message(user, message_id)
+        conversation = _own(user, asked.conversation_id)
+        question = asked.parent if asked.role == Role.ASSISTANT else asked
+        if question is None or question.role != Role.USER:
+            raise Refused("nothing_to_retry", "This message answers no question. Choose a question or its answer.")
+        if Execution.objects.live().filter(message__parent=question).exists():
+            raise Conflict("still_running", "This question is being answered. Wait for the answer, or stop it first.")
+        branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
+        options = question.metadata.get("options", {})
+        said = _ask(user, conversation, question, _window(branch), options)
+        conversation.updated_at = said.reply.created_at
+        conversation.save(update_fields=["updated_at"])
+        _announce(conversation, shapes.said(None, said.reply))
+    return said
+
+
+def cancel(user: User, conversation_id: uuid.UUID, execution_id: uuid.UUID) -> Execution:
+    """Cancelling twice, or what is over, changes nothing."""
+    check_run(user, conversation_id, execution_id)
+    return runs.cancel(execution_id, by=user)
+
+
+def check_run(user: User, conversation_id: uuid.UUID, execution_id: uuid.UUID) -> None:
+    """Raises NotThere unless it is the user's run, in this conversation."""
+    if not Execution.objects.filter(id=execution_id, user=user, conversation_id=conversation_id).exists():
+        raise NotThere
+
+
+def checked_question(text: str) -> str:
+    """The text as it is stored. Raises Refused for what says nothing and for what is too long."""
+    limit: int = settings.CONFIG.max_question_chars
+    if len(text) > limit:
+        message = f"The question has {len(text):,} characters; at most {limit:,} are allowed. Shorten it."
+        raise Refused("question_too_long", message, fields={"text": [message]})
+    cleaned = clean_text(text)
+    if _INVISIBLE.fullmatch(cleaned):
+        message = "The question is empty. Write something."
+        raise Refused("question_empty", message, fields={"text": [message]})
+    return cleaned
+
+
+def checked_client_id(client_id: str | None) -> str:
+    if client_id is None:
+        return ""
+    if len(client_id) > CLIENT_ID_CHARS or not client_id.isprintable():
+        message = f"client_id may have {CLIENT_ID_CHARS} printable characters; a random UUID does well."
+        raise Refused("bad_client_id", message, fields={"client_id": [message]})
+    return client_id
+
+
+def announce_conversation(conversation: Conversation) -> None:
+    """Tells every tab its title, after commit."""
+    _announce(conversation, {"type": "conversation.changed", "conversation": shapes.conversation_frame(conversation)})
+
+
+def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
+    """Locked: of two questions at once the second sees the first."""
+    found = Conversation.objects.of(user).select_for_update().filter(id=conversation_id).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _own_message(user: User, message_id: uuid.UUID) -> Message:
+    messages = Message.objects.select_related("parent")
+    found = messages.filter(id=message_id, conversation__user=user, conversation__deleted_at=None).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _said_before(conversation: Conversation, client_id: str) -> Said | None:
+    if not client_id:
+        return None
+    message = Message.objects.filter(conversation=conversation, client_id=client_id).first()
+    if message is None:
+        return None
+    reply = Message.objects.select_related("execution").filter(parent=message, execution__isnull=False).earliest("created_at")
+    assert reply.execution is not None
+    return Said(conversation, message, reply, reply.execution, repeated=True)
+
+
+def _message(conversation: Conversation, role: Role, parent: uuid.UUID | None, mode: str, **fields: Any) -> Message:
+    return Message(conversation=conversation, role=role, parent_id=parent, mode=mode, **fields)
+
+
+def _later(moment: datetime, before: datetime) -> datetime:
+    """Order by time is the order in which things were said, whatever the hosts' clocks say."""
+    return max(moment, before + timedelta(microseconds=1))
+
+
+def _ask(
+    user: User, conversation: Conversation, question: Message, told: Sequence[history.Said], options: Mapping[str, Any]
+) -> Said:
+    """Starts a run for the question and writes its reply, and the question itself if it is new."""
+    execution = runs.start(
+        user=user,
+        conversation_id=conversation.id,
+        question=question.text,
+        history=[{"role": said["role"], "content": said["content"]} for said in told],
+        mode=question.mode,
+        options=dict(options),
+        on_finish=ON_FINISH,
+    )
+    reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution=execution)
+    reply.created_at = _later(reply.created_at, question.created_at)
+    if question._state.adding:
+        question.metadata = {"options": dict(options)} if options else {}
+        Message.objects.bulk_create([question, reply])
+    else:
+        reply.save(force_insert=True)
+    return Said(conversation, question, reply, execution)
+
+
+def _window(branch: Sequence[history.BranchMessage]) -> list[history.Said]:
+    return history.window([message.said for message in branch])
+
+
+def _title(text: str) -> str:
+    title = " ".join(clean_text(text).split())
+    if _INVISIBLE.fullmatch(title) or len(title) > TITLE_CHARS:
+        message = f"A title has 1 to {TITLE_CHARS} characters."
+        raise Refused("bad_title", message, fields={"title": [message]})
+    return title
+
+
+def _announce(conversation: Conversation, message: dict[str, Any]) -> None:
+    group = conversation.group_name
+    transaction.on_commit(lambda: publish(group, message))
+
+
+def finish_turn(conversation: Conversation, execution: Execution) -> None:
+    """Twice is as once: the time only moves forward, and the title of a run never replaces a person's."""
+    rows = Conversation.objects.filter(id=conversation.id)
+    rows.filter(updated_at__lt=execution.ended_at).update(updated_at=execution.ended_at)
+    title = " ".join(clean_text(str((execution.result or {}).get("title") or "")).split())[:TITLE_CHARS]
+    if title:
+        rows.filter(titled_by__in=[TitledBy.NOBODY, TitledBy.FIRST_WORDS]).update(title=title, titled_by=TitledBy.RUN)
+    conversation.refresh_from_db()
+    announce_conversation(conversation)
+
+
+def mark_finish_handled(execution_id: uuid.UUID) -> None:
+    Execution.objects.filter(id=execution_id, finish_handled_at=None).update(finish_handled_at=Now())

@@ -1,0 +1,124 @@
+"""What the conversations' endpoints take and give. Values come from `conversations.shapes`; rules are in `actions`."""
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from agents.api.serializers import SourceSerializer, UsageSerializer, RunErrorSerializer
+from agents.engine.states import ExecutionStatus
+from conversations.models import Conversation, Origin, Role
+
+MAX_TOLD = 200
+
+
+class ConversationSerializer(serializers.ModelSerializer[Conversation]):
+    running = serializers.BooleanField(read_only=True, help_text="A run of it is not over.")
+
+    class Meta:
+        model = Conversation
+        fields = ("id", "title", "origin", "created_at", "updated_at", "running")
+
+
+class ConversationWriteSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+
+
+class RenameSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=200)
+
+
+class ConversationQuerySerializer(serializers.Serializer[Any]):
+    origin = serializers.ChoiceField(choices=[*(origin.value for origin in Origin), "all"], required=False)
+
+
+class ReplyRunSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=[status.value for status in ExecutionStatus])
+    last_seq = serializers.IntegerField()
+    error = RunErrorSerializer(allow_null=True)
+    usage = UsageSerializer()
+    model = serializers.CharField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class MessageSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    parent_id = serializers.UUIDField(allow_null=True)
+    role = serializers.ChoiceField(choices=[role.value for role in Role])
+    text = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    mode = serializers.CharField(allow_null=True)
+    client_id = serializers.CharField(allow_null=True)
+    execution = ReplyRunSerializer(allow_null=True)
+    sources = SourceSerializer(many=True)
+
+
+class MessagesSerializer(serializers.Serializer[Any]):
+    results = MessageSerializer(many=True)
+
+
+class SaySerializer(serializers.Serializer[Any]):
+    # Length and emptiness are the action's to judge, for every face alike.
+    text = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
+    client_id = serializers.CharField(required=False, allow_null=True, default=None)
+
+
+class SaidSerializer(serializers.Serializer[Any]):
+    message = MessageSerializer()
+    reply = MessageSerializer()
+
+
+class RetriedSerializer(serializers.Serializer[Any]):
+    reply = MessageSerializer()
+
+
+class ExportQuerySerializer(serializers.Serializer[Any]):
+    as_ = serializers.ChoiceField(choices=["markdown", "json"], default="markdown")
+
+
+class ToldSerializer(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(choices=[role.value for role in Role])
+    content = serializers.CharField(allow_blank=True, trim_whitespace=False)
+
+
+class QuerySerializer(serializers.Serializer[Any]):
+    """`messages` is a history that the client keeps itself; it replaces the conversation's."""
+
+    query = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
+    conversation_id = serializers.UUIDField(required=False, allow_null=True, default=None)
+    messages = ToldSerializer(many=True, required=False, allow_null=True, default=None, max_length=MAX_TOLD)  # type: ignore[call-arg]
+    task_id = serializers.CharField(required=False, allow_null=True, max_length=100)
+    depth = serializers.CharField(required=False, allow_null=True, max_length=40)
+    scenario = serializers.CharField(required=False, allow_null=True, max_length=40)
+    provider = serializers.CharField(required=False, allow_null=True, max_length=100)
+    model = serializers.CharField(required=False, allow_null=True, max_length=200)
+    tier = serializers.ChoiceField(choices=["MAX", "PRO", "FLASH", "LITE"], required=False, allow_null=True)
+    execution_mode = serializers.ChoiceField(choices=["standard", "codeact"], required=False, allow_null=True)
+    on_approval = serializers.ChoiceField(choices=["skip", "wait"], required=False, default="skip")
+    attachment_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
+    document_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
+
+    # What the run is given besides the question, under these names.
+    OPTIONS = ("task_id", "depth", "scenario", "provider", "model", "tier", "execution_mode", "on_approval")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        faults = {
+            name: ["Documents are not available yet in this installation. Leave this out."]
+            for name in ("attachment_ids", "document_ids")
+            if attrs.get(name)
+        }
+        told = sum(len(message["content"]) for message in attrs["messages"] or [])
+        limit: int = settings.CONFIG.max_question_chars
+        if told > limit:
+            faults["messages"] = [f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."]
+        if faults:
+            raise serializers.ValidationError(faults)
+        return attrs
+
+    def options(self) -> dict[str, Any]:
+        given: dict[str, Any] = self.validated_data
+        return {name: given[name] for name in self.OPTIONS if given.get(name) is not None}

@@ -1,0 +1,15 @@
+"""The conversations' routes of the API, below `/api/v1/`."""
+
+from django.urls import path
+
+from conversations.api import query, views
+
+urlpatterns = [
+    path("query", query.Query.as_view(), name="query"),
+    path("query/stream", query.QueryStream.as_view(), name="query-stream"),
+    path("conversations", views.ConversationList.as_view(), name="conversations"),
+    path("conversations/<uuid:conversation_id>", views.ConversationDetail.as_view(), name="conversation"),
+    path("conversations/<uuid:conversation_id>/messages", views.ConversationMessages.as_view(), name="messages"),
+    path("conversations/<uuid:conversation_id>/export", views.ConversationExport.as_view(), name="conversation-export"),
+    path("messages/<uuid:message_id>/retry", views.MessageRetry.as_view(), name="message-retry"),
+]

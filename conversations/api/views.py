@@ -1,0 +1,149 @@
+"""The conversations' endpoints. Each checks the shape of what came, calls a verb of `actions` and shows what it gave."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents.api.serializers import ErrorSerializer
+from conversations import actions, reading
+from conversations.api import serializers
+from conversations.models import Conversation, Origin
+from conversations.shapes import message_shape
+from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.api import Pages
+
+READ, RUN = HasScope(Scope.READ), HasScope(Scope.RUN)
+
+
+class ReadOrRunView(APIView):
+    """Looking needs the scope `read`, changing the scope `run`."""
+
+    def get_permissions(self) -> list[BasePermission]:
+        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]  # type: ignore[list-item]
+
+    @property
+    def caller(self) -> User:
+        user = self.request.user
+        assert isinstance(user, User)
+        return user
+
+
+class ConversationList(ReadOrRunView, generics.GenericAPIView[Conversation]):
+    serializer_class = serializers.ConversationSerializer
+    pagination_class = Pages.ordered_by("-updated_at", "-id")
+    filter_backends = ()
+    queryset = Conversation.objects.none()
+
+    def get_queryset(self) -> QuerySet[Conversation]:
+        asked = serializers.ConversationQuerySerializer(data=self.request.query_params)
+        asked.is_valid(raise_exception=True)
+        rows = reading.conversations_of(self.caller)
+        origin = asked.validated_data.get("origin")
+        if origin == "all":
+            return rows
+        return rows.filter(origin=origin) if origin else rows.exclude(origin=Origin.API)
+
+    @extend_schema(
+        parameters=[serializers.ConversationQuerySerializer], responses=serializers.ConversationSerializer(many=True)
+    )
+    def get(self, request: Request) -> Response:
+        """Newest first. Those that the API began with a query are listed with `origin=api` only."""
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    @extend_schema(request=serializers.ConversationWriteSerializer, responses={201: serializers.ConversationSerializer})
+    def post(self, request: Request) -> Response:
+        """An empty conversation."""
+        asked = serializers.ConversationWriteSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        return Response(_shown(actions.create(self.caller, title=asked.validated_data["title"])), status=201)
+
+
+def _shown(conversation: Conversation, *, running: bool = False) -> dict[str, Any]:
+    conversation.running = getattr(conversation, "running", running)  # type: ignore[attr-defined]
+    return dict(serializers.ConversationSerializer(conversation).data)
+
+
+class ConversationDetail(ReadOrRunView):
+    @extend_schema(responses={200: serializers.ConversationSerializer, 404: ErrorSerializer})
+    def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
+
+    @extend_schema(request=serializers.RenameSerializer, responses={200: serializers.ConversationSerializer})
+    def patch(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        """Renames it."""
+        reading.own_conversation(self.caller, conversation_id)
+        asked = serializers.RenameSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        actions.rename(self.caller, conversation_id, asked.validated_data["title"])
+        return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
+
+    @extend_schema(responses={204: None, 404: ErrorSerializer})
+    def delete(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        """It disappears and what runs in it is cancelled. Runs and their events are kept for the audit."""
+        actions.delete(self.caller, conversation_id)
+        return Response(status=204)
+
+
+class ConversationMessages(ReadOrRunView):
+    @extend_schema(responses={200: serializers.MessagesSerializer, 404: ErrorSerializer})
+    def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        """All that was said, oldest first, as a tree by `parent_id`."""
+        conversation = reading.own_conversation(self.caller, conversation_id)
+        return Response({"results": reading.messages_of(conversation)})
+
+    @extend_schema(
+        request=serializers.SaySerializer,
+        responses={201: serializers.SaidSerializer, 200: serializers.SaidSerializer, 400: ErrorSerializer, 404: ErrorSerializer},
+    )
+    def post(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        """Asks. 200 with the first question and its reply if this `client_id` was seen before."""
+        reading.own_conversation(self.caller, conversation_id)
+        asked = serializers.SaySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        said = actions.say(self.caller, conversation_id, given["text"], mode=given["mode"], client_id=given["client_id"])
+        shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
+        return Response(shown, status=200 if said.repeated else 201)
+
+
+class MessageRetry(ReadOrRunView):
+    @extend_schema(request=None, responses={201: serializers.RetriedSerializer, 404: ErrorSerializer, 409: ErrorSerializer})
+    def post(self, request: Request, message_id: uuid.UUID) -> Response:
+        """Another reply to the same question, beside the old one."""
+        said = actions.retry_reply(self.caller, message_id)
+        return Response({"reply": message_shape(said.reply)}, status=201)
+
+
+class ConversationExport(ReadOrRunView):
+    @extend_schema(
+        parameters=[OpenApiParameter("as", str, enum=["markdown", "json"])],
+        responses={(200, "text/markdown"): OpenApiTypes.STR, (200, "application/json"): serializers.MessagesSerializer},
+    )
+    def get(self, request: Request, conversation_id: uuid.UUID) -> HttpResponseBase:
+        """The conversation as a file: Markdown (the branch that is shown), or JSON (everything)."""
+        conversation = reading.own_conversation(self.caller, conversation_id)
+        asked = serializers.ExportQuerySerializer(data={"as_": request.query_params.get("as", "markdown")})
+        asked.is_valid(raise_exception=True)
+        if asked.validated_data["as_"] == "json":
+            shown = {"conversation": _shown(conversation), "results": reading.messages_of(conversation)}
+            return _file(JsonResponse(shown), f"conversation-{conversation.id}.json")
+        text = reading.as_markdown(conversation)
+        return _file(HttpResponse(text, content_type="text/markdown; charset=utf-8"), f"conversation-{conversation.id}.md")
+
+
+def _file(response: HttpResponse, name: str) -> HttpResponse:
+    """To be saved, never shown: what is in it was written by others."""
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,110 @@
+"""What a client may say on a conversation's socket, checked once; and the frames that we send. Knows no socket."""
+
+import json
+import uuid
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from hyperagent.lib.refusals import Refused, error_object
+from hyperagent.lib.text import clean_value
+
+MAX_CHARS = 1_000_000
+# Beyond this nobody means well: the socket is closed.
+MAX_CHARS_BORNE = 8_000_000
+
+
+class _Frame(BaseModel):
+    # Fields of later versions do no harm.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Say(_Frame):
+    type: Literal["say"]
+    text: str
+    mode: str | None = None
+    client_id: str | None = None
+    attachment_ids: list[str] | None = None
+
+
+class Cancel(_Frame):
+    type: Literal["cancel"]
+    execution_id: uuid.UUID
+
+
+class Steer(_Frame):
+    type: Literal["steer"]
+    execution_id: uuid.UUID
+    text: str
+
+
+class Ack(_Frame):
+    """The client has everything of this run up to `seq`."""
+
+    type: Literal["ack"]
+    execution_id: uuid.UUID
+    seq: int = Field(ge=0)
+
+
+class Ping(_Frame):
+    type: Literal["ping"]
+
+
+ClientFrame = Annotated[Say | Cancel | Steer | Ack | Ping, Field(discriminator="type")]
+_frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
+_KNOWN = "say, cancel, steer, ack, ping"
+
+
+def read(text: str) -> ClientFrame:
+    """Raises Refused."""
+    if len(text) > MAX_CHARS:
+        raise Refused("message_too_long", f"A message may have {MAX_CHARS:,} characters; this one has {len(text):,}.")
+    try:
+        # The standard library's parser takes lone surrogates, which are cleaned below; stricter ones refuse the whole message.
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None
+    if not isinstance(said, dict):
+        raise Refused("not_json", "Send a JSON object with a `type`.")
+    try:
+        return _frames.validate_python(clean_value(said))
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"].startswith("union_tag"):
+            raise Refused("unknown_type", f"Unknown message type. Known are: {_KNOWN}.") from None
+        place = ".".join(str(part) for part in first["loc"][1:])
+        raise Refused("invalid", f"{place}: {first['msg']}", fields={place: [first["msg"]]}) from None
+
+
+def numbers(text: str) -> dict[str, int]:
+    """The `after` of the address: `{execution_id: seq}`. Raises Refused."""
+    try:
+        given = json.loads(text)
+        return {str(uuid.UUID(execution_id)): _number(seq) for execution_id, seq in given.items()}
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        message = 'after has to be JSON such as {"<execution id>": 12}.'
+        raise Refused("bad_after", message) from None
+
+
+def _number(seq: Any) -> int:
+    if type(seq) is not int or not 0 <= seq < 2**63:
+        raise ValueError
+    return seq
+
+
+def event(body: str) -> str:
+    """The body is the event's JSON already."""
+    return f'{{"type":"event","event":{body}}}'
+
+
+def frame(kind: str, **fields: Any) -> str:
+    return orjson.dumps({"type": kind, **fields}).decode()
+
+
+def error(refused: Refused, **context: Any) -> str:
+    return frame("error", error=refused.as_error(), **context)
+
+
+def failure(code: str, message: str, **context: Any) -> str:
+    return frame("error", error=error_object(code, message), **context)

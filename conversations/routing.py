@@ -1,0 +1,11 @@
+"""The addresses of the websockets. Who may open one is decided by the consumer."""
+
+from django.urls import re_path
+
+from conversations.consumers import ConversationConsumer
+
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+websocket_urlpatterns = [
+    re_path(rf"^ws/conversations/(?P<conversation_id>{_UUID})/$", ConversationConsumer.as_asgi()),
+]

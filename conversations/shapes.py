@@ -1,0 +1,38 @@
+"""How conversations and messages look to browsers and programs: one shape for the API, the socket and the export."""
+
+from typing import Any
+
+from agents.shapes import iso, reply_summary, sources_of
+from conversations.models import Conversation, Message, Role
+
+Json = dict[str, Any]
+
+
+def said(message: Message | None, reply: Message) -> Json:
+    """An announcement: a question was asked (None: asked again), and this is the reply that will answer it."""
+    return {
+        "type": "conversation.said",
+        "message": message_shape(message) if message else None,
+        "reply": message_shape(reply),
+        "client_id": message.client_id or None if message else None,
+    }
+
+
+def conversation_frame(conversation: Conversation) -> Json:
+    return {"id": str(conversation.id), "title": conversation.title, "updated_at": iso(conversation.updated_at)}
+
+
+def message_shape(message: Message) -> Json:
+    """Needs the execution loaded with it: no query of its own."""
+    execution = message.execution
+    return {
+        "id": str(message.id),
+        "parent_id": str(message.parent_id) if message.parent_id else None,
+        "role": message.role,
+        "text": execution.answer if execution and message.role == Role.ASSISTANT else message.text,
+        "created_at": iso(message.created_at),
+        "mode": message.mode or None,
+        "client_id": message.client_id or None,
+        "execution": reply_summary(execution) if execution else None,
+        "sources": sources_of(execution) if execution else [],
+    }

@@ -1,0 +1,18 @@
+"""Background jobs of conversations. Each takes ids only, may run twice, and does the same the second time."""
+
+import uuid
+
+from agents.models import Execution
+from conversations import actions
+from conversations.models import Conversation
+
+
+def turn_finished(execution_id: str) -> None:
+    """After a turn's run has ended: the title that it chose, and the time of the last change."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "question", "answer").first()
+    if execution is None or not execution.is_over:
+        return
+    conversation = Conversation.objects.filter(id=execution.conversation_id, deleted_at=None).first()
+    if conversation is not None:
+        actions.finish_turn(conversation, execution)
+    actions.mark_finish_handled(execution.id)

@@ -1,0 +1,111 @@
+"""One look at the tables every few seconds for all sockets of a process: is everybody still let in, did an announcement get
+lost? A timer and a query for each socket would cost more than the sockets themselves.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from agents import reading
+from agents.reading import Progress
+from conversations.handshake import Caller, still_let_in
+from conversations.models import Conversation
+from hyperagent.lib import outage
+from hyperagent.lib.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+# A logout closes the socket within five seconds.
+LOOK_S = 3.0
+
+
+class Watched(Protocol):
+    """A socket of one conversation."""
+
+    caller: Caller
+    conversation_id: str
+
+    def unfinished(self) -> dict[str, int]:
+        """The runs whose last event it has not seen, each with the last number that it was sent."""
+
+    async def looked(self, before: Mapping[str, int], found: Mapping[str, Progress]) -> None:
+        """What the table says of its runs, and what it had been sent before the table was asked."""
+
+    async def turn_out(self) -> None:
+        """Its session or token has ended."""
+
+    async def conversation_is_gone(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    let_in: set[int]
+    conversations: set[str]
+    live: Mapping[str, Mapping[str, int]]
+    progress: Mapping[str, Progress]
+
+
+class SocketWatch:
+    def __init__(self) -> None:
+        self._sockets: set[Watched] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, socket: Watched) -> None:
+        self._sockets.add(socket)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+
+    def remove(self, socket: Watched) -> None:
+        self._sockets.discard(socket)
+        if not self._sockets and self._task is not None:
+            self._task.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))
+            try:
+                await self._look_once(tuple(self._sockets))
+            except Exception as error:
+                if not outage.is_outage(error):
+                    log.exception("the watch over the sockets failed")
+
+    async def _look_once(self, sockets: tuple[Watched, ...]) -> None:
+        before = {socket: socket.unfinished() for socket in sockets}
+        callers = [socket.caller for socket in sockets]
+        unfinished = {execution_id for numbers in before.values() for execution_id in numbers}
+        look = await in_thread(_read)(callers, {socket.conversation_id for socket in sockets}, unfinished)
+        for socket in sockets:
+            if socket not in self._sockets:
+                continue
+            if id(socket.caller) not in look.let_in:
+                await socket.turn_out()
+            elif socket.conversation_id not in look.conversations:
+                await socket.conversation_is_gone()
+            else:
+                live = look.live.get(socket.conversation_id, {})
+                found = {execution_id: Progress(last, False) for execution_id, last in live.items()}
+                found |= {one: look.progress[one] for one in before[socket] if one in look.progress}
+                await socket.looked(before[socket], found)
+
+
+def _read(callers: list[Caller], conversation_ids: set[str], execution_ids: set[str]) -> _Look:
+    """Six queries, however many sockets."""
+    there = Conversation.objects.filter(id__in=conversation_ids, deleted_at=None).values_list("id", flat=True)
+    return _Look(
+        let_in=still_let_in(callers),
+        conversations={str(conversation_id) for conversation_id in there},
+        live=reading.live_in_conversations(conversation_ids),
+        progress=reading.progress(execution_ids),
+    )
+
+
+_watches: "WeakKeyDictionary[asyncio.AbstractEventLoop, SocketWatch]" = WeakKeyDictionary()
+
+
+def watch() -> SocketWatch:
+    """The one of this event loop."""
+    return _watches.setdefault(asyncio.get_running_loop(), SocketWatch())

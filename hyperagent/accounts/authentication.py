@@ -1,0 +1,53 @@
+"""Tokens at the API's door: who a request speaks for, and whether its scopes reach. The rules are in `tokens`."""
+
+from typing import TYPE_CHECKING
+
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.tokens import scopes_of, user_for_token
+
+if TYPE_CHECKING:
+    # DRF reads this module while its views are still loading.
+    from rest_framework.views import APIView
+
+CHALLENGE = 'Bearer realm="api"'
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer ha_…`. Afterwards `request.user` is the owner and `request.auth` the `ApiToken`."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        scheme, _, raw = get_authorization_header(request).strip().partition(b" ")
+        if scheme.lower() != b"bearer":
+            return None
+        found = user_for_token(raw.strip().decode("ascii", errors="replace"))
+        if found is None:
+            raise AuthenticationFailed(
+                "This token is unknown, revoked or past its end date. Make a new one.", code="bad_token"
+            )
+        return found
+
+    def authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+
+def HasScope(scope: Scope) -> type[BasePermission]:  # noqa: N802 - reads as the class that it returns
+    """A permission for people who are signed in, and for tokens with the scope. `admin` needs an administrator too."""
+
+    class _HasScope(BasePermission):
+        message = f"This needs the scope '{scope}'. Make a token that has it, or ask an administrator."
+        code = "scope_missing"
+
+        def has_permission(self, request: Request, view: "APIView") -> bool:
+            if not isinstance(request.user, User):
+                return False
+            token = request.auth if isinstance(request.auth, ApiToken) else None
+            return scope in scopes_of(request.user, token)
+
+    _HasScope.__name__ = f"HasScope_{scope}"
+    return _HasScope

@@ -1,0 +1,136 @@
+"""The account's forms: what is typed, bounded and cleaned. Whether it is right is for `actions` to say."""
+
+from datetime import UTC, date, datetime, time
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.auth.password_validation import password_validators_help_texts
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, person_scopes
+from hyperagent.accounts.tokens import TOKEN_LIFETIME
+
+# A password is hashed whole, so its length is bounded before that.
+MAX_PASSWORD_CHARS = 1024
+
+_SCOPE_LABELS = {
+    Scope.RUN: "run: ask questions and steer runs",
+    Scope.READ: "read: see conversations, runs and usage",
+    Scope.APPROVE: "approve: decide requests in your name",
+    Scope.DOCUMENTS: "documents: add, search and delete documents",
+    Scope.ADMIN: "admin: what administrators may do",
+}
+
+
+def _email_field(autocomplete: str) -> forms.EmailField:
+    return forms.EmailField(
+        label="E-mail", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": autocomplete, "autofocus": True})
+    )
+
+
+def _password_field(label: str, autocomplete: str, **options: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=MAX_PASSWORD_CHARS,
+        # No maxlength in the page: a browser would cut a pasted password without a word.
+        widget=_PasswordInput(attrs={"autocomplete": autocomplete}),
+        **options,
+    )
+
+
+class _PasswordInput(forms.PasswordInput):
+    def build_attrs(self, base_attrs: dict[str, Any], extra_attrs: dict[str, Any] | None = None) -> dict[str, Any]:
+        attrs = super().build_attrs(base_attrs, extra_attrs)
+        attrs.pop("maxlength", None)
+        return attrs
+
+
+class LoginForm(forms.Form):
+    email = _email_field("username")
+    password = _password_field("Password", "current-password")
+
+
+class _NewPassword(forms.Form):
+    """A password that is typed twice, since without JavaScript nobody can look at it."""
+
+    password = _password_field("New password", "new-password")
+    password_again = _password_field("New password again", "new-password")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"].help_text = " ".join(password_validators_help_texts())
+
+    def clean_password_again(self) -> str:
+        again: str = self.cleaned_data["password_again"]
+        if "password" in self.cleaned_data and again != self.cleaned_data["password"]:
+            raise ValidationError("The two passwords are not the same. Type the same one twice.")
+        return again
+
+
+class RegisterForm(_NewPassword):
+    email = _email_field("username")
+    display_name = forms.CharField(
+        label="Name (optional)", max_length=120, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    password = _password_field("Password", "new-password")
+    password_again = _password_field("Password again", "new-password")
+
+    field_order = ("email", "display_name", "password", "password_again")
+
+
+class PasswordChangeForm(_NewPassword):
+    old_password = _password_field("Your password now", "current-password")
+
+    field_order = ("old_password", "password", "password_again")
+
+
+class PasswordResetForm(forms.Form):
+    email = _email_field("username")
+
+
+class NewPasswordForm(_NewPassword):
+    """The end of a reset."""
+
+
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = User
+        fields = ("display_name",)
+        labels: ClassVar = {"display_name": "Name"}
+        help_texts: ClassVar = {"display_name": "How others see you. Without it they see your e-mail address."}
+        widgets: ClassVar = {"display_name": forms.TextInput(attrs={"autocomplete": "name"})}
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        help_text="What will use it, so that you know which one to revoke.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scopes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="What it may do")
+    ends_on = forms.DateField(
+        label="Last day",
+        help_text="Within a year. It ends at midnight UTC.",
+        widget=forms.DateInput(attrs={"type": "date", "autocomplete": "off"}, format="%Y-%m-%d"),
+    )
+
+    def __init__(self, *args: Any, is_staff: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = person_scopes(is_staff=is_staff)
+        scopes = self.fields["scopes"]
+        assert isinstance(scopes, forms.MultipleChoiceField)
+        scopes.choices = [(scope.value, _SCOPE_LABELS[scope]) for scope in Scope if scope in allowed]
+        scopes.initial = [scope.value for scope in DEFAULT_SCOPES]
+        self.fields["ends_on"].initial = _usual_last_day
+
+    def expires_at(self) -> datetime:
+        """The end of the chosen day. Only after the form was found valid."""
+        day = self.cleaned_data["ends_on"]
+        return datetime.combine(day, time.max, tzinfo=UTC)
+
+
+def _usual_last_day() -> date:
+    return (timezone.now() + TOKEN_LIFETIME).date()

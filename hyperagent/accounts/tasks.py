@@ -1,0 +1,38 @@
+"""Background jobs of the accounts app. Each takes ids, and finds nothing to do if its row is gone."""
+
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from hyperagent.accounts import attempts
+from hyperagent.accounts.models import User
+from hyperagent.lib.queue import task
+
+
+@task
+def mail_password_reset(user_id: str) -> None:
+    """Queued for strangers too, with an id that nobody has. The link leads to the configured address, not to whatever
+    host the request claimed."""
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    if user is None:
+        return
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    token = default_token_generator.make_token(user)
+    path = reverse("accounts:password_reset_confirm", kwargs={"uidb64": uid, "token": token})
+    context = {"user": user, "link": f"{settings.SITE_URL}{path}", "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
+    send_mail(
+        subject="Reset your HyperAgent password",
+        message=render_to_string("accounts/password_reset_email.txt", context),
+        from_email=None,
+        recipient_list=[user.email],
+    )
+
+
+@task(every_s=3600)
+def prune_attempts() -> None:
+    """Forgets tries that no limit looks at any more, and with them addresses that are none of our people's."""
+    attempts.prune()

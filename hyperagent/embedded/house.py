@@ -1,0 +1,261 @@
+"""`manage.py up`: the order in which the parts of an installation start, and what is told to the person who started it.
+
+Which programs there are is decided here; keeping them alive is the supervisor's part.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperagent.embedded import instance, model_server, postgres, valkey
+from hyperagent.lib.conf import BASE_DIR, Config, LogFormat
+from hyperagent.lib.leftovers import Ledger
+from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
+
+READY_TIMEOUT_S = 60.0
+# A machine that is busy with its first compile of everything needs long.
+SLOW_START_S = 180.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one `up` serves, and with what."""
+
+    data_dir: Path
+    port: int
+    runners: int
+    env: Mapping[str, str]
+    """Of this process; the children's is made of it."""
+
+
+class House:
+    """The parts of one installation, started in order. `env` grows as they start: each finds those before it."""
+
+    def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
+        self.plan = plan
+        self.supervisor = supervisor
+        self.env = {**plan.env, "DATA_DIR": str(plan.data_dir), "PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
+        self.env.setdefault("SITE_URL", f"http://127.0.0.1:{plan.port}")
+        self.degraded: list[str] = []
+        self.first_login: tuple[str, str] | None = None
+
+    async def start(self) -> None:
+        self.env.setdefault("SECRET_KEY", instance.secret_key(self.plan.data_dir))
+        await asyncio.gather(self._start_postgres(), self._start_valkey())
+        await asyncio.gather(self._prepare_database(), self._start_model())
+        instance.leave_note(
+            self.plan.data_dir,
+            {
+                name: self.env[name]
+                for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "BUNDLED_MODEL_URL", "SITE_URL")
+                if name in self.env
+            },
+        )
+        await asyncio.gather(self.supervisor.start(self._web()), self.supervisor.start(self._worker()))
+
+    async def _start_postgres(self) -> None:
+        if self.env.get("DATABASE_URL"):
+            return
+        server = await asyncio.to_thread(
+            postgres.prepare, self.plan.data_dir / "postgres", sockets=self.plan.data_dir / "run" / "pg"
+        )
+        program = Program(
+            "postgres",
+            server.command(),
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+            is_ready=server.is_ready,
+            # Fast: sessions are ended, nothing is lost.
+            stop_signal=signal.SIGINT,
+            stop_timeout_s=30.0,
+            user=server.user,
+            cwd=server.data,
+        )
+        await self.supervisor.start(program)
+        await asyncio.to_thread(postgres.make_database, server)
+        self.env["DATABASE_URL"] = server.url()
+
+    async def _start_valkey(self) -> None:
+        if self.env.get("REDIS_URL"):
+            return
+        folder = self.plan.data_dir / "run" / "valkey"
+        server = await asyncio.to_thread(valkey.prepare, folder)
+        await self.supervisor.start(
+            Program(
+                "redis",
+                server.command(),
+                env={"PATH": os.defpath},
+                is_ready=server.is_ready,
+                before_start=lambda: server.socket.unlink(missing_ok=True),
+                cwd=server.folder,
+            )
+        )
+        self.env["REDIS_URL"] = server.url()
+
+    async def _prepare_database(self) -> None:
+        password = self.env.get("HYPERAGENT_ADMIN_PASSWORD") or secrets.token_urlsafe(12)
+        program = Program(
+            "prepare",
+            _manage("prepare"),
+            env={**self.env, "HYPERAGENT_ADMIN_PASSWORD": password, "HYPERAGENT_PROCESS": "command"},
+        )
+        status, words = await self.supervisor.run_once(program)
+        if status != 0:
+            raise StartFailed("the database", "could not be prepared", words)
+        with suppress(ValueError, IndexError, KeyError):
+            email = json.loads(words[-1])["administrator"]
+            if email and not self.env.get("HYPERAGENT_ADMIN_PASSWORD"):
+                self.first_login = (email, password)
+
+    async def _start_model(self) -> None:
+        if LLMSettings.from_env(self.env).providers:
+            return
+        missing = model_server.missing_packages()
+        if missing:
+            self.degraded.append(
+                f"no model answers: no provider is configured, and the bundled model lacks {', '.join(missing)}"
+                " (`make run` installs it; or set OPENAI_API_KEY or another provider, see .env.example)"
+            )
+            return
+        port = instance.free_port()
+        program = Program(
+            "model",
+            (sys.executable, "-m", "hyperagent.embedded.model_server", "--port", str(port)),
+            env={**self.env, "OMP_NUM_THREADS": str(model_server.THREADS)},
+            is_ready=lambda: _answers(f"http://127.0.0.1:{port}/health"),
+            cwd=BASE_DIR,
+        )
+        try:
+            await self.supervisor.start(program)
+        except StartFailed as failure:
+            self.degraded.append(f"the bundled model does not run: {failure}; no model answers")
+            return
+        self.env["BUNDLED_MODEL_URL"] = f"http://127.0.0.1:{port}/v1"
+
+    def _web(self) -> Program:
+        listening = ("-b", "127.0.0.1", "-p", str(self.plan.port))
+        # No access log: the application's own has the request's id. No server name: nobody needs to know.
+        quiet = ("--no-server-name", "--access-log", os.devnull, "-v", "0")
+        return Program(
+            "web",
+            (sys.executable, "-m", "daphne", *listening, *quiet, "hyperagent.asgi:application"),
+            env={**self.env, "HYPERAGENT_PROCESS": "web", "DJANGO_SETTINGS_MODULE": "hyperagent.settings"},
+            is_ready=lambda: _answers(f"http://127.0.0.1:{self.plan.port}/healthz", any_status=True),
+            ready_timeout_s=SLOW_START_S,
+            cwd=BASE_DIR,
+        )
+
+    def _worker(self) -> Program:
+        return Program(
+            "worker",
+            _manage("worker", "--runners", str(self.plan.runners)),
+            env={**self.env, "HYPERAGENT_PROCESS": "command"},
+            stop_timeout_s=20.0,
+            has_prefix=True,
+        )
+
+    async def greet(self) -> None:
+        """What a person wants to know now: where, how to sign in, which model, what is missing."""
+        say = self.supervisor.log.say
+        missing = await self._wait_until_ready()
+        model = "the bundled small model (slow and simple)" if "BUNDLED_MODEL_URL" in self.env else self._models()
+        lines = ["", f"HyperAgent is ready: {self.env['SITE_URL']}"]
+        if self.first_login is not None:
+            email, password = self.first_login
+            lines.append(f"Sign in as {email} with the password {password}   (shown this once; change it)")
+        lines.append(f"Model: {model}")
+        lines += [f"Degraded: {what}" for what in (*self.degraded, *missing)]
+        lines.append("Ctrl-C stops everything.")
+        for line in (*lines, ""):
+            say("up", line)
+
+    def _models(self) -> str:
+        return ", ".join(provider.name for provider in LLMSettings.from_env(self.env).providers) or "none"
+
+    async def _wait_until_ready(self) -> list[str]:
+        """Waits for /readyz to be content; what it still misses when the time is over."""
+        deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
+        while True:
+            missing = await asyncio.to_thread(_not_ready, f"http://127.0.0.1:{self.plan.port}/readyz")
+            stopped = self.supervisor.asked_to_stop.is_set()
+            if not missing or stopped or asyncio.get_running_loop().time() > deadline:
+                return missing
+            await asyncio.sleep(0.2)
+
+
+async def run(plan: Plan, config: Config) -> int:
+    """Starts everything, serves until SIGTERM or Ctrl-C, and stops in reverse order. Returns the exit status."""
+    log = Log(sys.stdout, as_json=config.log_format is LogFormat.JSON)
+    ledger = Ledger(plan.data_dir / "run" / "processes.json")
+    supervisor = Supervisor(log, ledger=ledger)
+    supervisor.stop_on_signals()
+    for name in await asyncio.to_thread(ledger.end_leftovers):
+        log.say("up", f"stopped what an earlier run had left: {name}")
+    house = House(plan, supervisor)
+    serving = asyncio.create_task(_serve(house))
+    try:
+        await supervisor.first_of(serving)
+        return serving.result() if serving.done() else 0
+    except StartFailed as failure:
+        for words in failure.last_words:
+            log.line("", words)
+        log.say("up", f"HyperAgent does not start: {failure}")
+        return 1
+    finally:
+        serving.cancel()
+        log.say("up", "stopping")
+        await supervisor.stop_all()
+        instance.remove_note(plan.data_dir)
+
+
+async def _serve(house: House) -> int:
+    await house.start()
+    await house.greet()
+    await house.supervisor.asked_to_stop.wait()
+    return 0
+
+
+def _manage(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, str(BASE_DIR / "manage.py"), *arguments)
+
+
+def _answers(url: str, *, any_status: bool = False) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=3):  # noqa: S310 - our own address
+            return True
+    except urllib.error.HTTPError:
+        return any_status
+    except OSError:
+        return False
+
+
+def _not_ready(url: str) -> list[str]:
+    """What /readyz says is missing, one sentence each; empty if nothing, or if there is no such page."""
+    try:
+        with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own address
+            return []
+    except urllib.error.HTTPError as answer:
+        if answer.code != 503:
+            return []
+        try:
+            checks = json.loads(answer.read())
+        except ValueError:
+            return ["/readyz is not content"]
+        return [f"{name}: {state}" for name, state in _failed(checks)]
+    except OSError as error:
+        return [f"the web server does not answer: {error}"]
+
+
+def _failed(checks: Mapping[str, object]) -> list[tuple[str, object]]:
+    found = checks.get("checks", checks)
+    listed = found if isinstance(found, dict) else {"ready": found}
+    return [(name, state) for name, state in listed.items() if state not in (True, "ok", "ready")]

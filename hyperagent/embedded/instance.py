@@ -1,0 +1,92 @@
+"""One running `manage.py up` on one DATA_DIR: its lock, its key, its port, and the note that other commands read."""
+
+import fcntl
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from hyperagent.embedded import files
+from hyperagent.lib.conf import INSTANCE_FILE
+
+
+class AlreadyRunning(Exception):
+    """Another `manage.py up` serves this folder."""
+
+
+class PortInUse(Exception):
+    """Somebody else listens on the port."""
+
+
+def make_data_dir(path: Path) -> Path:
+    """Private. Where the servers run as a user of their own, that user must pass through it, though not look around."""
+    mode = 0o711 if os.geteuid() == 0 else 0o700
+    files.make_private(path / "run")
+    return files.make_private(path, mode=mode)
+
+
+def lock(data_dir: Path) -> int:
+    """Holds the folder until this process ends, however it ends. Returns the descriptor, which must stay open."""
+    descriptor = os.open(data_dir / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = os.read(descriptor, 32).decode().strip() or "unknown"
+        os.close(descriptor)
+        raise AlreadyRunning(
+            f"HyperAgent already runs on {data_dir} (process {pid}). Stop it, or start a second one with a folder"
+            " and a port of its own: DATA_DIR=var2 PORT=8001"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor
+
+
+def secret_key(data_dir: Path) -> str:
+    """Made once. Sessions and queued jobs are signed with it, so it stays."""
+    path = data_dir / "secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        fresh = secrets.token_urlsafe(48)
+        write_private(path, fresh)
+        return fresh
+
+
+def write_private(path: Path, text: str) -> None:
+    """Whole or not at all, and readable for nobody else at any moment."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+def leave_note(data_dir: Path, values: Mapping[str, str]) -> None:
+    write_private(data_dir / INSTANCE_FILE, json.dumps(dict(values)))
+
+
+def remove_note(data_dir: Path) -> None:
+    (data_dir / INSTANCE_FILE).unlink(missing_ok=True)
+
+
+def claim_port(port: int) -> None:
+    """Raises PortInUse when the port of 127.0.0.1 is taken."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As the web server does: a port that was left a moment ago is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise PortInUse(
+                f"port {port} of 127.0.0.1 is in use or forbidden ({error.strerror}); take another: PORT={port + 1}"
+            ) from None
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

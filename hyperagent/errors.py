@@ -1,0 +1,79 @@
+"""What is shown when a request fails outside of the API's own views: a page, or the error shape below `/api/`. Never the
+text of an exception: an id, under which the log has it.
+"""
+
+import sys
+import uuid
+from typing import Any
+
+import structlog
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.views.decorators.csrf import csrf_exempt
+
+from hyperagent.lib import outage
+from hyperagent.lib.refusals import NotThere, error_object
+
+log = structlog.get_logger(__name__)
+
+_CODES = {400: "bad_request", 403: "not_allowed", 404: "not_found", 500: "internal", 503: outage.CODE}
+_MESSAGES = {
+    400: "The request cannot be read. Check what was sent.",
+    403: "This is not allowed. Reload the page you came from and try again; if it stays, log in anew.",
+    404: NotThere().message,
+    500: "Something went wrong here. Try again; if it stays, tell an administrator the number of this request.",
+    503: outage.MESSAGE,
+}
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 400)
+
+
+def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return _answer(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """503 while Postgres or Redis is away: nothing is broken, and trying again helps."""
+    return _answer(request, 503 if outage.is_outage(sys.exc_info()[1]) else 500)
+
+
+@csrf_exempt
+def api_not_found(request: HttpRequest, rest: str) -> HttpResponse:
+    return _answer(request, 404)
+
+
+def _answer(request: HttpRequest, status: int) -> HttpResponse:
+    request_id = _request_id()
+    if status >= 500:
+        log.error("request_failed", status=status, request_id=request_id, path=request.path)
+    response = _as_json(status, request_id) if request.path.startswith("/api/") else _as_page(status, request_id)
+    if status == 503:
+        response["Retry-After"] = str(outage.RETRY_AFTER_S)
+    return response
+
+
+def _as_json(status: int, request_id: str) -> HttpResponse:
+    # The same body for what is missing and for what is another's, so no id in it.
+    more: dict[str, Any] = {} if status == 404 else {"request_id": request_id}
+    return JsonResponse({"error": error_object(_CODES[status], _MESSAGES[status], **more)}, status=status)
+
+
+def _as_page(status: int, request_id: str) -> HttpResponse:
+    # Without the request: a context processor would ask the database who it is, and that may be what failed.
+    text = loader.render_to_string(f"{status}.html", {"message": _MESSAGES[status], "request_id": request_id})
+    return HttpResponse(text, status=status)
+
+
+def _request_id() -> str:
+    """The id that the log's lines of this request carry."""
+    return str(structlog.contextvars.get_contextvars().get("request_id") or uuid.uuid4())

@@ -1,0 +1,47 @@
+"""Announcing to a Channels group from synchronous code, over one plain connection: `async_to_sync(group_send)` would open
+a loop and a connection each time (5-20 ms). An announcement is a hint; rows are the truth, so one that is lost is only logged.
+"""
+
+import logging
+from functools import cache
+from typing import Any
+
+import redis
+from channels.layers import get_channel_layer
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+log = logging.getLogger(__name__)
+
+
+def publish(group: str, message: dict[str, Any]) -> bool:
+    """True if Redis took it. The message needs a `type`, as with `group_send`."""
+    layer = get_channel_layer()
+    if layer is None:
+        return False
+    try:
+        _client().publish(redis_channel(group), layer.serialize(message))
+    except redis.RedisError as error:
+        log.warning("could not announce %s to %s: %s", message.get("type"), group, error)
+        return False
+    return True
+
+
+def redis_channel(group: str) -> str:
+    """What RedisPubSubChannelLayer calls the group in Redis."""
+    return f"{_config().get('prefix', 'asgi')}__group__{group}"
+
+
+def _config() -> dict[str, Any]:
+    config: dict[str, Any] = settings.CHANNEL_LAYERS["default"]["CONFIG"]
+    return config
+
+
+@cache
+def _client() -> redis.Redis:
+    address = _config()["hosts"][0]["address"]
+    # One try: whoever waits for the answer to a request must not wait for Redis.
+    return redis.Redis.from_url(
+        address, socket_connect_timeout=0.5, socket_timeout=0.5, retry=Retry(NoBackoff(), 1), health_check_interval=30
+    )

@@ -1,0 +1,138 @@
+"""The shapes that every endpoint shares: how an error looks and how a long list is cut into pages."""
+
+import io
+import logging
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ValidationError as ModelError
+from django.db import models
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.pagination import CursorPagination
+from rest_framework.parsers import JSONParser
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from hyperagent.lib import outage
+from hyperagent.lib.refusals import NotThere, Refused, error_object
+from hyperagent.lib.text import clean_value
+
+log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=models.Model)
+
+# The machine names of DRF's own errors.
+_CODES: dict[type[exceptions.APIException], str] = {
+    exceptions.ParseError: "not_json",
+    exceptions.NotAuthenticated: "not_authenticated",
+    exceptions.AuthenticationFailed: "bad_credentials",
+    exceptions.PermissionDenied: "not_allowed",
+    exceptions.MethodNotAllowed: "method_not_allowed",
+    exceptions.UnsupportedMediaType: "unsupported_media_type",
+    exceptions.NotAcceptable: "not_acceptable",
+    exceptions.Throttled: "too_many_requests",
+}
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Every error of the API in the one shape. None for what nobody foresaw: the server's error page answers, with an id."""
+    answer = error_response(error)
+    if answer is not None:
+        set_rollback()
+    return answer
+
+
+def error_response(error: Exception) -> Response | None:
+    if isinstance(error, Http404):
+        error = NotThere()
+    if isinstance(error, Refused):
+        return Response({"error": error.as_error()}, status=error.status)
+    if outage.is_outage(error):
+        log.error("answered with 503: %s: %s", type(error).__name__, error)
+        shown = error_object(outage.CODE, outage.MESSAGE)
+        return Response({"error": shown}, status=503, headers={"Retry-After": str(outage.RETRY_AFTER_S)})
+    if isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied(str(error) or None)
+    if isinstance(error, ModelError):
+        error = exceptions.ValidationError(error.message_dict if hasattr(error, "error_dict") else error.messages)
+    if isinstance(error, exceptions.APIException):
+        return Response({"error": _api_error(error)}, status=error.status_code, headers=_headers(error))
+    return None
+
+
+def _api_error(error: exceptions.APIException) -> dict[str, Any]:
+    if isinstance(error, exceptions.NotFound):
+        return NotThere().as_error()
+    if isinstance(error, exceptions.ValidationError):
+        fields = _fields(error.detail)
+        first = next(iter(fields.items()), ("", ["The request cannot be used."]))
+        message = first[1][0] if first[0] in ("", "non_field_errors") else f"{first[0]}: {first[1][0]}"
+        return error_object("invalid", message, fields=fields)
+    default = _CODES.get(type(error), error.default_code)
+    codes = error.get_codes()
+    code = codes if isinstance(codes, str) and codes != error.default_code else default
+    return error_object(code, str(error.detail))
+
+
+def _fields(detail: Any, name: str = "") -> dict[str, list[str]]:
+    """`{"a": {"b": ["x"]}}` as `{"a.b": ["x"]}`, every message a string."""
+    if isinstance(detail, dict):
+        found: dict[str, list[str]] = {}
+        for key, value in detail.items():
+            found.update(_fields(value, f"{name}.{key}" if name else str(key)))
+        return found
+    if isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
+        found = {}
+        for number, item in enumerate(detail):
+            found.update(_fields(item, f"{name}.{number}" if name else str(number)))
+        return found
+    messages = [str(item) for item in detail] if isinstance(detail, list) else [str(detail)]
+    return {name or "non_field_errors": messages}
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    if challenge := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(wait) + 1)
+    return headers
+
+
+class Pages(CursorPagination):
+    """`{"next", "previous", "results"}`; a page costs the same wherever it is in the list."""
+
+    page_size = 50
+    max_page_size = 200
+    page_size_query_param = "page_size"
+    ordering = ("-created_at", "-id")
+
+    @classmethod
+    def ordered_by(cls, *fields: str) -> type["Pages"]:
+        return type("Pages", (cls,), {"ordering": fields})
+
+
+def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:
+    """The one row of `rows`, which the caller has already narrowed to what this person may see."""
+    found = rows.filter(**which).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+class CleanJSONParser(JSONParser):
+    """JSON within the size limit, its text cleaned of what cannot be stored or sent back (NUL, lone surrogates)."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise TooLarge(f"The request is larger than {limit:,} bytes. Send less at once.")
+        return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
+
+
+class TooLarge(exceptions.APIException):
+    status_code = 413
+    default_code = "too_large"

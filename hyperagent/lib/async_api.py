@@ -1,0 +1,66 @@
+"""Endpoints that wait or stream. DRF is synchronous, so it admits, checks and answers errors in a thread, which is given
+back before the waiting begins; a coroutine does the rest.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from hyperagent.lib.threads import in_thread
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from hyperagent.lib.api import error_response
+
+Answer = Callable[[], Awaitable[HttpResponseBase]]
+
+
+class Later(HttpResponse):
+    """What a handler returns when the answer comes from a coroutine, which is called outside of any thread."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class AsyncAnswerView(APIView):
+    """A DRF view whose handlers may return `Later`."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        # Errors are JSON for those too who only accept an event stream.
+        return JSONRenderer(), JSONRenderer.media_type
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        admit = super().as_view(**initkwargs)
+
+        def admitted(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            response = admit(request, *args, **kwargs)
+            return response.render() if hasattr(response, "render") else response
+
+        async def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            response = await in_thread(admitted)(request, *args, **kwargs)
+            if not isinstance(response, Later):
+                return response
+            try:
+                return await response.answer()
+            except Exception as error:
+                failed = error_response(error)
+                if failed is None:
+                    raise
+                return JsonResponse(failed.data, status=failed.status_code, headers=dict(failed.items()))
+
+        # What Django and the schema generator look for on a class-based view.
+        view.csrf_exempt = True  # type: ignore[attr-defined]
+        view.cls = cls  # type: ignore[attr-defined]
+        view.initkwargs = initkwargs  # type: ignore[attr-defined]
+        return view
+
+
+def event_stream(parts: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(parts, content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    # nginx would collect the events before it passes them on.
+    response["X-Accel-Buffering"] = "no"
+    return response

@@ -1,0 +1,62 @@
+"""Django's cache on Redis: values as JSON, never pickled, and a cache that is away is an empty one."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import orjson
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+log = logging.getLogger(__name__)
+
+
+class JsonSerializer:
+    """Only what JSON can say is cached: nothing that another program writes into Redis can run code here."""
+
+    def dumps(self, value: Any) -> bytes | int:
+        # Redis counts on bare numbers only.
+        return value if type(value) is int else orjson.dumps(value)
+
+    def loads(self, stored: bytes) -> Any:
+        return orjson.loads(stored)
+
+
+def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: while Redis is away the method answers what `missing` gives for its arguments."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return method(*args, **kwargs)
+            except (RedisConnectionError, RedisTimeoutError) as error:
+                log.warning("the cache is away: %s", error)
+                return missing(*args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+class Client(RedisCacheClient):
+    """Django's client, which raises when Redis is away; here a read finds nothing and a write is lost."""
+
+    get = _or_if_away(lambda self, key, default: default)(RedisCacheClient.get)
+    get_many = _or_if_away(lambda self, keys: {})(RedisCacheClient.get_many)
+    has_key = _or_if_away(lambda self, key: False)(RedisCacheClient.has_key)
+    add = _or_if_away(lambda self, key, value, timeout: True)(RedisCacheClient.add)
+    set = _or_if_away(lambda self, key, value, timeout: None)(RedisCacheClient.set)
+    set_many = _or_if_away(lambda self, values, timeout: None)(RedisCacheClient.set_many)
+    touch = _or_if_away(lambda self, key, timeout: False)(RedisCacheClient.touch)
+    incr = _or_if_away(lambda self, key, delta: delta)(RedisCacheClient.incr)
+    delete = _or_if_away(lambda self, key: False)(RedisCacheClient.delete)
+    delete_many = _or_if_away(lambda self, keys: None)(RedisCacheClient.delete_many)
+
+
+class Cache(RedisCache):
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = Client

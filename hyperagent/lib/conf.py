@@ -1,0 +1,277 @@
+"""Every setting that the environment gives: read once, typed, every bad value named at once. No Django here.
+
+Django's own settings are made of it in `hyperagent.settings`; the models' part is read by `hyperagent.lib.llm.config`.
+"""
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+import environ
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from hyperagent.lib.llm.config import BadSettings, LLMSettings
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+# What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
+INSTANCE_FILE = Path("run") / "instance.json"
+SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET")
+SECRET_URLS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN", "STORAGE_URL")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+
+class BadConfig(Exception):
+    """The environment holds values that cannot be read; `problems` has one sentence for each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+    def text(self) -> str:
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        return f"HyperAgent cannot start, because of its settings (environment or .env; see .env.example):\n{lines}"
+
+
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+def _words(value: object) -> object:
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+
+
+class Config(BaseModel):
+    """One process's settings. A field's alias is the variable's name, its description says what is allowed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=False)
+
+    secret_key: SecretStr = Field(
+        SecretStr(""), alias="SECRET_KEY", min_length=32, description="at least 32 random characters"
+    )
+    debug: bool = Field(False, alias="DEBUG", description="true or false")
+    site_url: str = Field(
+        "http://127.0.0.1:8000", alias="SITE_URL", description="the address that people open: http(s)://host[:port]"
+    )
+    allowed_hosts: Words = Field((), alias="ALLOWED_HOSTS", description="host names, with commas between")
+    csrf_trusted_origins: Words = Field(
+        (), alias="CSRF_TRUSTED_ORIGINS", description="origins such as https://agents.example.org, with commas between"
+    )
+    trusted_proxies: int = Field(
+        0, alias="TRUSTED_PROXIES", ge=0, le=10, description="how many reverse proxies stand in front, 0 to 10"
+    )
+    database_url: SecretStr = Field(
+        SecretStr(""), alias="DATABASE_URL", description="postgresql://user:password@host:port/database"
+    )
+    redis_url: SecretStr = Field(
+        SecretStr(""), alias="REDIS_URL", description="redis://host:port/0, rediss://… or unix:///path/to/socket"
+    )
+    data_dir: Path = Field(Path("var"), alias="DATA_DIR", description="a directory that this user may write")
+    port: int = Field(8000, alias="PORT", ge=1, le=65535, description="a port, 1 to 65535")
+    admin_email: str = Field(
+        "admin@localhost", alias="HYPERAGENT_ADMIN_EMAIL", pattern=r"^[^@\s]+@[^@\s]+$", description="an e-mail address"
+    )
+    admin_password: SecretStr = Field(
+        SecretStr(""), alias="HYPERAGENT_ADMIN_PASSWORD", min_length=8, description="at least 8 characters"
+    )
+    registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description="true or false")
+    runners: int = Field(1, alias="RUNNERS", ge=0, le=64, description="runner processes of one worker, 0 to 64")
+    agent_concurrency: int = Field(
+        64, alias="AGENT_CONCURRENCY", ge=1, le=1000, description="runs that one runner drives at once, 1 to 1000"
+    )
+    lease_seconds: int = Field(
+        15,
+        alias="LEASE_SECONDS",
+        ge=2,
+        le=600,
+        description="seconds until a silent runner's runs go to another, 2 to 600",
+    )
+    max_question_chars: int = Field(
+        200_000, alias="MAX_QUESTION_CHARS", ge=1, le=10_000_000, description="characters, 1 to 10000000"
+    )
+    queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
+    db_pool_size: int = Field(
+        16, alias="DB_POOL_SIZE", ge=1, le=200, description="database connections of one web process, 1 to 200"
+    )
+    email_url: SecretStr = Field(
+        SecretStr("consolemail://"),
+        alias="EMAIL_URL",
+        description="smtp://, smtp+tls:// or smtp+ssl://user:password@host:port, or consolemail:// for the log",
+    )
+    email_from: str = Field("hyperagent@localhost", alias="DEFAULT_FROM_EMAIL", description="an e-mail address")
+    metrics_token: SecretStr = Field(SecretStr(""), alias="METRICS_TOKEN", description="a token for /metrics")
+    log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
+    log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
+
+    @field_validator("site_url")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise ValueError("not a web address")
+        return value.rstrip("/")
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgres(cls, value: SecretStr) -> SecretStr:
+        url = value.get_secret_value()
+        if url and (not url.startswith(("postgresql://", "postgres://")) or not environ.Env.db_url_config(url)["NAME"]):
+            raise ValueError("not a Postgres address")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, value: SecretStr) -> SecretStr:
+        url = value.get_secret_value()
+        parts = urlsplit(url)
+        named = parts.path.strip("/") if parts.scheme == "unix" else parts.hostname
+        if url and (parts.scheme not in ("redis", "rediss", "unix") or not named):
+            raise ValueError("not a Redis address")
+        return value
+
+    @field_validator("email_url")
+    @classmethod
+    def _mail(cls, value: SecretStr) -> SecretStr:
+        scheme = urlsplit(value.get_secret_value()).scheme
+        if scheme not in ("smtp", "smtp+tls", "smtp+ssl", "smtps", "submission", "consolemail", "memorymail"):
+            raise ValueError("not a mail server's address")
+        return value
+
+    @field_validator("csrf_trusted_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(urlsplit(origin).scheme not in ("http", "https") for origin in value):
+            raise ValueError("an origin needs its scheme")
+        return value
+
+    @property
+    def is_https(self) -> bool:
+        return self.site_url.startswith("https://")
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The hosts that are answered: those that are set, else this machine and the host of SITE_URL."""
+        return self.allowed_hosts or tuple(dict.fromkeys((*LOCAL_HOSTS, urlsplit(self.site_url).hostname or "")))
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        return self.csrf_trusted_origins or ((self.site_url,) if self.is_https else ())
+
+    @property
+    def data_path(self) -> Path:
+        """DATA_DIR as an absolute path; a relative one counts from the project's folder."""
+        return self.data_dir if self.data_dir.is_absolute() else BASE_DIR / self.data_dir
+
+    @classmethod
+    def read(cls, env: Mapping[str, str]) -> Self:
+        names = {field.alias for field in cls.model_fields.values()}
+        return cls.model_validate({name: env[name].strip() for name in names if name and env.get(name, "").strip()})
+
+
+def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
+    """Reads all settings; `BadConfig` names every bad one, the models' included.
+
+    Without `needs_servers`, the key and the addresses of Postgres and Redis may be missing.
+    """
+    problems: list[str] = []
+    try:
+        config = Config.read(env)
+    except ValidationError as error:
+        problems += [_sentence(fault) for fault in error.errors()]
+        config = Config.model_construct()
+    try:
+        LLMSettings.from_env(env)
+    except BadSettings as error:
+        problems += [str(fault) for fault in error.faults]
+    if needs_servers:
+        problems += _missing(env)
+    if problems:
+        raise BadConfig(problems)
+    return config
+
+
+def _sentence(fault: Any) -> str:
+    name = str(fault["loc"][0])
+    allowed = next(field.description for field in Config.model_fields.values() if field.alias == name)
+    return f"{name}={shown(name, str(fault['input']))} is not allowed; allowed: {allowed}"
+
+
+def _missing(env: Mapping[str, str]) -> list[str]:
+    ways = {
+        "SECRET_KEY": "set it to at least 32 random characters, the same for every process",
+        "DATABASE_URL": "set it to postgresql://user:password@host:port/database",
+        "REDIS_URL": "set it to redis://host:port/0",
+    }
+    return [
+        f"{name} is not set; {way}, or start everything with `manage.py up`, which brings its own"
+        for name, way in ways.items()
+        if not env.get(name, "").strip()
+    ]
+
+
+def is_secret(name: str) -> bool:
+    return name in SECRET_URLS or any(mark in name for mark in SECRET_NAMES)
+
+
+def shown(name: str, value: str) -> str:
+    """The value as a person may see it: secrets hidden, long ones cut."""
+    return "(hidden)" if is_secret(name) else repr(value if len(value) <= 80 else value[:77] + "…")
+
+
+def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The secret values of the environment (passwords within addresses too), longest first: what no log may show."""
+    found = {secret for provider in LLMSettings.from_env(env).providers for secret in provider.secrets}
+    for name, value in env.items():
+        if name in SECRET_URLS:
+            found.add(urlsplit(value).password or "")
+        elif is_secret(name):
+            found.add(value)
+    # Shorter ones would blot out ordinary words.
+    return tuple(sorted((value for value in found if len(value) >= 6), key=len, reverse=True))
+
+
+def read_env_file(env: MutableMapping[str, str]) -> None:
+    """Adds what `.env` says (or the file that ENV_FILE names); what the environment says already stays."""
+    path = Path(env.get("ENV_FILE") or BASE_DIR / ".env")
+    if path.is_file():
+        values: dict[str, str] = {}
+
+        class _File(environ.Env):  # type: ignore[misc]
+            ENVIRON = values
+
+        _File.read_env(str(path))
+        for name, value in values.items():
+            env.setdefault(name, value)
+
+
+def join_instance(env: MutableMapping[str, str]) -> None:
+    """Adds the addresses of the `manage.py up` that serves this DATA_DIR, so that other commands reach its servers."""
+    data_dir = Path(env.get("DATA_DIR") or "var")
+    path = (data_dir if data_dir.is_absolute() else BASE_DIR / data_dir) / INSTANCE_FILE
+    try:
+        values = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return
+    for name, value in values.items():
+        env.setdefault(str(name), str(value))
+
+
+def process_env() -> MutableMapping[str, str]:
+    """This process's environment, completed by `.env` and by a running `manage.py up`."""
+    read_env_file(os.environ)
+    join_instance(os.environ)
+    return os.environ

@@ -1,0 +1,33 @@
+"""What is asked of a database first: does it know vectors, and what is its name to people."""
+
+from django.db import DatabaseError, connection, transaction
+
+NO_VECTORS = (
+    "The database at {address} has no pgvector extension. Install its package for your server (for example"
+    " postgresql-16-pgvector, or the image pgvector/pgvector) and have a superuser run `CREATE EXTENSION vector;`"
+    " in it, or unset DATABASE_URL to use the embedded Postgres, which has it."
+)
+
+
+def has_vectors(*, make: bool) -> bool:
+    """Whether pgvector is in the database; with `make` it is added if the server has it and we may."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+        if cursor.fetchone() is not None:
+            return True
+        if not make:
+            return False
+        try:
+            with transaction.atomic():
+                cursor.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except DatabaseError:
+            return False
+    return True
+
+
+def shown_address() -> str:
+    """Host and database, never the password."""
+    settings = connection.settings_dict
+    host = settings["HOST"] or settings["OPTIONS"].get("host") or "localhost"
+    port = f":{settings['PORT']}" if settings["PORT"] else ""
+    return f"{host}{port}/{settings['NAME']}"

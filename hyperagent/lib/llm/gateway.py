@@ -1,0 +1,298 @@
+"""The one way to ask a model: whom to ask, again, elsewhere, how many at once, and what it cost. Reads no protocol
+itself and knows neither journal nor agents."""
+
+import asyncio
+import logging
+import random
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from itertools import count
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel
+
+from hyperagent.lib.llm import adapter, plain, resolve, retry, structured
+from hyperagent.lib.llm.config import LOCAL_EMBEDDING, LLMSettings, UnknownProvider, named_model
+from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
+from hyperagent.lib.llm.resolve import Target
+from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
+from hyperagent.lib.llm.structured import Structured, Unfit
+from hyperagent.lib.llm.transport import ERROR_BODY_LIMIT_BYTES, Response, Transport, TransportFault
+from hyperagent.lib.llm.types import Delta, FinishReason, ModelReply, ModelRequest, Piece, Restarted
+from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_fields, reason_of
+from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T", bound=BaseModel)
+
+
+class ModelGateway:
+    """Asks the models that the settings name. One for a process; safe for many calls at once on one event loop.
+
+    `slots` shares the providers' limits with other processes; without, they hold for this one. `chance` gives numbers
+    from 0 to 1 that spread the waits.
+    """
+
+    def __init__(
+        self, settings: LLMSettings, slots: Slots | None = None, *, chance: Callable[[], float] = random.random
+    ) -> None:
+        self.settings = settings
+        self._slots = slots or ProcessSlots()
+        self._chance = chance
+        self._transport = Transport(settings.limits)
+        self._without_schemas: set[tuple[str, str]] = set()
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """Pieces as they come, Restarted where all of them must be taken back, the ModelReply last.
+
+        Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once.
+        Raises ModelError: that of the model asked first, when it and all of its fallbacks failed.
+        """
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        first_error: ModelError | None = None
+        for target in resolve.targets(self.settings, request):
+            for attempt in count(1):
+                shown = False
+                try:
+                    async with aclosing(self._attempt(target, request)) as items:
+                        async for item in items:
+                            shown = True
+                            yield item
+                    return
+                except ModelError as error:
+                    failed = error
+                first_error = first_error or failed
+                step = retry.after(
+                    failed, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
+                )
+                _log(failed, attempt, step)
+                if shown:
+                    yield Restarted(reason=failed.reason.value)
+                if not isinstance(step, retry.Again):
+                    break
+                await asyncio.sleep(step.wait_s)
+        assert first_error is not None  # there is at least one target, and each left the loop by an error
+        raise first_error
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The whole answer. Raises ModelError."""
+        async with aclosing(self.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ModelReply):
+                    return item
+        raise AssertionError("a stream ends with a reply or an error")
+
+    async def structured(self, request: ModelRequest, schema: type[T]) -> Structured[T]:
+        """The answer as a value of `schema`: by the provider's own schema mode where there is one, else asked for in
+        words; what does not fit goes back to the model twice. Raises ModelError, ModelGarbled at the end."""
+        target = resolve.targets(self.settings, request)[0]
+        native = await self._has_schemas(target)
+        asked = structured.ask_natively(request, schema) if native else structured.ask_in_words(request, schema)
+        try:
+            reply = await self.complete(asked)
+        except ModelRefused as error:
+            if not native or error.reason is not Reason.BAD_REQUEST:
+                raise
+            self._without_schemas.add((target.provider.name, target.model))
+            asked = structured.ask_in_words(request, schema)
+            reply = await self.complete(asked)
+        for repairs in range(structured.REPAIRS + 1):
+            value = structured.read(reply.text, schema)
+            if not isinstance(value, Unfit):
+                return Structured(value=value, reply=reply, repairs=repairs)
+            if repairs < structured.REPAIRS:
+                asked = structured.ask_again(asked, schema, reply, value)
+                reply = await self.complete(asked)
+        raise model_error(
+            Reason.MALFORMED,
+            provider=reply.provider,
+            model=reply.model,
+            detail=scrub(reply.text, target.provider.secrets),
+        )
+
+    async def embed(self, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
+        """One vector for each text, in order. `model` is a name such as EMBEDDING_MODEL takes. Raises ModelError."""
+        name = model or self.settings.embedding_model
+        if name == LOCAL_EMBEDDING:
+            raise not_configured(
+                "EMBEDDING_MODEL is 'local', and the gateway serves only the embedding models of providers. "
+                "Set it to a name such as 'openai/text-embedding-3-small'."
+            )
+        try:
+            target = Target(*named_model(self.settings, name))
+        except UnknownProvider as error:
+            raise not_configured(f"{error}.") from error
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        for attempt in count(1):
+            try:
+                async with self._slot(target):
+                    return await self._embed_once(target, texts)
+            except ModelError as error:
+                step = retry.after(
+                    error, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
+                )
+                _log(error, attempt, step)
+                if not isinstance(step, retry.Again):
+                    raise
+            await asyncio.sleep(step.wait_s)
+        raise AssertionError("unreachable")
+
+    async def _attempt(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | ModelReply, None]:
+        """One call to one model: its pieces, then its reply. Raises ModelError."""
+        if not target.provider.plain and not adapter.is_loaded():
+            await asyncio.to_thread(adapter.litellm_library)
+        async with self._slot(target):
+            answer: Answer | None = None
+            async with aclosing(self._open(target, request)) as items:
+                async for item in items:
+                    if isinstance(item, Answer):
+                        answer = item
+                    else:
+                        yield item
+        if answer is None:
+            raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
+        yield _reply(target, answer)
+
+    def _open(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
+        if adapter.reads_itself(target, request):
+            return self._read(target, request)
+        return adapter.stream_through_litellm(
+            target,
+            request,
+            temperature=resolve.temperature(self.settings, request),
+            limits=self.settings.limits,
+            call_prefix=_call_prefix(),
+        )
+
+    async def _read(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
+        """The cheap path: we send and read. Ends with the Answer."""
+        try:
+            call = adapter.wire_call(
+                target,
+                request,
+                temperature=resolve.temperature(self.settings, request),
+                call_prefix=_call_prefix(),
+            )
+            async with await self._transport.post(call.url, headers=call.headers, body=call.body) as response:
+                await _refuse_bad_status(response, target)
+                if response.content_type == "application/json":
+                    for piece in call.reader.feed_whole(await response.read_some(ANSWER_LIMIT_BYTES)):
+                        yield piece
+                while not call.reader.ended and (chunk := await response.read()):
+                    for piece in call.reader.feed(chunk):
+                        yield piece
+                for piece in call.reader.finish():
+                    yield piece
+                yield call.reader.answer()
+        except (TransportFault, WireFault, ErrorInStream) as fault:
+            raise _error(fault, target) from fault
+
+    @asynccontextmanager
+    async def _slot(self, target: Target) -> AsyncIterator[None]:
+        limit = target.provider.max_concurrency
+        if limit is None:
+            yield
+            return
+        try:
+            async with self._slots.hold(
+                target.provider.name, limit=limit, timeout_s=self.settings.limits.slot_timeout_s
+            ):
+                yield
+        except SlotsTaken as error:
+            raise model_error(Reason.NO_FREE_SLOT, provider=target.provider.name, model=target.model) from error
+
+    async def _has_schemas(self, target: Target) -> bool:
+        if (target.provider.name, target.model) in self._without_schemas:
+            return False
+        if target.provider.plain:
+            return True
+        await asyncio.to_thread(adapter.litellm_library)
+        return adapter.has_schemas(target)
+
+    async def _embed_once(self, target: Target, texts: Sequence[str]) -> list[list[float]]:
+        if not target.provider.plain:
+            return await adapter.embed(target, texts, timeout_s=self.settings.limits.first_token_timeout_s)
+        body = orjson.dumps({"model": target.model, "input": list(texts), "encoding_format": "float"})
+        url = f"{target.provider.base_url}/embeddings"
+        try:
+            async with await self._transport.post(url, headers=plain.headers(target), body=body) as response:
+                await _refuse_bad_status(response, target)
+                return plain.vectors(await response.read_some(ANSWER_LIMIT_BYTES), expected=len(texts))
+        except (TransportFault, WireFault) as fault:
+            raise _error(fault, target) from fault
+
+
+async def _refuse_bad_status(response: Response, target: Target) -> None:
+    if 200 <= response.status < 300:
+        return
+    fields = error_fields(await response.read_some(ERROR_BODY_LIMIT_BYTES))
+    raise model_error(
+        reason_of(fields, status=response.status),
+        provider=target.provider.name,
+        model=target.model,
+        status=response.status,
+        detail=scrub(fields.message, target.provider.secrets),
+        retry_after_s=retry.retry_after_s(response.headers.get("Retry-After")),
+    )
+
+
+def _error(fault: TransportFault | WireFault | ErrorInStream, target: Target) -> ModelError:
+    reason = Reason.MALFORMED
+    if isinstance(fault, TransportFault):
+        reason = fault.reason
+    elif isinstance(fault, ErrorInStream):
+        reason = reason_of(fault.fields, status=None)
+    return model_error(
+        reason,
+        provider=target.provider.name,
+        model=target.model,
+        detail=scrub(str(fault), target.provider.secrets),
+    )
+
+
+def _reply(target: Target, answer: Answer) -> ModelReply:
+    """Raises ModelError for an answer that is cut off or empty."""
+    if answer.finish_reason is None:
+        raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
+    if not answer.text.strip() and not answer.tool_calls:
+        reason = {
+            FinishReason.CONTENT_FILTER: Reason.FILTERED,
+            FinishReason.LENGTH: Reason.ALL_THOUGHT,
+        }.get(answer.finish_reason, Reason.EMPTY_ANSWER)
+        raise model_error(reason, provider=target.provider.name, model=target.model)
+    cost = answer.cost_usd if answer.cost_usd is not None else adapter.cost_usd(target, answer.usage)
+    return ModelReply(
+        text=answer.text,
+        thinking=answer.thinking,
+        thinking_signature=answer.thinking_signature,
+        tool_calls=answer.tool_calls,
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        provider=target.provider.name,
+        model=target.model,
+        cost_usd=cost,
+    )
+
+
+def _call_prefix() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def _log(error: ModelError, attempt: int, step: "retry.Again | retry.Elsewhere") -> None:
+    logger.warning(
+        "model call failed: provider=%s model=%s reason=%s status=%s attempt=%d next=%s detail=%s",
+        error.provider,
+        error.model,
+        error.reason.value,
+        error.status,
+        attempt,
+        f"again in {step.wait_s:.1f} s" if isinstance(step, retry.Again) else "elsewhere",
+        error.detail,
+    )

@@ -1,0 +1,72 @@
+"""Which model a request means: pure, from the settings and the request to the ordered list of whom to ask."""
+
+from dataclasses import dataclass
+
+from hyperagent.lib.llm.config import Choice, LLMSettings, Provider, UnknownProvider, named_model, provider_named
+from hyperagent.lib.llm.errors import not_configured
+from hyperagent.lib.llm.types import ModelRequest, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One model of one provider."""
+
+    provider: Provider
+    model: str
+
+
+def targets(settings: LLMSettings, request: ModelRequest) -> tuple[Target, ...]:
+    """Whom to ask, in order: the choice, then the tier's fallbacks.
+
+    What the request names wins over the agent's settings, those over the tier's, those over the default provider. A
+    request that names its provider or model gets exactly that, without fallbacks. Raises NoModelConfigured.
+    """
+    if not settings.providers and not _names_any(settings, request):
+        raise not_configured(
+            "No model provider is configured. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or "
+            "OPENAI_COMPATIBLE_PROVIDERS, or start with 'manage.py up', which brings a small model of its own."
+        )
+    asked = Choice(provider=request.provider, model=request.model)
+    try:
+        if asked.provider or asked.model:
+            return (_target(settings, asked, request.tier),)
+        first = _target(settings, _standing_choice(settings, request), request.tier)
+        rest = (
+            _target(settings, Choice(model=name), request.tier) for name in settings.fallbacks.get(request.tier, ())
+        )
+        return tuple({(target.provider.name, target.model): target for target in (first, *rest)}.values())
+    except UnknownProvider as error:
+        raise not_configured(f"{error}.") from error
+
+
+def temperature(settings: LLMSettings, request: ModelRequest) -> float | None:
+    """The request's, else that of <AGENT>_TEMPERATURE, else the provider's default."""
+    if request.temperature is not None or request.agent is None:
+        return request.temperature
+    return settings.agents.get(request.agent.lower(), Choice()).temperature
+
+
+def _names_any(settings: LLMSettings, request: ModelRequest) -> bool:
+    standing = _standing_choice(settings, request)
+    return bool(request.provider or request.model or standing.provider or standing.model)
+
+
+def _standing_choice(settings: LLMSettings, request: ModelRequest) -> Choice:
+    agent = settings.agents.get((request.agent or "").lower(), Choice())
+    tier = settings.tiers.get(request.tier, Choice())
+    return agent if agent.provider or agent.model else tier
+
+
+def _target(settings: LLMSettings, choice: Choice, tier: Tier) -> Target:
+    if choice.model:
+        return Target(*named_model(settings, choice.model, provider=choice.provider))
+    provider = provider_named(settings, choice.provider) if choice.provider else settings.default
+    if provider is None:
+        raise UnknownProvider("", "no model provider is configured")
+    model = provider.model_of(tier)
+    if model is None:
+        raise not_configured(
+            f"The provider '{provider.name}' has no model for the tier {tier.value.upper()}. "
+            f"Set {tier.value.upper()}_MODEL to '{provider.name}/<model>'."
+        )
+    return Target(provider, model)

@@ -1,0 +1,167 @@
+"""Bytes to and from a provider over HTTP: connections, time limits, cancellation. Knows nothing of what they say.
+
+aiohttp under it, because a chunk costs a quarter of what httpx takes for it.
+"""
+
+import asyncio
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Self
+
+import aiohttp
+
+from hyperagent.lib.llm.config import Limits
+from hyperagent.lib.llm.errors import Reason
+
+ERROR_BODY_LIMIT_BYTES = 64 * 1024
+_DRAIN_TIMEOUT_S = 0.25
+
+
+class TransportFault(Exception):
+    """The connection gave no answer, or stopped giving one."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Transport:
+    """One pool of connections per event loop, so that nothing is shared between loops."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession]
+        self._sessions = weakref.WeakKeyDictionary()
+
+    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes) -> "Response":
+        """Sends, and returns when the response's head has come. Raises TransportFault."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self._limits.first_token_timeout_s):
+                response = await self._session().post(url, data=body, headers=headers, allow_redirects=False)
+        except TimeoutError as error:
+            raise _fault(error, limit=self._limits.first_token_timeout_s) from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _fault(error, limit=None) from error
+        return Response(response, self._limits, began)
+
+    async def aclose(self) -> None:
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None or session.closed:
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # No total limit: an answer may take minutes. Silence is watched below, by one timer a stream.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect_timeout_s),
+                headers={"Accept-Encoding": "identity", "User-Agent": "hyperagent"},
+                trust_env=False,
+            )
+        return session
+
+
+class Response:
+    """A response whose body is read chunk by chunk. Leaving it by cancellation closes the connection at once, which
+    tells the provider to stop generating."""
+
+    def __init__(self, response: aiohttp.ClientResponse, limits: Limits, began: float) -> None:
+        self._response = response
+        self._limits = limits
+        self._watch = _Watch(limits.first_token_timeout_s, response.close, since=began)
+        self.status = response.status
+        self.content_type = response.content_type
+        self.headers: Mapping[str, str] = response.headers
+        self._begun = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._watch.stop()
+        if kind is None and not self._response.content.at_eof():
+            # The last bytes of a finished stream usually wait already; read, they let the connection live on.
+            with suppress(TimeoutError, aiohttp.ClientError, OSError):
+                async with asyncio.timeout(_DRAIN_TIMEOUT_S):
+                    await self._response.content.readany()
+        if self._response.content.at_eof():
+            self._response.release()
+        else:
+            self._response.close()
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end. Raises TransportFault when they stay out too long or the stream breaks."""
+        try:
+            chunk = await self._response.content.readany()
+        except (aiohttp.ClientError, OSError) as error:
+            if self._watch.rang:
+                raise self._silent() from error
+            raise TransportFault(Reason.STREAM_CUT, f"{type(error).__name__}: {error}") from error
+        if self._watch.rang:
+            raise self._silent()
+        if not self._begun:
+            self._begun = True
+            self._watch.limit_s = self._limits.token_timeout_s
+        self._watch.touch()
+        return chunk
+
+    async def read_some(self, limit_bytes: int) -> bytes:
+        """The body up to a limit, for error messages and whole answers."""
+        parts: list[bytes] = []
+        size = 0
+        while size < limit_bytes and (chunk := await self.read()):
+            parts.append(chunk)
+            size += len(chunk)
+        return b"".join(parts)[:limit_bytes]
+
+    def _silent(self) -> TransportFault:
+        reason = Reason.SILENCE if self._begun else Reason.NO_FIRST_TOKEN
+        return TransportFault(reason, f"nothing came for {self._watch.limit_s:g} s")
+
+
+class _Watch:
+    """Rings when nothing was touched for `limit_s`. Touching is one float, the timer is set anew only when it fires:
+    a timer per chunk would cost more than reading the chunk."""
+
+    __slots__ = ("_last", "_loop", "_on_silence", "_timer", "limit_s", "rang")
+
+    def __init__(self, limit_s: float, on_silence: Callable[[], None], *, since: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_silence = on_silence
+        self.limit_s = limit_s
+        self._last = since
+        self.rang = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._set()
+
+    def touch(self) -> None:
+        self._last = self._loop.time()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set(self) -> None:
+        self._timer = self._loop.call_at(self._last + self.limit_s, self._fire)
+
+    def _fire(self) -> None:
+        if self._last + self.limit_s > self._loop.time():
+            self._set()
+            return
+        self.rang = True
+        self._on_silence()
+
+
+def _fault(error: Exception, *, limit: float | None) -> TransportFault:
+    if limit is not None and not isinstance(error, aiohttp.ClientError):
+        return TransportFault(Reason.NO_FIRST_TOKEN, f"no response within {limit:g} s")
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | ConnectionResetError):
+        return TransportFault(Reason.STREAM_CUT, f"{type(error).__name__}: {error}")
+    return TransportFault(Reason.NOT_CONNECTED, f"{type(error).__name__}: {error}")

@@ -1,0 +1,143 @@
+"""The words of the model gateway: requests, replies and what a stream is made of. Knows no provider and no protocol.
+
+Requests and replies are stored in the journal and hashed, so they round-trip through JSON exactly. What travels
+once per token is a slotted dataclass: it is never stored and must be cheap to make.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Tier(StrEnum):
+    """How strong a model is wanted. "lite" is read as FLASH, and capitals do not matter."""
+
+    MAX = "max"
+    PRO = "pro"
+    FLASH = "flash"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        name = value.strip().lower()
+        name = "flash" if name == "lite" else name
+        return next((tier for tier in cls if tier.value == name), None)
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class FinishReason(StrEnum):
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    CONTENT_FILTER = "content_filter"
+
+
+class Value(BaseModel):
+    """Base of all stored values: frozen, and nothing that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ToolCall(Value):
+    id: str
+    name: str
+    arguments: str
+    """The JSON text as the model wrote it, not yet validated; "{}" where the model wrote nothing."""
+
+
+class Message(Value):
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    """Which call this message answers; only with role TOOL."""
+    thinking: str | None = None
+    """What the model thought before it said this; given back to the providers that want it."""
+    thinking_signature: str | None = None
+    """The provider's seal on `thinking`: Anthropic refuses thinking text that comes back without it."""
+
+
+class ToolSpec(Value):
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of an object."""
+
+
+class ModelRequest(Value):
+    """One question to a model. `provider` and `model` override what the settings choose for tier and agent."""
+
+    tier: Tier
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float | None = None
+    max_tokens: int | None = Field(default=None, gt=0)
+    provider: str | None = None
+    model: str | None = None
+    response_schema: dict[str, Any] | None = None
+    """JSON schema that the whole answer has to satisfy; sent natively, see `structured.py`."""
+    agent: str | None = None
+    """Name of the asking agent, for <AGENT>_MODEL and its kind."""
+
+
+class Usage(Value):
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """Part of `prompt_tokens` that the provider read from its cache."""
+
+
+class ModelReply(Value):
+    """The whole answer; the last item of every stream."""
+
+    text: str = ""
+    thinking: str | None = None
+    thinking_signature: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason
+    usage: Usage = Usage()
+    provider: str
+    model: str
+    cost_usd: Decimal | None = None
+    """None: the price is not known. It is never guessed and never zero for want of a price."""
+
+    def as_message(self) -> Message:
+        """This reply as the assistant's message in the next request."""
+        return Message(
+            role=Role.ASSISTANT,
+            content=self.text,
+            tool_calls=self.tool_calls,
+            thinking=self.thinking,
+            thinking_signature=self.thinking_signature,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The stream begins again from nothing: whoever showed its text takes all of it back."""
+
+    reason: str
+
+
+Piece = TextDelta | ThinkingDelta
+Delta = TextDelta | ThinkingDelta | Restarted | ModelReply

@@ -1,0 +1,186 @@
+"""What the readers of all three protocols share: framing, gathering, and the answer that came together. No I/O."""
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from hyperagent.lib.llm.types import FinishReason, Piece, TextDelta, ThinkingDelta, ToolCall, Usage
+from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_in
+from hyperagent.lib.llm.wire.sse import EventSplitter
+from hyperagent.lib.llm.wire.think import ThinkSplitter
+from hyperagent.lib.text import clean_text
+
+ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """All that one stream said. `finish_reason` is None when it was cut off before its end."""
+
+    text: str
+    thinking: str | None
+    thinking_signature: str | None
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason | None
+    usage: Usage
+    cost_usd: Decimal | None
+    """What the provider itself says that the call cost."""
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A tool call that is still being written."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class StreamReader(ABC):
+    """Feed it the response's bytes; it returns deltas at once and the whole answer at the end.
+
+    `call_prefix` makes ids for tool calls where the provider gives none or gives one twice.
+    """
+
+    def __init__(self, *, call_prefix: str, think_tags: bool = False) -> None:
+        self._events = EventSplitter(limit_bytes=ANSWER_LIMIT_BYTES)
+        self._pieces: list[Piece] = []
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._think_tags = ThinkSplitter() if think_tags else None
+        self._call_prefix = call_prefix
+        self.signature: str | None = None
+        self.calls: dict[Any, OpenCall] = {}
+        self.finish_reason: FinishReason | None = None
+        self.usage = Usage()
+        self.cost_usd: Decimal | None = None
+        self.ended = False
+        """The provider said that nothing more comes (a cut stream ends without)."""
+
+    @abstractmethod
+    def read(self, event: dict[str, Any]) -> None:
+        """Takes in one event of this protocol, or a whole answer that came without a stream."""
+
+    def feed(self, chunk: bytes) -> list[Piece]:
+        """Raises WireFault and ErrorInStream."""
+        for payload in self._events.feed(chunk):
+            self._take(payload)
+        return self._ready()
+
+    def feed_whole(self, body: bytes) -> list[Piece]:
+        """For servers that answer a stream request with one JSON body."""
+        self._take(body)
+        self.ended = True
+        return self._ready()
+
+    def feed_event(self, event: dict[str, Any]) -> list[Piece]:
+        """An event that somebody else parsed."""
+        self._read(event)
+        return self._ready()
+
+    def finish(self) -> list[Piece]:
+        """At the end of the bytes: what was held back."""
+        for payload in self._events.finish():
+            self._take(payload)
+        if self._think_tags:
+            self._gather(self._think_tags.finish())
+        return self._ready()
+
+    def answer(self) -> Answer:
+        calls = tuple(self._closed_calls())
+        finish_reason = self.finish_reason
+        if finish_reason is None and self.ended:
+            finish_reason = FinishReason.STOP
+        if finish_reason is FinishReason.STOP and calls:
+            finish_reason = FinishReason.TOOL_CALLS
+        return Answer(
+            text="".join(self._text),
+            thinking="".join(self._thinking) or None,
+            thinking_signature=self.signature,
+            tool_calls=calls,
+            finish_reason=finish_reason,
+            usage=self.usage,
+            cost_usd=self.cost_usd,
+        )
+
+    def say(self, text: Any) -> None:
+        if not isinstance(text, str) or not text:
+            return
+        text = clean_text(text)
+        if self._think_tags:
+            self._gather(self._think_tags.feed(text))
+        else:
+            self._text.append(text)
+            self._pieces.append(TextDelta(text))
+
+    def think(self, text: Any) -> None:
+        if isinstance(text, str) and text:
+            text = clean_text(text)
+            self._thinking.append(text)
+            self._pieces.append(ThinkingDelta(text))
+
+    def _gather(self, pieces: list[tuple[bool, str]]) -> None:
+        for thinking, text in pieces:
+            if thinking:
+                self.think(text)
+            else:
+                self._text.append(text)
+                self._pieces.append(TextDelta(text))
+
+    def _ready(self) -> list[Piece]:
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
+    def _take(self, payload: bytes) -> None:
+        if payload == b"[DONE]":
+            self.ended = True
+            return
+        self._read(_parse(payload))
+
+    def _read(self, event: dict[str, Any]) -> None:
+        fields = error_in(event)
+        if fields is not None:
+            raise ErrorInStream(fields)
+        try:
+            self.read(event)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise WireFault(f"an event of an unknown shape: {str(event)[:200]}") from error
+
+    def _closed_calls(self) -> list[ToolCall]:
+        taken: set[str] = set()
+        closed = []
+        for number, call in enumerate(self.calls.values()):
+            call_id = clean_text(call.id)
+            if not call_id or call_id in taken:
+                call_id = f"call_{self._call_prefix}_{number}"
+            taken.add(call_id)
+            arguments = clean_text("".join(call.arguments)).strip() or "{}"
+            closed.append(ToolCall(id=call_id, name=clean_text(call.name), arguments=arguments))
+        return closed
+
+
+def count(value: Any) -> int:
+    """A provider's token count; null and nonsense count nothing."""
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _parse(payload: bytes) -> dict[str, Any]:
+    try:
+        event = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        event = _parse_leniently(payload)
+    if not isinstance(event, dict):
+        raise WireFault(f"an event that is no object: {payload[:200]!r}")
+    return event
+
+
+def _parse_leniently(payload: bytes) -> Any:
+    """orjson refuses lone surrogates, which servers send that cut an emoji in two; the standard library reads them."""
+    try:
+        return json.loads(payload.decode("utf-8", "replace"))
+    except ValueError as error:
+        raise WireFault(f"an event that is no JSON: {payload[:200]!r}") from error

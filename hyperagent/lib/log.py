@@ -1,0 +1,99 @@
+"""The log: one line an event, as text or JSON, with secrets blotted out. Decides how it looks, not what is said."""
+
+import logging
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import structlog
+
+from hyperagent.lib.conf import LogFormat
+
+HIDDEN = "[hidden]"
+# Credentials by their shape, wherever they come from: bearer headers, our tokens, providers' keys, passwords in URLs.
+_SHAPES = re.compile(
+    r"(?i)(?<=bearer )[\w.~+/=-]{8,}|\b(?:sk|pk|ha|whsec|tvly|e2b)[-_][\w-]{12,}|\bAIza[\w-]{20,}"
+    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)"
+)
+_SECRET_KEYS = re.compile(
+    r"(?i)password|passwd|secret|authorization|cookie|api_?key|(?<!prompt_)(?<!completion_)token$"
+)
+
+
+class RedactingFormatter(structlog.stdlib.ProcessorFormatter):
+    """The last step before a line leaves: also what third parties log, and tracebacks, pass here."""
+
+    def __init__(self, *args: Any, secrets: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.secrets = tuple(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record), self.secrets)
+
+
+def redact(line: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        line = line.replace(secret, HIDDEN)
+    return _SHAPES.sub(HIDDEN, line)
+
+
+def hide_secret_keys(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """A structlog processor: values under names such as `password` never reach a renderer."""
+    return {key: HIDDEN if _SECRET_KEYS.search(key) else value for key, value in event.items()}
+
+
+def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str]) -> dict[str, Any]:
+    """The value of Django's LOGGING; also sets structlog up, so that both take the same road."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        hide_secret_keys,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "line": {
+                "()": RedactingFormatter,
+                "foreign_pre_chain": shared,
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderer(log_format)],
+                "secrets": tuple(secrets),
+            }
+        },
+        "handlers": {"console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            # Ours is the request log of django-structlog; these say the same again, or speak for every query.
+            "django": {"handlers": [], "level": level, "propagate": True},
+            "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
+            "django.db.backends": {"level": "INFO"},
+            "django.channels.server": {"level": "WARNING"},
+            "daphne": {"level": "WARNING"},
+            "django-q": {"level": "WARNING"},
+            "httpx": {"level": "WARNING"},
+            "asyncio": {"level": "WARNING"},
+        },
+    }
+
+
+def _renderer(log_format: LogFormat) -> list[structlog.typing.Processor]:
+    if log_format is LogFormat.JSON:
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    return [
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0)
+    ]

@@ -1,0 +1,213 @@
+"""The queue of background jobs, and the only file that knows django-q2. What a job does is not known here.
+
+A job is a hint with ids: it may be lost or come twice, and the row that it names is the truth. Its rules:
+
+- Only functions marked with `@task` are taken, and only ids as arguments: payloads are signed pickles.
+- The queue's row is written in the caller's transaction, so nobody sees the job before its row is committed.
+- A job that runs holds an advisory lock in Postgres, which ends with its process. So `is_stuck` can tell a cluster
+  that works from one that stands still: an idle worker that is killed stops django-q2 for ever (its shared queue stays
+  locked), and only a restart from outside helps.
+"""
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar, overload
+from uuid import UUID
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.utils.module_loading import autodiscover_modules, import_string
+from django_q.brokers.orm import ORM
+from django_q.cluster import Cluster
+from django_q.conf import Conf
+from django_q.models import OrmQ, Schedule
+from django_q.signals import post_execute_in_worker, pre_execute
+from django_q.tasks import async_task
+
+from hyperagent.lib.supervisor import end_with
+
+log = logging.getLogger(__name__)
+CHANNEL = "hyperagent_jobs"
+# The first number of the advisory locks of running jobs; the second is the id of the queue's row.
+LOCK_CLASS = 0x4A0B5
+# How long the cluster waits for a notification before it looks by itself; also bounds how long it takes to stop.
+LOOK_EVERY_S = 2.0
+PATIENCE_S = 15.0
+KEEP_FAILURES_DAYS = 14
+
+Task = TypeVar("Task", bound=Callable[..., None])
+Id = UUID | str | int
+
+_tasks: dict[str, int | None] = {}
+
+
+class UnknownTask(LookupError):
+    """Nobody marked a function of this name with `@task`."""
+
+
+@overload
+def task(function: Task) -> Task: ...
+@overload
+def task(*, every_s: int) -> Callable[[Task], Task]: ...
+def task(function: Task | None = None, *, every_s: int | None = None) -> Task | Callable[[Task], Task]:
+    """Marks a function that the queue may run; with `every_s` (whole minutes) it also runs by the clock."""
+    if every_s is not None and (every_s < 60 or every_s % 60):
+        raise ValueError(f"every_s={every_s}: the clock of the queue knows whole minutes only, 60 or more")
+
+    def mark(marked: Task) -> Task:
+        _tasks[f"{marked.__module__}.{marked.__qualname__}"] = every_s
+        return marked
+
+    return mark if function is None else mark(function)
+
+
+def enqueue(name: str, *ids: Id) -> None:
+    """Has the task `name` (its dotted path) run with these ids, once the caller's transaction is committed."""
+    known(name)
+    for value in ids:
+        if not isinstance(value, UUID | str | int):
+            raise TypeError(f"{name}: a job carries ids only, not {type(value).__name__}")
+    async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids])
+
+
+def known(name: str) -> Callable[..., None]:
+    """The task of this name; raises UnknownTask when it does not import or is not marked."""
+    try:
+        function: Callable[..., None] = import_string(name)
+    except ImportError as error:
+        raise UnknownTask(f"the task {name} cannot be imported: {error}") from error
+    if name not in _tasks:
+        raise UnknownTask(f"{name} is not marked as a task; put @task of hyperagent.lib.queue on it")
+    return function
+
+
+class NotifiedBroker(ORM):  # type: ignore[misc]
+    """django-q2's broker on the database, which waits for Postgres to say that there is something to do."""
+
+    def enqueue(self, package: str) -> int:
+        with transaction.atomic():
+            key: int = super().enqueue(package)
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+        return key
+
+    def dequeue(self) -> list[tuple[int, str]] | None:
+        try:
+            return self._take() or None
+        except (OperationalError, InterfaceError) as error:
+            # django-q2 would wait for ten seconds and fork a new process.
+            log.warning("the queue cannot reach the database: %s", error)
+            connection.close()
+            time.sleep(LOOK_EVERY_S)
+            return None
+
+    def _take(self) -> list[tuple[int, str]]:
+        with connection.cursor() as cursor:
+            # Before the look, so that nothing falls between; again and again, for the connection may be a new one.
+            cursor.execute(f"LISTEN {CHANNEL}")
+        taken: list[tuple[int, str]] = []
+        for row in OrmQ.objects.filter(key=self.list_key, lock__lte=_now()).order_by("id")[: Conf.BULK]:
+            until = _now() + timedelta(seconds=Conf.RETRY)
+            if OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
+                taken.append((row.pk, row.payload))
+        if not taken:
+            for _ in connection.connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
+                pass
+        return taken
+
+
+def _now() -> Any:
+    """The database's clock: it stamps the rows of all machines."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
+
+
+def run_cluster() -> None:
+    """Runs django-q2's cluster in this process until SIGTERM. Its processes end with the one that forked them."""
+    give_back_lost_jobs()
+    schedule_tasks()
+    connection.close()
+    pre_execute.connect(_hold_lock)
+    post_execute_in_worker.connect(_release_lock)
+    # Forked processes outlive a killed parent otherwise, and go on taking jobs.
+    os.register_at_fork(after_in_child=lambda: end_with(os.getppid(), signal.SIGKILL))
+    Cluster().start()
+
+
+def _hold_lock(task: dict[str, Any], **_: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+
+
+def _release_lock(task: dict[str, Any], **_: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+
+
+_RUNNING = f"""
+    SELECT objid::bigint AS id, pid FROM pg_locks
+    WHERE locktype = 'advisory' AND classid = {LOCK_CLASS} AND objsubid = 2 AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+def is_stuck(cluster: str) -> bool:
+    """Whether jobs wait for longer than PATIENCE_S though the cluster of this name has a worker to spare. One query.
+
+    A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH running AS ({_RUNNING}),
+            waiting AS (
+                SELECT CASE WHEN lock > clock_timestamp() THEN lock - %(retry)s * interval '1 second' ELSE lock END
+                       AS since
+                FROM django_q_ormq WHERE key = %(key)s AND id NOT IN (SELECT id FROM running)
+            )
+            SELECT (SELECT count(*) FROM waiting WHERE since < clock_timestamp() - %(patience)s * interval '1 second'),
+                   (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid) WHERE application_name = %(cluster)s)
+            """,
+            {"retry": Conf.RETRY, "key": Conf.CLUSTER_NAME, "patience": PATIENCE_S, "cluster": cluster[:63]},
+        )
+        waiting, running = cursor.fetchone()
+    return bool(waiting > 0 and running < Conf.WORKERS)
+
+
+def oldest_waiting_s() -> float:
+    """The age in seconds of the oldest job that nobody has taken; 0.0 if there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(extract(epoch FROM now() - min(lock)), 0) FROM django_q_ormq WHERE lock < now()"
+        )
+        return float(cursor.fetchone()[0])
+
+
+def give_back_lost_jobs() -> None:
+    """Jobs that a dead cluster had taken and that no process runs are for everybody again; old failures go."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE django_q_ormq SET lock = now() WHERE lock > now() AND id NOT IN (SELECT id FROM ({_RUNNING}) r)"
+        )
+        # By hand: loading the rows would unpickle what they hold.
+        cursor.execute("DELETE FROM django_q_task WHERE stopped < now() - %s * interval '1 day'", [KEEP_FAILURES_DAYS])
+
+
+def schedule_tasks() -> None:
+    """Makes the schedule of every task that has `every_s`, and removes those of tasks that are gone. Idempotent."""
+    autodiscover_modules("tasks")
+    wanted = {name: every_s for name, every_s in _tasks.items() if every_s is not None}
+    for name, every_s in wanted.items():
+        schedule_every(name, every_s)
+    Schedule.objects.exclude(name__in=wanted).delete()
+
+
+def schedule_every(name: str, seconds: int) -> None:
+    known(name)
+    Schedule.objects.update_or_create(
+        name=name, defaults={"func": name, "schedule_type": Schedule.MINUTES, "minutes": seconds // 60, "repeats": -1}
+    )

@@ -1,0 +1,51 @@
+"""Why something that a person asked for is not done: named by what they can do about it. Knows no transport."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class Refused(Exception):
+    """Not done, and nothing changed. `message` is for people: what is wrong and what to do."""
+
+    status: ClassVar[int] = 400
+
+    def __init__(self, code: str, message: str, *, fields: Mapping[str, list[str]] | None = None, **more: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.fields = dict(fields or {})
+        self.more = more
+
+    def as_error(self) -> dict[str, Any]:
+        """The inner object of the API's error shape."""
+        return error_object(self.code, self.message, fields=self.fields, **self.more)
+
+
+class NotThere(Refused):
+    """What does not exist and what belongs to somebody else are told apart by nothing."""
+
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "There is nothing here that you may see. Check the address and its id.")
+
+
+class Conflict(Refused):
+    """It would contradict the present state."""
+
+    status = 409
+
+
+class TooMuch(Refused):
+    """Later perhaps."""
+
+    status = 429
+
+
+def error_object(
+    code: str, message: str, *, fields: Mapping[str, list[str]] | None = None, **more: Any
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {"code": code, "message": message}
+    if fields:
+        shown["fields"] = dict(fields)
+    return {**shown, **more}

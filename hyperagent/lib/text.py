@@ -1,0 +1,34 @@
+"""Text as it crosses a boundary: what people, models, tools and files send is cleaned here once, and cut here."""
+
+import re
+from typing import Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """Replaces what Postgres cannot store (NUL, lone surrogates) by U+FFFD; the rest stays as it was sent."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def title_from(text: str, *, limit: int = 60) -> str:
+    """A one-line title: the first line that says something, cut at a word, with an ellipsis where it was cut."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = " ".join(line.split())
+    if len(line) <= limit:
+        return line
+    head = line[:limit].rsplit(" ", 1)[0] if " " in line[:limit] else line[:limit]
+    return head.rstrip(" ,;:.-") + "…"
+
+
+def clean_value(value: Any) -> Any:
+    """The same for every string in a JSON value, keys included."""
+    match value:
+        case str():
+            return clean_text(value)
+        case dict():
+            return {clean_text(key): clean_value(item) for key, item in value.items()}
+        case list() | tuple():
+            return [clean_value(item) for item in value]
+        case _:
+            return value

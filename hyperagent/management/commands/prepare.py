@@ -1,0 +1,52 @@
+"""`manage.py prepare`: a database that the processes can work with. May run on several machines at once, and again."""
+
+import json
+import sys
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection
+
+try:
+    from conversations.samples import make_samples
+except ImportError:  # being written
+    make_samples = None  # type: ignore
+from hyperagent.accounts.models import User
+from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
+from hyperagent.settings import CONFIG
+
+# Any number, the same for all who prepare.
+LOCK = 0x68617067
+
+
+class Command(BaseCommand):
+    help = "Migrates, makes the first administrator and the samples. The last line says in JSON what was made."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            connection.ensure_connection()
+        except DatabaseError as error:
+            sys.exit(f"The database at {shown_address()} does not answer: {error}")
+        if not has_vectors(make=True):
+            sys.exit(NO_VECTORS.format(address=shown_address()))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+            try:
+                call_command("migrate", interactive=False, verbosity=0)
+                made = _make_administrator()
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+        self.stdout.write(json.dumps({"administrator": made}))
+
+
+def _make_administrator() -> str | None:
+    """The first one, with the samples; the address, or `None` if there is one already or no password was given."""
+    password = CONFIG.admin_password.get_secret_value()
+    if not password or User.objects.filter(is_superuser=True).exists():
+        return None
+    user = User.objects.create_superuser(CONFIG.admin_email, password)
+    if make_samples:
+        make_samples(user)
+    return user.email

@@ -1,0 +1,42 @@
+"""`manage.py up`: everything on this machine, with one command; Ctrl-C stops all of it."""
+
+import argparse
+import asyncio
+import os
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from hyperagent.embedded import house, instance
+from hyperagent.settings import CONFIG
+
+
+class Command(BaseCommand):
+    help = "Starts the embedded servers, the web server and the workers, and keeps them alive until Ctrl-C or SIGTERM."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=_port, default=CONFIG.port, help="on 127.0.0.1 (default: PORT or 8000)")
+        parser.add_argument("--runners", type=int, default=CONFIG.runners, help="runner processes (default: RUNNERS)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        data_dir = instance.make_data_dir(CONFIG.data_path)
+        try:
+            held = instance.lock(data_dir)
+            instance.claim_port(options["port"])
+        except (instance.AlreadyRunning, instance.PortInUse) as refusal:
+            self.stderr.write(str(refusal))
+            sys.exit(1)
+        plan = house.Plan(data_dir, options["port"], options["runners"], dict(os.environ))
+        try:
+            status = asyncio.run(house.run(plan, CONFIG))
+        finally:
+            os.close(held)
+        sys.exit(status)
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 1 to 65535")
+    return int(text)

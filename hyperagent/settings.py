@@ -1,0 +1,290 @@
+"""Django's settings, made of what `hyperagent.lib.conf` read from the environment. No value is decided twice."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONCE, NONE, SELF
+
+from hyperagent.lib import conf
+from hyperagent.lib.log import logging_config
+
+BASE_DIR = conf.BASE_DIR
+
+# `up` brings the servers itself and `doctor` says what is missing; the others are of no use without them.
+_COMMAND = sys.argv[1] if Path(sys.argv[0]).name == "manage.py" and len(sys.argv) > 1 else ""
+_WITHOUT_SERVERS = {
+    "up",
+    "doctor",
+    "check",
+    "makemigrations",
+    "spectacular",
+    "collectstatic",
+    "help",
+    "version",
+    "--help",
+    "-h",
+    "--version",
+}
+conf.read_env_file(os.environ)
+if _COMMAND != "up":
+    conf.join_instance(os.environ)
+try:
+    CONFIG = conf.load(os.environ, needs_servers=_COMMAND not in _WITHOUT_SERVERS)
+except conf.BadConfig as error:
+    sys.stderr.write(f"{error.text()}\n")
+    raise SystemExit(2) from None
+
+# Set by `hyperagent.asgi` before anything is read. Only the web process may pool connections: the queue forks.
+IS_WEB = os.environ.get("HYPERAGENT_PROCESS") == "web"
+IS_QUEUE = os.environ.get("HYPERAGENT_PROCESS") == "queue"
+
+SECRET_KEY = CONFIG.secret_key.get_secret_value()
+DEBUG = CONFIG.debug
+ALLOWED_HOSTS = list(CONFIG.hosts)
+
+INSTALLED_APPS = [
+    "daphne",
+    "hyperagent.accounts.site.AdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "channels",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_prometheus",
+    "django_q",
+    "csp",
+    "hyperagent.accounts",
+    "hitl",
+    "memory",
+    "agents",
+    "conversations",
+    "hyperagent.apps.HyperAgentConfig",
+]
+AUTH_USER_MODEL = "accounts.User"
+ROOT_URLCONF = "hyperagent.urls"
+ASGI_APPLICATION = "hyperagent.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ]
+        },
+    }
+]
+
+# ── Postgres, the only truth ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _database(url: str) -> dict[str, Any]:
+    """Under ASGI each request would connect anew (9 ms), so the web process pools. The queue's few processes keep the
+    one connection they have; they fork, and a pool that is forked corrupts the protocol."""
+    if not url:
+        return {}
+    options: dict[str, Any] = {"application_name": os.environ.get("HYPERAGENT_NAME", "hyperagent")}
+    if IS_WEB:
+        options["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5}
+    parsed = environ.Env.db_url_config(url)
+    return {
+        **parsed,
+        "ENGINE": "django.db.backends.postgresql",
+        "OPTIONS": {"connect_timeout": 5, **parsed.get("OPTIONS", {}), **options},
+        "CONN_MAX_AGE": None if IS_QUEUE else 0,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+DATABASES: dict[str, Any] = {"default": _database(CONFIG.database_url.get_secret_value())}
+
+# ── Redis: news between processes, and what may be forgotten ──────────────────────────────────────────────────────────
+
+_REDIS_URL = CONFIG.redis_url.get_secret_value() or "redis://127.0.0.1:6379/0"
+CHANNEL_LAYERS = {
+    "default": {
+        # The default layer keeps 100 messages and drops the rest in silence.
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        # redis-py 8 would drop every silent socket after five seconds.
+        "CONFIG": {"hosts": [{"address": _REDIS_URL, "socket_timeout": None}], "prefix": "hyperagent"},
+    }
+}
+CACHES: dict[str, Any] = {
+    "default": {
+        "BACKEND": "hyperagent.lib.cache.Cache",
+        "LOCATION": _REDIS_URL,
+        "KEY_PREFIX": "hyperagent",
+        "OPTIONS": {
+            "serializer": "hyperagent.lib.cache.JsonSerializer",
+            "socket_connect_timeout": 1,
+            "socket_timeout": 2,
+        },
+    },
+    # The queue writes its pickled state here every cycle; nobody reads it.
+    "nowhere": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+}
+
+# ── The queue of background jobs. Its rules are in `hyperagent.lib.queue` ─────────────────────────────────────────────
+
+Q_CLUSTER = {
+    "name": "hyperagent",
+    "broker_class": "hyperagent.lib.queue.NotifiedBroker",
+    "orm": "default",
+    "workers": CONFIG.queue_workers,
+    # One task at a time waits in a process's memory: more would age there and be run twice.
+    "queue_limit": 1,
+    "bulk": 1,
+    "timeout": 300,
+    "retry": 1000,
+    "max_attempts": 1,
+    "ack_failures": True,
+    "save_limit": -1,
+    "catch_up": False,
+    "recycle": 500,
+    "guard_cycle": 2,
+    "cache": "nowhere",
+    "log_level": "WARNING",
+}
+
+# ── People ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# The address is unique without regard to case, by a constraint that these checks do not see.
+SILENCED_SYSTEM_CHECKS = ["auth.E003", "auth.W004"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "accounts:login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "accounts:login"
+# A link that lies in a mailbox.
+PASSWORD_RESET_TIMEOUT = 3600
+REGISTRATION_OPEN = CONFIG.registration_open
+EMAIL_CONFIG = environ.Env.email_url_config(CONFIG.email_url.get_secret_value())
+vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = CONFIG.email_from
+SITE_URL = CONFIG.site_url
+
+# ── Browsers: strict by default, and stricter over https ──────────────────────────────────────────────────────────────
+
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = list(CONFIG.origins)
+CSRF_FAILURE_VIEW = "django.views.csrf.csrf_failure"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if CONFIG.is_https:
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_SSL_REDIRECT = True
+    # Asked from inside, past the proxy.
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+if CONFIG.trusted_proxies:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+TRUSTED_PROXIES = CONFIG.trusted_proxies
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:", "blob:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "frame-ancestors": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+    }
+}
+# A question, with room for its JSON; what is longer is refused before it is read.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * CONFIG.max_question_chars + 100_000
+
+# ── Files ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "staticfiles"
+# Served from where they lie: no collectstatic on a fresh machine.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+warnings.filterwarnings("ignore", message="No directory at", category=UserWarning)
+MEDIA_ROOT = CONFIG.data_path / "media"
+
+# ── Programs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "hyperagent.accounts.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
+    "PAGE_SIZE": 50,
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"user": "1200/min", "anon": "60/min", "login": "10/min", "token": "10/min"},
+    "NUM_PROXIES": CONFIG.trusted_proxies,
+    "EXCEPTION_HANDLER": "hyperagent.lib.api.exception_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "HyperAgent",
+    "VERSION": "0.1.0",
+    "DESCRIPTION": "Durable agent runs, human approval, sources.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# ── Words, time, log ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+LANGUAGE_CODE = "en"
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = logging_config(level=CONFIG.log_level, log_format=CONFIG.log_format, secrets=conf.secrets_in(os.environ))
+DJANGO_STRUCTLOG_CELERY_ENABLED = False
+DJANGO_STRUCTLOG_USER_ID_FIELD = "pk"

@@ -1,0 +1,58 @@
+// The REST API as functions. A refusal becomes an ApiError with the server's code and words.
+
+export class ApiError extends Error {
+  constructor({ status, code, message, fields = {} }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.fields = fields;
+  }
+
+  get isSignedOut() {
+    return this.status === 401 || this.code === "not_authenticated";
+  }
+}
+
+const UNREACHABLE = "The server cannot be reached. Your text is kept; try again in a moment.";
+
+export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis) }) {
+  async function call(method, url, body) {
+    const headers = { Accept: "application/json" };
+    if (method !== "GET") headers["X-CSRFToken"] = csrfToken;
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    let response;
+    try {
+      response = await fetch(url, { method, headers, body: JSON.stringify(body), credentials: "same-origin" });
+    } catch {
+      throw new ApiError({ status: 0, code: "unreachable", message: UNREACHABLE });
+    }
+    if (response.status === 204) return null;
+    const answer = await response.json().catch(() => null);
+    if (response.ok) return answer;
+    const error = answer?.error ?? {};
+    throw new ApiError({
+      status: response.status,
+      code: error.code ?? "error",
+      message: error.message ?? `The server answered with status ${response.status}. Try again in a moment.`,
+      fields: error.fields,
+    });
+  }
+
+  const conversation = (id) => `/api/v1/conversations/${encodeURIComponent(id)}`;
+  return {
+    listConversations: (next = null) => call("GET", next ? sameOriginPath(next) : "/api/v1/conversations"),
+    createConversation: () => call("POST", "/api/v1/conversations", {}),
+    getConversation: (id) => call("GET", conversation(id)),
+    renameConversation: (id, title) => call("PATCH", conversation(id), { title }),
+    deleteConversation: (id) => call("DELETE", conversation(id)),
+    listMessages: (id) => call("GET", `${conversation(id)}/messages`),
+    retryMessage: (id) => call("POST", `/api/v1/messages/${encodeURIComponent(id)}/retry`, {}),
+    cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
+  };
+}
+
+// A cursor link names the host as the server sees it, which behind a proxy may not be ours: keep path and query.
+function sameOriginPath(url) {
+  const { pathname, search } = new URL(url, location.origin);
+  return pathname + search;
+}

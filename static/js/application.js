@@ -1,0 +1,58 @@
+// What the whole page shares: which conversation is open, the list of them, and the moves between them.
+import { batch, computed, signal } from "../vendor/preact.js";
+import { createConversationList } from "./conversation_list.js";
+import { openSession } from "./session.js";
+
+const PATH = /^\/c\/([0-9a-f-]{36})\/?$/i;
+
+export function conversationIn(pathname) {
+  return PATH.exec(pathname)?.[1].toLowerCase() ?? null;
+}
+
+export function createApplication({ page, csrfToken, api }) {
+  const list = createConversationList(api);
+  const session = signal(null);
+  const signedOut = signal(false);
+  const conversationId = computed(() => session.value?.conversationId ?? null);
+
+  function show(id) {
+    if (id === conversationId.value) return;
+    session.value?.close();
+    session.value = id && openSession({
+      conversationId: id,
+      userId: page.user.id,
+      api,
+      onConversation: list.update,
+      onRunning: list.setRunning,
+    });
+  }
+
+  function go(id) {
+    if (id === conversationId.value) return;
+    history.pushState(null, "", id ? `/c/${id}/` : "/");
+    show(id);
+  }
+
+  // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
+  async function say(text, mode) {
+    if (!session.value) {
+      const conversation = await api.createConversation();
+      batch(() => {
+        list.update(conversation);
+        go(conversation.id);
+      });
+    }
+    session.value.say(text, mode);
+    list.touch(session.value.conversationId);
+  }
+
+  async function remove(id) {
+    await list.remove(id);
+    if (id === conversationId.value) go(null);
+  }
+
+  addEventListener("popstate", () => show(conversationIn(location.pathname)));
+  show(page.conversation_id);
+  list.loadMore();
+  return { page, csrfToken, api, list, session, signedOut, conversationId, go, say, remove };
+}

@@ -1,0 +1,40 @@
+// A small menu at its button: the browser's popover closes it on Esc and on a click elsewhere; arrows move in it.
+import { html, useRef, useState } from "../../vendor/preact.js";
+
+const GAP_PX = 6;
+
+export function Menu({ id, label, buttonClass, button, placement = "below", children }) {
+  const opener = useRef(null);
+  const panel = useRef(null);
+  const [open, setOpen] = useState(false);
+
+  function onToggle(event) {
+    setOpen(event.newState === "open");
+    if (event.newState !== "open") return;
+    place(panel.current, opener.current.getBoundingClientRect(), placement);
+    panel.current.querySelector("[role=menuitem]")?.focus();
+  }
+
+  function onKeyDown(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const items = [...panel.current.querySelectorAll("[role=menuitem]")];
+    items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+  }
+
+  return html`
+    <button type="button" ref=${opener} class=${buttonClass} popovertarget=${id} aria-label=${label} aria-haspopup="menu" aria-expanded=${open ? "true" : "false"}>${button}</button>
+    <div id=${id} ref=${panel} class="menu" popover="auto" role="menu" aria-label=${label} onToggle=${onToggle} onKeyDown=${onKeyDown}
+      onClick=${() => panel.current.hidePopover()}>${children}</div>`;
+}
+
+function place(panel, anchor, placement) {
+  const { offsetWidth: width, offsetHeight: height } = panel;
+  const rtl = getComputedStyle(panel).direction === "rtl";
+  const left = rtl ? anchor.right - width : anchor.left;
+  const below = anchor.bottom + GAP_PX;
+  const top = placement === "above" || below + height > innerHeight ? anchor.top - height - GAP_PX : below;
+  panel.style.left = `${Math.max(GAP_PX, Math.min(left, innerWidth - width - GAP_PX))}px`;
+  panel.style.top = `${Math.max(GAP_PX, top)}px`;
+}

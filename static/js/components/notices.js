@@ -1,0 +1,67 @@
+// Quiet words about the connection and about which model answers.
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { Icon } from "./icons.js";
+
+const PATIENCE_MS = 1_500; // a short break is nobody's business
+const RESYNCED_MS = 2_500;
+
+function useOnline() {
+  const [online, setOnline] = useState(navigator.onLine !== false);
+  useEffect(() => {
+    const look = () => setOnline(navigator.onLine !== false);
+    addEventListener("online", look);
+    addEventListener("offline", look);
+    return () => {
+      removeEventListener("online", look);
+      removeEventListener("offline", look);
+    };
+  }, []);
+  return online;
+}
+
+// True once `condition` has held for a while.
+function useLasting(condition, milliseconds) {
+  const [lasting, setLasting] = useState(false);
+  useEffect(() => {
+    if (!condition) return setLasting(false);
+    const timer = setTimeout(() => setLasting(true), milliseconds);
+    return () => clearTimeout(timer);
+  }, [condition]);
+  return condition && lasting;
+}
+
+// True for a while after `value` changed.
+function useJustChanged(value, milliseconds) {
+  const [seen, setSeen] = useState(value);
+  useEffect(() => {
+    if (value === seen) return undefined;
+    const timer = setTimeout(() => setSeen(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, seen]);
+  return value !== seen;
+}
+
+export function ConnectionNotice({ session, signedOut }) {
+  const online = useOnline();
+  const status = session?.connection.value ?? "open";
+  const broken = useLasting(status === "waiting" || status === "connecting", PATIENCE_MS);
+  const resynced = useJustChanged(session?.resyncs.value ?? 0, RESYNCED_MS);
+  const failure = session?.failure.value;
+  const next = encodeURIComponent(location.pathname);
+
+  if (signedOut || status === "signed_out") {
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>You are signed out. What you typed is kept. <a href=${`/accounts/login/?next=${next}`}>Sign in again</a></span></p>`;
+  }
+  if (!online) return html`<p class="notice" role="status"><${Icon} name="cloudOff" />You are offline. What you send goes out when the connection is back.</p>`;
+  if (failure) {
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${failure.message} <button type="button" class="link-button" onClick=${session.restart}>Try again</button></span></p>`;
+  }
+  if (broken) return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>Reconnecting…</p>`;
+  if (resynced) return html`<p class="notice" role="status"><${Icon} name="check" />Up to date again.</p>`;
+  return null;
+}
+
+export function ModelNotice({ text }) {
+  if (!text) return null;
+  return html`<p class="model-notice">${text}</p>`;
+}

@@ -1,0 +1,84 @@
+// A model's Markdown on the page: finished blocks stay as they are, only what changed is drawn again.
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
+import { createSplitter } from "../blocks.js";
+import { copyText } from "../clipboard.js";
+import { highlight } from "../code.js";
+import { lex, renderBlock } from "../markdown.js";
+import { morphChildren } from "../morph.js";
+import { announce } from "../announce.js";
+import { Icon } from "./icons.js";
+
+export function Prose({ text, live }) {
+  const split = useMemo(() => createSplitter(lex), []);
+  const blocks = split(text);
+  const told = useRef(live ? 0 : blocks.length);
+  const finished = live ? Math.max(0, blocks.length - 1) : blocks.length;
+
+  useEffect(() => {
+    for (; told.current < finished; told.current++) announce(blocks[told.current].raw);
+  }, [finished]);
+
+  return html`<div class="prose" dir="auto">
+    ${blocks.map((block, index) =>
+      block.kind === "code"
+        ? html`<${CodeBlock} key=${index} code=${block.code} language=${block.language} finished=${index < finished} />`
+        : html`<${TextBlock} key=${index} raw=${block.raw} />`,
+    )}
+  </div>`;
+}
+
+function TextBlock({ raw }) {
+  const element = useRef(null);
+  useLayoutEffect(() => morphChildren(element.current, renderBlock(raw)), [raw]);
+  return html`<div class="prose-block" ref=${element}></div>`;
+}
+
+function CodeBlock({ code, language, finished }) {
+  const element = useRef(null);
+
+  useLayoutEffect(() => {
+    const shown = element.current;
+    // A code that only grew is extended: its scroll position and a selection stay.
+    if (shown.childNodes.length === 1 && code.startsWith(shown.textContent)) shown.firstChild.appendData(code.slice(shown.textContent.length));
+    else shown.textContent = code;
+  }, [code]);
+
+  useEffect(() => {
+    if (!finished) return undefined;
+    let current = true;
+    highlight(code, language).then(
+      (coloured) => current && coloured && element.current?.replaceChildren(coloured),
+      () => undefined, // without colours it is still the code
+    );
+    return () => {
+      current = false;
+    };
+  }, [finished, code, language]);
+
+  return html`<figure class="code-block" dir="ltr">
+    <figcaption class="code-head"><span>${language || "text"}</span><${CopyButton} text=${code} label="Copy code" /></figcaption>
+    <pre tabindex="0" aria-label=${`Code${language ? `, ${language}` : ""}`}><code ref=${element}></code></pre>
+  </figure>`;
+}
+
+const COPIED_MS = 1_600;
+
+export function CopyButton({ text, label }) {
+  const [copied, setCopied] = useState(false);
+
+  useEffect(() => {
+    if (!copied) return undefined;
+    const timer = setTimeout(() => setCopied(false), COPIED_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+
+  async function copy() {
+    await copyText(text);
+    setCopied(true);
+    announce("Copied");
+  }
+
+  return html`<button type="button" class="icon-button small" onClick=${copy} aria-label=${label} title=${label}>
+    <${Icon} name=${copied ? "check" : "copy"} /><span class="icon-words">${copied ? "Copied" : "Copy"}</span>
+  </button>`;
+}

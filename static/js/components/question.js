@@ -1,0 +1,23 @@
+// What a person asked: stored, on its way, or refused.
+import { html } from "../../vendor/preact.js";
+import { Icon } from "./icons.js";
+import { CopyButton } from "./prose.js";
+
+export function Question({ message }) {
+  return html`<article class="question" aria-label="Question" data-message=${message.id}>
+    <div class="question-line"><div class="bubble" dir="auto">${message.text}</div><${CopyButton} text=${message.text} label="Copy question" /></div>
+  </article>`;
+}
+
+export function PendingQuestion({ item, session, takeBack }) {
+  return html`<article class="question is-pending" aria-label="Question, not sent yet">
+    <div class="question-line"><div class="bubble" dir="auto">${item.text}</div></div>
+    ${item.error
+      ? html`<div class="unsent" role="alert">
+          <${Icon} name="warning" /><span>Not sent. ${item.error.message}</span>
+          <button type="button" class="link-button" onClick=${() => session.resend(item)}>Send again</button>
+          <button type="button" class="link-button" onClick=${() => takeBack(item)}>Edit</button>
+        </div>`
+      : html`<p class="muted small">Sending…</p>`}
+  </article>`;
+}

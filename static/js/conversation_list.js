@@ -1,0 +1,83 @@
+// The conversations of the sidebar: pages by cursor, newest first, changed in place when something is known better.
+import { signal } from "../vendor/preact.js";
+
+export function createConversationList(api) {
+  const items = signal([]);
+  const error = signal(null);
+  const loading = signal(false);
+  const more = signal(true); // another page may exist
+  let next = null;
+
+  async function loadMore() {
+    if (loading.value || !more.value) return;
+    loading.value = true;
+    try {
+      const page = await api.listConversations(next);
+      next = page.next;
+      items.value = merged(items.value, page.results);
+      more.value = Boolean(next);
+      error.value = null;
+    } catch (caught) {
+      error.value = caught;
+      more.value = false;
+    } finally {
+      loading.value = false;
+    }
+  }
+
+  function retry() {
+    more.value = true;
+    return loadMore();
+  }
+
+  function update(conversation) {
+    items.value = merged(items.value, [conversation]);
+  }
+
+  function setRunning(id, running) {
+    const known = items.value.find((item) => item.id === id);
+    if (known && known.running !== running) update({ ...known, running });
+  }
+
+  // Something was said in it: it goes to the top.
+  function touch(id) {
+    const known = items.value.find((item) => item.id === id);
+    if (known) update({ ...known, updated_at: new Date().toISOString() });
+  }
+
+  async function rename(id, title) {
+    update(await api.renameConversation(id, title));
+  }
+
+  async function remove(id) {
+    await api.deleteConversation(id);
+    items.value = items.value.filter((item) => item.id !== id);
+  }
+
+  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, rename, remove };
+}
+
+export function merged(items, fresh) {
+  const byId = new Map(items.map((item) => [item.id, item]));
+  for (const item of fresh) byId.set(item.id, { ...byId.get(item.id), ...item });
+  return [...byId.values()].sort((a, b) => Date.parse(b.updated_at) - Date.parse(a.updated_at));
+}
+
+// [{label, items}] by age, for a list sorted newest first. `now` in milliseconds.
+export function groupedByAge(items, now) {
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  const day = 86_400_000;
+  const groups = [
+    { label: "Today", from: midnight },
+    { label: "Yesterday", from: midnight - day },
+    { label: "Last 7 days", from: midnight - 7 * day },
+    { label: "Last 30 days", from: midnight - 30 * day },
+    { label: "Older", from: -Infinity },
+  ];
+  const found = new Map(groups.map(({ label }) => [label, []]));
+  for (const item of items) {
+    const time = Date.parse(item.updated_at);
+    found.get(groups.find(({ from }) => time >= from).label).push(item);
+  }
+  return groups.map(({ label }) => ({ label, items: found.get(label) })).filter((group) => group.items.length);
+}

@@ -1,0 +1,32 @@
+// What was typed but not sent, and what was sent but not confirmed, kept in localStorage for each conversation.
+
+const PREFIX = "hyperagent.";
+const NEW = "new";
+
+function read(key, otherwise) {
+  try {
+    return JSON.parse(localStorage.getItem(PREFIX + key)) ?? otherwise;
+  } catch {
+    return otherwise; // storage is blocked or holds nonsense: go on without
+  }
+}
+
+function write(key, value) {
+  try {
+    if (value === null) localStorage.removeItem(PREFIX + key);
+    else localStorage.setItem(PREFIX + key, JSON.stringify(value));
+  } catch {
+    // Storage is full or blocked: the text is still in the box.
+  }
+}
+
+export const readDraft = (userId, conversationId) => String(read(`draft.${userId}.${conversationId ?? NEW}`, ""));
+export const writeDraft = (userId, conversationId, text) => write(`draft.${userId}.${conversationId ?? NEW}`, text || null);
+
+// [{client_id, text, mode}]
+export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
+export const writeOutbox = (userId, conversationId, items) =>
+  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode }) => ({ client_id, text, mode })) : null);
+
+export const readMode = () => read("mode", null);
+export const writeMode = (mode) => write("mode", mode);

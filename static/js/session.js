@@ -1,0 +1,190 @@
+// One open conversation: messages from the API, events from the socket, folded by store.js into a signal that the page draws.
+import { batch, signal } from "../vendor/preact.js";
+import { ApiError } from "./api.js";
+import { readOutbox, writeOutbox } from "./drafts.js";
+import { freshId } from "./ids.js";
+import { CLOSE, openSocket } from "./socket.js";
+import { EMPTY, hasGap, isLive, lastNumbers, liveExecutions, reduce } from "./store.js";
+
+const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
+const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
+
+// connection: "connecting" | "open" | "waiting" | "signed_out" | "missing" | "forbidden"
+export function openSession({ conversationId, userId, api, onConversation, onRunning }) {
+  const state = signal({ ...EMPTY, outbox: readOutbox(userId, conversationId).map((item) => ({ ...item, error: null })) });
+  const connection = signal("connecting");
+  const resyncs = signal(0); // how often the messages were read anew after a loss
+  const loading = signal(true);
+  const failure = signal(null); // why the messages could not be read
+  const stopping = signal(new Set());
+  let buffer = [];
+  let flushTimer = null;
+  let frameRequest = null;
+  let reloadTimer = null;
+  let socket = null;
+  let closed = false;
+
+  function dispatch(action) {
+    const before = state.value;
+    const after = reduce(before, action);
+    if (after === before) return;
+    state.value = after;
+    if (after.outbox !== before.outbox) writeOutbox(userId, conversationId, after.outbox);
+  }
+
+  // Frames of one moment are folded together and drawn once.
+  function buffered(body) {
+    buffer.push(body);
+    if (document.hidden) flushTimer ??= setTimeout(flush, HIDDEN_FLUSH_MS);
+    else frameRequest ??= requestAnimationFrame(flush);
+  }
+
+  function flush() {
+    clearTimeout(flushTimer);
+    cancelAnimationFrame(frameRequest);
+    flushTimer = frameRequest = null;
+    if (!buffer.length || closed) return;
+    const events = buffer;
+    buffer = [];
+    dispatch({ type: "events", events });
+    if (state.value.stale) reloadTimer ??= setTimeout(reloadStale, STALE_RELOAD_MS);
+    if (hasGap(state.value)) socket?.reconnectNow();
+    onRunning(conversationId, liveExecutions(state.value).length > 0);
+  }
+
+  async function reloadStale() {
+    reloadTimer = null;
+    if (state.value.stale && !closed) await load().catch(() => socket?.reconnectNow());
+  }
+
+  async function load() {
+    const { results } = await api.listMessages(conversationId);
+    if (closed) return;
+    flush();
+    batch(() => {
+      dispatch({ type: "loaded", messages: results });
+      failure.value = null;
+      loading.value = false;
+    });
+  }
+
+  const FRAMES = {
+    event: ({ event }) => buffered(event),
+    said: ({ message, reply, client_id }) => {
+      flush();
+      dispatch({ type: "said", message, reply, client_id });
+      onRunning(conversationId, true);
+    },
+    conversation: ({ conversation }) => onConversation(conversation),
+    error: ({ error, client_id }) => {
+      if (client_id) dispatch({ type: "refused", client_id, error });
+      else failure.value = error;
+    },
+  };
+
+  const CLOSED_AS = { [CLOSE.signedOut]: "signed_out", [CLOSE.missing]: "missing", [CLOSE.forbidden]: "forbidden" };
+
+  function connect() {
+    socket = openSocket(conversationId, {
+      lastNumbers: () => {
+        flush();
+        dispatch({ type: "reconnected" });
+        return lastNumbers(state.value);
+      },
+      handlers: {
+        frame: (frame) => FRAMES[frame.type]?.(frame),
+        status: (status, code) => {
+          connection.value = status === "closed" ? CLOSED_AS[code] : status;
+          if (status === "open") state.value.outbox.filter(({ error }) => !error).forEach(send);
+        },
+        resync: async () => {
+          await load();
+          resyncs.value += 1;
+        },
+      },
+    });
+  }
+
+  function send({ client_id, text, mode }) {
+    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }) }) ?? false;
+  }
+
+  async function start() {
+    try {
+      await load();
+      if (!closed) connect();
+    } catch (error) {
+      if (closed) return;
+      loading.value = false;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status === 404) connection.value = "missing";
+      else if (error.isSignedOut) connection.value = "signed_out";
+      else failure.value = { code: error.code, message: error.message };
+    }
+  }
+
+  function wake() {
+    if (navigator.onLine === false || document.hidden) return;
+    if (failure.value && !socket) restart();
+    else if (connection.value === "waiting") socket?.reconnectNow();
+  }
+
+  function restart() {
+    failure.value = null;
+    loading.value = true;
+    start();
+  }
+
+  function close() {
+    closed = true;
+    clearTimeout(reloadTimer);
+    clearTimeout(flushTimer);
+    cancelAnimationFrame(frameRequest);
+    removeEventListener("online", wake);
+    document.removeEventListener("visibilitychange", wake);
+    socket?.close();
+  }
+
+  // The text is kept (here and in localStorage) until the server says that it is stored; the server drops repetitions.
+  function say(text, mode) {
+    const item = { client_id: freshId(), text, mode };
+    dispatch({ type: "queued", ...item });
+    send(item);
+  }
+
+  function resend(item) {
+    dispatch({ type: "queued", ...item });
+    send(item);
+  }
+
+  async function stop(executionId) {
+    stopping.value = new Set([...stopping.value, executionId]);
+    if (socket?.send({ type: "cancel", execution_id: executionId })) return;
+    try {
+      await api.cancelExecution(executionId);
+    } catch (error) {
+      stopping.value = new Set([...stopping.value].filter((id) => id !== executionId));
+      failure.value = { code: error.code, message: error.message };
+    }
+  }
+
+  async function retry(messageId) {
+    try {
+      dispatch({ type: "replied", ...(await api.retryMessage(messageId)) });
+      onRunning(conversationId, true);
+    } catch (error) {
+      failure.value = { code: error.code, message: error.message };
+    }
+  }
+
+  addEventListener("online", wake);
+  document.addEventListener("visibilitychange", wake);
+  start();
+  return {
+    conversationId, state, connection, resyncs, loading, failure, stopping,
+    say, resend, stop, retry, restart, close,
+    unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),
+    choose: (parent_id, id) => dispatch({ type: "chose", parent_id, id }),
+    stopAll: () => Object.values(state.value.executions).filter(isLive).forEach(({ id }) => stop(id)),
+  };
+}

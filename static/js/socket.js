@@ -1,0 +1,147 @@
+// One websocket of one conversation: connects, pings, acknowledges, and comes back with growing pauses.
+// It knows frames and numbers, nothing of messages: `handlers` get each frame, `lastNumbers()` says what is already known.
+
+const PING_MS = 20_000;
+const SILENCE_MS = 45_000; // two pings without any frame: the line is dead
+const ACK_EVENTS = 50;
+const ACK_MS = 2_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 20_000;
+
+export const CLOSE = { signedOut: 4401, forbidden: 4403, missing: 4404, resync: 4008 };
+const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
+
+// Milliseconds before attempt n (from 0): doubled each time, capped, spread by half so that clients do not come in step.
+export function pauseBefore(attempt, random = Math.random) {
+  const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+  return full / 2 + (random() * full) / 2;
+}
+
+export function socketUrl(conversationId, numbers, base = location) {
+  const scheme = base.protocol === "https:" ? "wss:" : "ws:";
+  const after = encodeURIComponent(JSON.stringify(numbers));
+  return `${scheme}//${base.host}/ws/conversations/${conversationId}/?after=${after}`;
+}
+
+// handlers: frame(frame), status("connecting"|"open"|"waiting"|"closed", closeCode), resync() → promise, before a reconnect.
+export function openSocket(conversationId, { lastNumbers, handlers }) {
+  let socket = null;
+  let attempt = 0;
+  let ended = false;
+  let timer = null;
+  let heard = 0;
+  let acks = new Map(); // execution id → {seq: last received, sent: last acknowledged}
+  let ackTimer = null;
+
+  function connect() {
+    clearTimeout(timer);
+    if (ended) return;
+    handlers.status("connecting");
+    acks = new Map();
+    const mine = new WebSocket(socketUrl(conversationId, lastNumbers()));
+    socket = mine;
+    mine.onopen = () => {
+      heard = Date.now();
+      handlers.status("open");
+    };
+    mine.onmessage = ({ data }) => {
+      if (mine === socket) receive(data);
+    };
+    mine.onclose = ({ code }) => {
+      if (mine === socket) lost(code);
+    };
+  }
+
+  function receive(data) {
+    heard = Date.now();
+    attempt = 0;
+    const frame = JSON.parse(data);
+    if (frame.type === "event") note(frame.event);
+    if (frame.type === "resync") return void reload();
+    handlers.frame(frame);
+  }
+
+  function lost(code) {
+    socket = null;
+    clearTimeout(ackTimer);
+    ackTimer = null;
+    if (ended) return;
+    if (FATAL.has(code)) {
+      ended = true;
+      handlers.status("closed", code);
+    } else if (code === CLOSE.resync) {
+      reload();
+    } else {
+      waitAndConnect();
+    }
+  }
+
+  function waitAndConnect() {
+    handlers.status("waiting");
+    clearTimeout(timer);
+    timer = setTimeout(connect, pauseBefore(attempt++));
+  }
+
+  // The server lost track of us, or we of it: read the tables anew, then follow.
+  async function reload() {
+    drop();
+    try {
+      await handlers.resync();
+      if (!ended && !socket) connect();
+    } catch {
+      if (!ended) waitAndConnect();
+    }
+  }
+
+  function drop() {
+    const old = socket;
+    socket = null;
+    old?.close();
+  }
+
+  function note({ execution_id: id, seq }) {
+    const ack = acks.get(id) ?? { seq: 0, sent: seq - 1 };
+    ack.seq = Math.max(ack.seq, seq);
+    acks.set(id, ack);
+    if (ack.seq - ack.sent >= ACK_EVENTS) acknowledge();
+    else ackTimer ??= setTimeout(acknowledge, ACK_MS);
+  }
+
+  function acknowledge() {
+    clearTimeout(ackTimer);
+    ackTimer = null;
+    for (const [execution_id, ack] of acks) {
+      if (ack.seq > ack.sent && send({ type: "ack", execution_id, seq: ack.seq })) ack.sent = ack.seq;
+    }
+  }
+
+  function send(frame) {
+    if (socket?.readyState !== WebSocket.OPEN) return false;
+    socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  function reconnectNow() {
+    if (ended) return;
+    attempt = 0;
+    drop();
+    connect();
+  }
+
+  const beat = setInterval(() => {
+    if (socket?.readyState !== WebSocket.OPEN) return;
+    if (Date.now() - heard > SILENCE_MS) reconnectNow();
+    else send({ type: "ping" });
+  }, PING_MS);
+
+  function close() {
+    ended = true;
+    clearTimeout(timer);
+    clearTimeout(ackTimer);
+    clearInterval(beat);
+    drop();
+  }
+
+  connect();
+  return { send, close, reconnectNow };
+}

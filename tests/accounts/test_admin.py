@@ -1,0 +1,162 @@
+"""Administration: behind the same door, without secrets, and no way up for those who only edit people."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from hyperagent.accounts import actions
+from hyperagent.accounts.attempts import Try, take
+from hyperagent.accounts.limits import Door
+from hyperagent.accounts.models import ApiToken, LoginAttempt, User
+from hyperagent.accounts.tokens import user_for_token
+from tests.accounts.conftest import PASSWORD
+
+PEOPLE = "/admin/accounts/user/"
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return User.objects.create_superuser("root@example.org", PASSWORD)
+
+
+@pytest.fixture
+def roots_page(root: User) -> Client:
+    client = Client()
+    client.force_login(root)
+    return client
+
+
+@pytest.fixture
+def bobs_page(bob: Any) -> Client:
+    """Bob may edit people, and no more than that."""
+    bob.user_permissions.set(Permission.objects.filter(content_type__app_label="accounts"))
+    client = Client()
+    client.force_login(bob)
+    return client
+
+
+@pytest.mark.spec("T26")
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_admin_has_no_login_of_its_own(root: User, page: Client, method: str) -> None:
+    typed = {"username": root.email, "password": PASSWORD}
+
+    answer = getattr(page, method)("/admin/login/?next=/admin/accounts/", typed if method == "post" else None)
+
+    assert answer["Location"] == "/accounts/login/?next=%2Fadmin%2Faccounts%2F"
+    assert "sessionid" not in page.cookies
+
+
+def test_root_comes_to_admin_through_the_one_login(root: User, page: Client) -> None:
+    asked = page.get("/admin/", follow=True)
+    login, _ = asked.redirect_chain[-1]
+
+    answer = page.post(login, {"email": root.email, "password": PASSWORD}, follow=True)
+
+    assert answer.request["PATH_INFO"] == "/admin/"
+    assert answer.status_code == 200
+
+
+def test_a_person_without_the_right_is_told_so_and_not_sent_round_in_circles(alices_page: Client) -> None:
+    answer = alices_page.get("/admin/", follow=True)
+
+    assert answer.status_code == 403
+
+
+def test_admin_has_no_password_form_of_its_own(roots_page: Client) -> None:
+    assert roots_page.get("/admin/password_change/")["Location"] == "/accounts/password/change/"
+
+
+def test_people_can_be_searched_and_opened_without_any_secret(alice: Any, roots_page: Client) -> None:
+    listed = roots_page.get(PEOPLE, {"q": "alice"}).content.decode()
+    opened = roots_page.get(f"{PEOPLE}{alice.pk}/change/").content.decode()
+
+    assert "alice@example.org" in listed and "root@example.org" not in listed.split("results", 1)[1]
+    assert alice.password not in opened
+
+
+def test_root_adds_a_person(roots_page: Client) -> None:
+    new = {"email": "Dora@example.org", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
+
+    roots_page.post(f"{PEOPLE}add/", new)
+
+    assert User.objects.with_email("dora@example.org").get().check_password(PASSWORD)
+
+
+def test_an_address_in_another_case_is_refused_in_words(alice: Any, roots_page: Client) -> None:
+    new = {"email": "ALICE@example.org", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
+
+    answer = roots_page.post(f"{PEOPLE}add/", new)
+
+    assert "cannot be registered" in answer.content.decode()
+
+
+def test_deactivating_a_person_in_admin_revokes_their_tokens(alice: Any, roots_page: Client) -> None:
+    actions.make_token(alice)
+
+    roots_page.post(f"{PEOPLE}{alice.pk}/change/", {"email": alice.email, "display_name": "Alice"})
+
+    alice.refresh_from_db()
+    assert not alice.is_active
+    assert ApiToken.objects.get().revoked_at is not None
+
+
+def test_whoever_edits_people_cannot_make_themselves_more_than_they_are(bob: Any, bobs_page: Client) -> None:
+    bobs_page.post(
+        f"{PEOPLE}{bob.pk}/change/",
+        {"email": bob.email, "display_name": "Robert", "is_active": "on", "is_superuser": "on", "is_staff": "on"},
+    )
+
+    bob.refresh_from_db()
+    assert bob.display_name == "Robert"
+    assert not bob.is_superuser
+
+
+@pytest.mark.parametrize("page_of", ["change/", "password/", "delete/"])
+def test_whoever_edits_people_cannot_touch_a_superuser(root: User, bobs_page: Client, page_of: str) -> None:
+    answer = bobs_page.post(
+        f"{PEOPLE}{root.pk}/{page_of}", {"email": "x@example.org", "password1": "z" * 20, "password2": "z" * 20, "post": "yes"}
+    )
+
+    root.refresh_from_db()
+    assert answer.status_code == 403
+    assert root.email == "root@example.org"
+    assert root.check_password(PASSWORD)
+
+
+def test_tokens_are_shown_without_digest_and_revoked_by_an_action(alice: Any, roots_page: Client) -> None:
+    token, raw = actions.make_token(alice, name="laptop")
+    address = f"/admin/accounts/apitoken/{token.pk}/change/"
+
+    opened = roots_page.get(address).content.decode()
+    roots_page.post(address, {"name": "changed"})
+    roots_page.post("/admin/accounts/apitoken/", {"action": "revoke", "_selected_action": [str(token.pk)]})
+
+    assert "laptop" in opened and token.digest not in opened
+    token.refresh_from_db()
+    assert token.name == "laptop"
+    assert user_for_token(raw) is None
+    assert roots_page.get("/admin/accounts/apitoken/add/").status_code == 403
+
+
+def test_counted_tries_can_be_read_and_not_changed(roots_page: Client) -> None:
+    take(Try(Door.LOGIN, "alice@example.org", "192.0.2.1"))
+    row = LoginAttempt.objects.get(subject="alice@example.org")
+
+    assert "alice@example.org" in roots_page.get("/admin/accounts/loginattempt/").content.decode()
+    assert roots_page.post(f"/admin/accounts/loginattempt/{row.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert LoginAttempt.objects.filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize("model", ["user", "apitoken", "loginattempt"])
+def test_a_list_costs_the_same_for_one_row_and_for_many(
+    roots_page: Client, django_assert_max_num_queries: Any, model: str
+) -> None:
+    for number in range(30):
+        user = User.objects.create_user(f"person{number}@example.org", None)
+        actions.make_token(user)
+        take(Try(Door.REGISTER, user.email, f"192.0.2.{number}"))
+
+    with django_assert_max_num_queries(9):
+        assert roots_page.get(f"/admin/accounts/{model}/").status_code == 200

@@ -1,0 +1,113 @@
+"""What every test has: real servers, a cast of three, and a network that ends at this machine."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+import pytest
+
+from tests import services
+
+# What the machine or its `.env` may say about models, accounts and the like has no place in a test.
+FOREIGN = ("_API_KEY", "_MODEL", "_MODEL_PROVIDER", "_PROVIDER", "_PROVIDERS", "BUNDLED_MODEL_URL")
+WORST_FIRST = ("failed", "skipped", "passed")
+_outcomes: dict[str, dict[str, str]] = {}
+_running = pytest.StashKey[services.Services]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before Django's settings are read. The processes of xdist inherit the environment of the one that starts them."""
+    config.addinivalue_line("markers", "spec(*numbers): the requirements of docs/requirements.md that the test shows")
+    if hasattr(config, "workerinput"):
+        _use_own_redis_database(config.workerinput["workerid"])
+    else:
+        for name in [name for name in os.environ if name.endswith(FOREIGN)]:
+            del os.environ[name]
+        config.stash[_running] = services.Services()
+        os.environ.update(services.environment(config.stash[_running]))
+    django.setup()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-to", metavar="FILE", help="write the outcome of each requirement's tests, for `make spec`")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        numbers = [number for mark in item.iter_markers("spec") for number in mark.args]
+        item.user_properties += [("spec", number) for number in numbers]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In the process that gathers: a test is as good as the worst of its set-up, call and tear-down."""
+    for number in [value for name, value in report.user_properties if name == "spec"]:
+        tests = _outcomes.setdefault(str(number), {})
+        worst = min(tests.get(report.nodeid, "passed"), report.outcome, key=WORST_FIRST.index)
+        tests[report.nodeid] = worst
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    path = session.config.getoption("--record-to")
+    if path and not hasattr(session.config, "workerinput"):
+        Path(path).write_text(json.dumps(_outcomes, indent=1, sort_keys=True))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    started = config.stash.get(_running, None)
+    if started is not None:
+        started.stop()
+
+
+def _use_own_redis_database(worker: str) -> None:
+    number = 1 + int(worker.removeprefix("gw"))
+    url = os.environ["REDIS_URL"]
+    if url.startswith("unix://"):
+        os.environ["REDIS_URL"] = f"{url.partition('?')[0]}?db={number}"
+    else:
+        os.environ["REDIS_URL"] = f"{url.rsplit('/', 1)[0]}/{number}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _network_ends_here() -> Iterator[None]:
+    """Connections leave for loopback and sockets only; anything else is a bug of the test or of the product."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
+        yield
+
+
+def _guarded(connect: Any) -> Any:
+    def guarded(self: socket.socket, address: Any) -> Any:
+        if self.family != socket.AF_UNIX and not str(address[0]).startswith(("127.", "::1", "localhost", "0.0.0.0")):
+            raise PermissionError(f"a test wants to reach {address[0]}; only this machine can be reached")
+        return connect(self, address)
+
+    return guarded
+
+
+def _user(email: str, **fields: Any) -> Any:
+    from hyperagent.accounts.models import User  # the models exist once Django is set up
+
+    return User.objects.create_user(email=email, password="correct horse battery staple", **fields)
+
+
+@pytest.fixture
+def alice(db: None) -> Any:
+    """Alice asks."""
+    return _user("alice@example.org", display_name="Alice")
+
+
+@pytest.fixture
+def bob(db: None) -> Any:
+    """Bob reviews: he may open the admin pages."""
+    return _user("bob@example.org", display_name="Bob", is_staff=True)
+
+
+@pytest.fixture
+def charlie(db: None) -> Any:
+    """Charlie must see nothing of the others."""
+    return _user("charlie@example.org", display_name="Charlie")

@@ -1,0 +1,253 @@
+"""A store of runs in memory, which can be told to die. It passes the same contract suite as the one on Postgres.
+
+What is durable here is JSON: a value that JSON cannot hold does not survive in this store either.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Any
+from uuid import UUID, uuid4
+
+from agents.engine.canonical import canonical
+from agents.engine.chain import GENESIS, link
+from agents.engine.errors import LeaseLost
+from agents.engine.journal import falls_to
+from agents.engine.records import (
+    AgentRecord,
+    Announced,
+    Asked,
+    Cut,
+    EffectRecord,
+    Loaded,
+    Path,
+    Record,
+    StepRecord,
+)
+
+
+class Killed(BaseException):
+    """The process is gone: what this journal has not stored by now never will be."""
+
+
+class Death(Enum):
+    """What the write call at which the process dies leaves behind."""
+
+    WRITE_IS_LOST = auto()
+    WRITE_IS_STORED = auto()
+    UNCOMMITTED_IS_LOST = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    seq: int
+    agent_id: UUID | None
+    body: str
+    hash: bytes
+    origin: str
+
+
+@dataclass(slots=True)
+class _Execution:
+    """What is durable of a run. `history` has every record in the order in which it was stored."""
+
+    epoch: int = 0
+    agents: dict[UUID, AgentRecord] = field(default_factory=dict)
+    steps: dict[tuple[UUID, Path], StepRecord] = field(default_factory=dict)
+    effects: dict[str, EffectRecord] = field(default_factory=dict)
+    events: list[StoredEvent] = field(default_factory=list)
+    history: list[Record] = field(default_factory=list)
+
+
+class MemoryStore:
+    """Every run by its id. One store outlives any number of journals, as a database outlives processes."""
+
+    def __init__(self) -> None:
+        self._executions: dict[UUID, _Execution] = {}
+        self._requests: dict[UUID, Asked] = {}
+        self._answers: dict[UUID, Any] = {}
+
+    def new_execution(self) -> UUID:
+        execution_id = uuid4()
+        self._executions[execution_id] = _Execution()
+        return execution_id
+
+    def take_over(
+        self, execution_id: UUID, *, death: Death | None = None, at: int = 0
+    ) -> tuple["MemoryJournal", Loaded]:
+        """A new epoch, which older journals cannot write under, and what is durable. With `death`: at write call `at`."""
+        self._executions[execution_id].epoch += 1
+        journal = MemoryJournal(self, execution_id, self._executions[execution_id].epoch, death=death, at=at)
+        return journal, self._load(execution_id)
+
+    def answer(self, request_id: UUID, value: Any) -> None:
+        if request_id not in self._requests:
+            raise KeyError(f"nobody asked {request_id}")
+        self._answers.setdefault(request_id, _through_json(value))
+
+    # --- what is durable, to look at
+
+    def open_requests(self, execution_id: UUID) -> list[Asked]:
+        agents = self._executions[execution_id].agents
+        return [
+            asked
+            for asked in self._requests.values()
+            if asked.agent_id in agents and asked.request_id not in self._answers
+        ]
+
+    def agents(self, execution_id: UUID) -> list[AgentRecord]:
+        return list(self._executions[execution_id].agents.values())
+
+    def steps(self, execution_id: UUID) -> list[StepRecord]:
+        return list(self._executions[execution_id].steps.values())
+
+    def effects(self, execution_id: UUID) -> list[EffectRecord]:
+        return list(self._executions[execution_id].effects.values())
+
+    def events(self, execution_id: UUID) -> list[StoredEvent]:
+        return list(self._executions[execution_id].events)
+
+    def history(self, execution_id: UUID) -> list[Record]:
+        return list(self._executions[execution_id].history)
+
+    # --- for the journals
+
+    def is_newest(self, execution_id: UUID, epoch: int) -> bool:
+        return self._executions[execution_id].epoch == epoch
+
+    def apply(self, execution_id: UUID, records: Iterable[Record]) -> None:
+        """Stores the records of one write call. Nothing awaits in here: all of them, or none."""
+        kept = self._executions[execution_id]
+        for record in [_stored(record) for record in records]:
+            kept.history.append(record)
+            match record:
+                case StepRecord():
+                    kept.steps[record.agent_id, record.path] = record
+                case EffectRecord():
+                    kept.effects[record.key] = record
+                case AgentRecord():
+                    kept.agents[record.id] = record
+                case Asked():
+                    self._requests[record.request_id] = record
+                case Cut():
+                    _cut(kept, record)
+                case Announced():
+                    kept.events.append(_numbered(execution_id, kept.events, record))
+
+    def _load(self, execution_id: UUID) -> Loaded:
+        kept = self._executions[execution_id]
+        loaded = Loaded(
+            agents={agent.lineage: _stored(agent) for agent in kept.agents.values()},
+            effects={key: _stored(effect) for key, effect in kept.effects.items()},
+            answers={
+                request_id: _through_json(value)
+                for request_id, value in self._answers.items()
+                if self._requests[request_id].agent_id in kept.agents
+            },
+            origins={event.origin for event in kept.events if event.origin},
+        )
+        for (agent_id, path), step in kept.steps.items():
+            loaded.steps.setdefault(agent_id, {})[path] = _stored(step)
+        for event in kept.events:
+            _count_shown(loaded.shown, event)
+        return loaded
+
+
+class MemoryJournal:
+    """The journal of one driver under one epoch.
+
+    As a rule a write is durable at once. With `Death.UNCOMMITTED_IS_LOST` it only is once `committed` returned.
+    """
+
+    def __init__(self, store: MemoryStore, execution_id: UUID, epoch: int, *, death: Death | None, at: int) -> None:
+        self.writes = 0
+        self.dead = False
+        self._store = store
+        self._execution_id = execution_id
+        self._epoch = epoch
+        self._death = death
+        self._at = at
+        self._waiting: list[tuple[Record, ...]] = []
+
+    def write(self, *records: Record) -> None:
+        self._check()
+        self.writes += 1
+        dies = self._death is not None and self.writes == self._at
+        if not (dies and self._death is Death.WRITE_IS_LOST):
+            self._waiting.append(records)
+        if self._death is not Death.UNCOMMITTED_IS_LOST:
+            self._flush()
+        if dies:
+            self.dead = True
+            raise Killed
+
+    async def committed(self) -> None:
+        self._check()
+        await asyncio.sleep(0)
+        self._check()
+        self._flush()
+
+    def _check(self) -> None:
+        if self.dead:
+            raise Killed
+        if not self._store.is_newest(self._execution_id, self._epoch):
+            raise LeaseLost
+
+    def _flush(self) -> None:
+        for records in self._waiting:
+            self._store.apply(self._execution_id, records)
+        self._waiting.clear()
+
+
+def _through_json(value: Any) -> Any:
+    return json.loads(canonical(value))
+
+
+def _stored(record: Any) -> Any:
+    """The record as it comes back: a copy whose values went through JSON."""
+    match record:
+        case StepRecord():
+            return replace(
+                record,
+                request=_through_json(record.request),
+                response=_through_json(record.response),
+                usage=_through_json(record.usage),
+            )
+        case EffectRecord():
+            return replace(
+                record, arguments=_through_json(record.arguments), response=_through_json(record.response)
+            )
+        case AgentRecord():
+            return replace(record, output=_through_json(record.output))
+        case Asked():
+            return replace(record, question=_through_json(record.question))
+    return record
+
+
+def _cut(kept: _Execution, cut: Cut) -> None:
+    for agent_id, path in [place for place in kept.steps if place[0] == cut.agent_id and falls_to(cut.path, place[1])]:
+        del kept.steps[agent_id, path]
+    kept.events = [replace(event, origin="") if event.origin in cut.origins else event for event in kept.events]
+
+
+def _numbered(execution_id: UUID, before: list[StoredEvent], announced: Announced) -> StoredEvent:
+    head = {
+        "seq": len(before) + 1,
+        "execution_id": str(execution_id),
+        "agent_id": str(announced.agent_id) if announced.agent_id else None,
+        "timestamp": time.time_ns() // 1_000_000,
+    }
+    body = json.dumps(head | announced.body.model_dump(mode="json", exclude_none=True))
+    previous = before[-1].hash if before else GENESIS
+    return StoredEvent(len(before) + 1, announced.agent_id, body, link(previous, body), announced.origin)
+
+
+def _count_shown(shown: dict[tuple[UUID, str], int], event: StoredEvent) -> None:
+    body = json.loads(event.body)
+    if event.agent_id is None or body["type"] not in ("token", "token_reset"):
+        return
+    place = (event.agent_id, body["channel"])
+    shown[place] = body["keep"] if body["type"] == "token_reset" else shown.get(place, 0) + len(body["content"])

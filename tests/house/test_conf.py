@@ -1,0 +1,124 @@
+"""Settings: every bad value is named at once, secrets are not shown, and no command starts with them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hyperagent.lib import conf
+
+GOOD = {
+    "SECRET_KEY": "k" * 40,
+    "DATABASE_URL": "postgresql://u:p@localhost/db",
+    "REDIS_URL": "redis://localhost:6379/0",
+}
+
+
+def problems_of(env: dict[str, str]) -> str:
+    with pytest.raises(conf.BadConfig) as caught:
+        conf.load(env)
+    return caught.value.text()
+
+
+def test_what_is_needed_suffices_and_the_rest_has_its_default() -> None:
+    config = conf.load(GOOD)
+
+    assert (config.port, config.agent_concurrency, config.lease_seconds) == (8000, 64, 15)
+    assert config.hosts == ("localhost", "127.0.0.1", "[::1]")
+    assert not config.is_https
+
+
+def test_every_bad_value_is_named_with_what_is_allowed() -> None:
+    text = problems_of({**GOOD, "PORT": "http", "DEBUG": "perhaps", "AGENT_CONCURRENCY": "0", "LOG_FORMAT": "xml"})
+
+    assert "PORT='http' is not allowed; allowed: a port, 1 to 65535" in text
+    assert "DEBUG='perhaps' is not allowed; allowed: true or false" in text
+    assert "AGENT_CONCURRENCY='0'" in text
+    assert "LOG_FORMAT='xml' is not allowed; allowed: text or json" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SECRET_KEY", "short-secret"),
+        ("DATABASE_URL", "mysql://root:hunter22@host/db"),
+        ("REDIS_URL", "http://:hunter22@host"),
+        ("HYPERAGENT_ADMIN_PASSWORD", "hunter2"),
+        ("EMAIL_URL", "pigeon://hunter22@loft"),
+    ],
+)
+def test_a_secret_that_cannot_be_read_is_named_but_not_shown(name: str, value: str) -> None:
+    text = problems_of({**GOOD, name: value})
+
+    assert f"{name}=(hidden) is not allowed" in text
+    assert value not in text
+    assert "hunter2" not in text
+
+
+def test_the_models_faults_stand_beside_the_others() -> None:
+    text = problems_of({**GOOD, "PORT": "0", "OPENAI_COMPATIBLE_PROVIDERS": "not json"})
+
+    assert "PORT='0'" in text
+    assert "OPENAI_COMPATIBLE_PROVIDERS" in text
+
+
+def test_what_is_missing_is_named_with_the_way_out() -> None:
+    text = problems_of({"REDIS_URL": " "})
+
+    for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL"):
+        assert f"{name} is not set" in text
+    assert "manage.py up" in text
+
+
+def test_an_empty_value_counts_as_not_set() -> None:
+    assert conf.load({**GOOD, "PORT": "", "ALLOWED_HOSTS": " "}).port == 8000
+
+
+def test_https_is_known_by_the_address_that_people_open() -> None:
+    config = conf.load({**GOOD, "SITE_URL": "https://agents.example.org/"})
+
+    assert config.is_https
+    assert config.origins == ("https://agents.example.org",)
+    assert "agents.example.org" in config.hosts
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("PORT=1111\nLOG_FORMAT=json\n")
+    env = {"ENV_FILE": str(file), "PORT": "2222"}
+
+    conf.read_env_file(env)
+
+    assert (env["PORT"], env["LOG_FORMAT"]) == ("2222", "json")
+
+
+def test_a_broken_note_of_a_running_instance_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / conf.INSTANCE_FILE).write_text('["not", "a", "dict"')
+    env = {"DATA_DIR": str(tmp_path)}
+
+    conf.join_instance(env)
+
+    assert env == {"DATA_DIR": str(tmp_path)}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["manage.py", "migrate"],
+        ["manage.py", "up"],
+        ["manage.py", "doctor"],
+        ["-m", "daphne", "-p", "0", "hyperagent.asgi:application"],
+    ],
+)
+def test_no_process_starts_with_a_bad_setting(command: list[str], tmp_path: Path) -> None:
+    env = {**os.environ, **GOOD, "DATA_DIR": str(tmp_path), "LEASE_SECONDS": "soon"}
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=conf.BASE_DIR, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert ended.returncode == 2
+    assert "LEASE_SECONDS='soon' is not allowed" in ended.stderr
+    assert "Traceback" not in ended.stderr

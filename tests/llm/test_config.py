@@ -1,0 +1,172 @@
+"""What the environment says about models."""
+
+import json
+
+import pytest
+
+from hyperagent.lib.llm import BadSettings, LLMSettings, NoModelConfigured, Tier, Usage, adapter, resolve
+from hyperagent.lib.llm.config import LITELLM_PROVIDERS
+from tests.llm.asking import KEY, ask, providers
+
+MINE = {"name": "mine", "base_url": "http://localhost:9/v1", "api_key": KEY, "tier_models": {"pro": "m"}}
+
+
+def _chosen(env: dict[str, str], **fields: object) -> list[tuple[str, str]]:
+    settings = LLMSettings.from_env(env)
+    return [(target.provider.name, target.model) for target in resolve.targets(settings, ask(**fields))]
+
+
+def test_without_any_provider_the_error_names_the_ways_out() -> None:
+    with pytest.raises(NoModelConfigured) as raised:
+        resolve.targets(LLMSettings.from_env({}), ask())
+
+    assert "OPENAI_API_KEY" in raised.value.user_message
+
+
+@pytest.mark.spec("S188")
+def test_the_tier_chooses_the_providers_model() -> None:
+    env = {"OPENAI_API_KEY": KEY}
+
+    names = {tier: _chosen(env, tier=tier)[0] for tier in Tier}
+
+    assert len(set(names.values())) == 3
+    assert {provider for provider, _ in names.values()} == {"openai"}
+
+
+@pytest.mark.spec("S188")
+def test_each_tier_may_have_its_own_provider() -> None:
+    env = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
+    env |= {"MAX_MODEL_PROVIDER": "anthropic", "PRO_MODEL_PROVIDER": "gemini", "LITE_MODEL_PROVIDER": "openai"}
+
+    assert [_chosen(env, tier=tier)[0][0] for tier in (Tier.MAX, Tier.PRO, Tier.FLASH)] == [
+        "anthropic",
+        "gemini",
+        "openai",
+    ]
+
+
+def test_lite_is_flash() -> None:
+    assert Tier("lite") is Tier("LITE") is Tier.FLASH
+    assert _chosen(providers(MINE | {"tier_models": {"lite": "small"}}), tier=Tier.FLASH) == [("mine", "small")]
+
+
+def test_a_missing_tier_falls_to_the_nearest() -> None:
+    models = {"pro": "p", "flash": "f"}
+
+    assert _chosen(providers(MINE | {"tier_models": models}), tier=Tier.MAX) == [("mine", "p")]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("anthropic/claude-x", ("anthropic", "claude-x")),
+        ("claude-x", ("anthropic", "claude-x")),
+        ("mine/org/model-7b", ("mine", "org/model-7b")),
+        ("groq/llama", ("groq", "llama")),
+        ("gpt-9", ("openai", "gpt-9")),
+    ],
+)
+def test_a_models_name_tells_its_provider(name: str, expected: tuple[str, str]) -> None:
+    env = providers(MINE) | {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "PRO_MODEL": name}
+
+    assert _chosen(env) == [expected]
+
+
+def test_a_name_with_slashes_belongs_to_a_compatible_default_provider() -> None:
+    assert _chosen(providers(MINE) | {"PRO_MODEL": "org/model-7b"}) == [("mine", "org/model-7b")]
+
+
+@pytest.mark.spec("S184")
+def test_an_agent_has_its_own_model_and_temperature() -> None:
+    env = providers(MINE) | {"MAIL_MODEL": "mine/careful", "MAIL_TEMPERATURE": "0.1"}
+    settings = LLMSettings.from_env(env)
+    request = ask(agent="mail")
+
+    assert _chosen(env, agent="mail") == [("mine", "careful")]
+    assert _chosen(env, agent="research") == [("mine", "m")]
+    assert resolve.temperature(settings, request) == 0.1
+    assert resolve.temperature(settings, request.model_copy(update={"temperature": 0.7})) == 0.7
+
+
+def test_what_the_request_names_wins_and_has_no_fallback() -> None:
+    env = providers(MINE) | {"OPENAI_API_KEY": KEY, "PRO_FALLBACKS": "mine/b", "MAIL_MODEL": "mine/careful"}
+
+    assert _chosen(env, agent="mail", provider="openai", model="gpt-9") == [("openai", "gpt-9")]
+
+
+def test_fallbacks_follow_the_choice_in_order_and_once() -> None:
+    env = providers(MINE) | {
+        "OPENAI_API_KEY": KEY,
+        "DEFAULT_PROVIDER": "mine",
+        "PRO_FALLBACKS": "mine/b, mine/m, gpt-9",
+    }
+
+    assert _chosen(env) == [("mine", "m"), ("mine", "b"), ("openai", "gpt-9")]
+
+
+def test_the_bundled_model_serves_only_when_nothing_else_does() -> None:
+    bundled = {"BUNDLED_MODEL_URL": "http://127.0.0.1:7/v1"}
+
+    alone = LLMSettings.from_env(bundled)
+    beside = LLMSettings.from_env(bundled | {"OPENAI_API_KEY": KEY})
+
+    assert alone.bundled_only and not alone.needs_litellm
+    assert [provider.capable for provider in alone.providers] == [False]
+    assert not beside.bundled_only
+    assert [provider.name for provider in beside.providers] == ["openai"]
+
+
+def test_all_bad_values_are_reported_at_once_without_secrets() -> None:
+    broken = json.dumps([{"name": "Mine!", "base_url": "nowhere", "api_key": KEY, "tier_models": {"huge": "x"}}])
+    env = {
+        "OPENAI_COMPATIBLE_PROVIDERS": broken,
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": "ftp://user:geheim@host",
+        "DEFAULT_PROVIDER": "opnai",
+        "MAX_MODEL_PROVIDER": "nobody",
+        "PRO_MODEL": "nobody/model",
+        "FLASH_FALLBACKS": "gemini/x",
+        "MAIL_TEMPERATURE": "hot",
+        "LLM_TOKEN_TIMEOUT_SECONDS": "soon",
+        "LLM_ATTEMPTS": "0",
+    }
+
+    with pytest.raises(BadSettings) as raised:
+        LLMSettings.from_env(env)
+
+    assert {fault.variable for fault in raised.value.faults} == set(env) - {"OPENAI_API_KEY"}
+    assert KEY not in str(raised.value) and "geheim" not in str(raised.value)
+
+
+def test_two_providers_of_one_name_are_refused() -> None:
+    with pytest.raises(BadSettings, match="mine"):
+        LLMSettings.from_env(providers(MINE, MINE))
+
+
+def test_keys_are_hidden_wherever_settings_are_printed() -> None:
+    settings = LLMSettings.from_env(providers(MINE) | {"OPENAI_API_KEY": KEY})
+
+    assert KEY not in repr(settings) and KEY not in settings.model_dump_json()
+
+
+def test_an_agents_unknown_provider_is_found_by_whoever_knows_the_agents() -> None:
+    env = providers(MINE) | {"MAIL_MODEL_PROVIDER": "nobody", "WHISPER_MODEL": "org/base", "OTHER_MODEL_PROVIDER": "x"}
+    settings = LLMSettings.from_env(env)
+
+    assert [fault.variable for fault in settings.faults_of_agents(["mail", "research"])] == ["MAIL_MODEL_PROVIDER"]
+
+
+def test_every_name_of_a_litellm_provider_is_one() -> None:
+    known = {provider.value for provider in adapter.litellm_library().litellm.LlmProviders}
+
+    assert known >= LITELLM_PROVIDERS
+
+
+def test_every_default_model_is_known_and_has_a_price() -> None:
+    settings = LLMSettings.from_env({"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY})
+
+    for provider in settings.providers:
+        for tier in Tier:
+            target = resolve.Target(provider, provider.model_of(tier) or "")
+            cost = adapter.cost_usd(target, Usage(prompt_tokens=1000, completion_tokens=1000))
+            assert cost is not None and cost > 0, target.model

@@ -1,0 +1,243 @@
+"""What we read ourselves equals what LiteLLM's own stream says, for each protocol."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from hyperagent.lib.llm import (
+    LLMSettings,
+    Message,
+    ModelError,
+    ModelGateway,
+    ModelRequest,
+    Role,
+    Tier,
+    adapter,
+    resolve,
+)
+from hyperagent.lib.llm.wire.reader import Answer
+from tests.llm.asking import KEY, SEARCH, ask
+from tests.scripted import Script, ScriptedCall, ScriptedServer, ScriptedUsage
+
+# LiteLLM keeps one HTTP client for its process, bound to the loop that used it first.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-flash"}
+PATHS = ("fast", "litellm")
+
+
+@dataclass
+class Heard:
+    text: str
+    thinking: str | None
+    calls: list[tuple[str, Any]]
+    finish_reason: str
+    usage: tuple[int, int, int]
+
+
+def _settings(server: ScriptedServer, **more: str) -> LLMSettings:
+    addresses = {
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        "ANTHROPIC_API_KEY": KEY,
+        "ANTHROPIC_BASE_URL": server.url,
+        "GEMINI_API_KEY": KEY,
+        "GEMINI_BASE_URL": f"{server.url}/v1beta",
+        "LLM_ATTEMPTS": "1",
+        "LLM_FIRST_TOKEN_TIMEOUT_SECONDS": "5",
+    }
+    return LLMSettings.from_env(addresses | more)
+
+
+def _request(protocol: str, **more: Any) -> ModelRequest:
+    return ask("hello", provider=protocol, model=MODELS[protocol], **more)
+
+
+async def _hear(path: str, settings: LLMSettings, request: ModelRequest) -> Heard:
+    """Through one of the two paths; what it raises is a ModelError on both."""
+    if path == "fast":
+        gateway = ModelGateway(settings)
+        try:
+            reply = await gateway.complete(request)
+        finally:
+            await gateway.aclose()
+        return _heard(reply)
+    adapter.litellm_library()
+    (target,) = resolve.targets(settings, request)
+    items = adapter.stream_through_litellm(
+        target, request, temperature=request.temperature, limits=settings.limits, call_prefix="t"
+    )
+    answers = [item async for item in items if isinstance(item, Answer)]
+    return _heard(answers[-1])
+
+
+def _heard(said: Any) -> Heard:
+    return Heard(
+        text=said.text,
+        thinking=said.thinking,
+        calls=[(call.name, json.loads(call.arguments)) for call in said.tool_calls],
+        finish_reason=said.finish_reason.value,
+        usage=(said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.cached_tokens),
+    )
+
+
+USAGE = ScriptedUsage(prompt_tokens=120, completion_tokens=34, cached_tokens=20)
+ANSWERS = {
+    "text": Script(text="Grüße an alle: 你好 😀 and\n\n**bold**", usage=USAGE),
+    "thinking": Script(text="So 42.", thinking="Six times seven is", usage=USAGE),
+    "one call": Script(tool_calls=[ScriptedCall(name="web_search", arguments='{"q": "läuft"}')], usage=USAGE),
+    "text and two calls": Script(
+        text="Looking.",
+        tool_calls=[
+            ScriptedCall(name="web_search", arguments='{"q": "a"}'),
+            ScriptedCall(name="web_search", arguments='{"q": "b \\" \\\\ c"}'),
+        ],
+        usage=USAGE,
+    ),
+    "a wrong tool name": Script(tool_calls=[ScriptedCall(name="no_such_tool", arguments='{"x": 1}')], usage=USAGE),
+    "cut at its length": Script(text="half of", finish_reason="length", usage=USAGE),
+    "slow drip": Script(text="drop by drop", drip_bytes=7, usage=USAGE),
+}
+
+
+@pytest.mark.spec("S189", "S190")
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_both_paths_hear_the_same_answer(scripted_server: ScriptedServer, protocol: str, answer: str) -> None:
+    settings = _settings(scripted_server)
+    tools = (SEARCH,) if ANSWERS[answer].tool_calls else ()
+    scripted_server.script(ANSWERS[answer].model_copy(update={"times": 2}))
+
+    fast, slow = [await _hear(path, settings, _request(protocol, tools=tools)) for path in PATHS]
+
+    assert fast == slow
+    assert fast.text == ANSWERS[answer].text
+    assert fast.thinking == ANSWERS[answer].thinking
+    assert [name for name, _ in fast.calls] == [call.name for call in ANSWERS[answer].tool_calls]
+    assert fast.usage == (120, 34, 20)
+
+
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_both_paths_send_the_same_request(scripted_server: ScriptedServer, protocol: str) -> None:
+    settings = _settings(scripted_server)
+    first = await _hear_call(scripted_server, settings, protocol)
+    request = ModelRequest(
+        tier=Tier.PRO,
+        provider=protocol,
+        model=MODELS[protocol],
+        messages=(
+            Message(role=Role.SYSTEM, content="Be short."),
+            Message(role=Role.USER, content="hello"),
+            first.as_message(),
+            Message(role=Role.TOOL, content="found", tool_call_id=first.tool_calls[0].id),
+            Message(role=Role.USER, content="and?"),
+        ),
+        tools=(SEARCH,),
+        temperature=1.0,
+        max_tokens=500,
+        response_schema=None,
+    )
+    scripted_server.say("fine", times=2)
+
+    for path in PATHS:
+        await _hear(path, settings, request)
+
+    fast, slow = scripted_server.calls[-2:]
+    assert fast.path == slow.path
+    assert fast.body == slow.body
+    keys = ("authorization", "x-api-key", "x-goog-api-key", "anthropic-version", "anthropic-beta")
+    assert [fast.headers.get(key) for key in keys] == [slow.headers.get(key) for key in keys]
+
+
+async def _hear_call(server: ScriptedServer, settings: LLMSettings, protocol: str) -> Any:
+    server.script(Script(text="Looking.", tool_calls=[ScriptedCall(name="web_search", arguments='{"q": "a"}')]))
+    gateway = ModelGateway(settings)
+    reply = await gateway.complete(_request(protocol, tools=(SEARCH,)))
+    await gateway.aclose()
+    return reply
+
+
+FAULTS = {
+    "too many requests": Script(status=429, error_message="slow down"),
+    "a fault of its own": Script(status=500),
+    "overloaded": Script(status=503),
+    "a wrong key": Script(status=401, error_code=None, error_message="no such key"),
+    "an unknown model": Script(status=404, error_message="model not found"),
+    "a bad request": Script(status=400, error_message="no such parameter"),
+    "too long a prompt": Script(status=400, error_message="prompt is too long: 300000 tokens > 200000 maximum"),
+    "refused": Script(refuse=True),
+    "broken off": Script(text="one two three four", cut_after=2),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_both_paths_raise_the_same_class_of_error(
+    scripted_server: ScriptedServer, protocol: str, fault: str
+) -> None:
+    settings = _settings(scripted_server)
+    scripted_server.script(FAULTS[fault].model_copy(update={"times": 0}))  # LiteLLM may knock twice at a closed door
+
+    errors = []
+    for path in PATHS:
+        with pytest.raises(ModelError) as raised:
+            await _hear(path, settings, _request(protocol))
+        errors.append(raised.value)
+
+    assert type(errors[0]) is type(errors[1])
+    assert all(KEY not in f"{error!r} {error.user_message} {error.detail}" for error in errors)
+    assert f"'{protocol}'" in errors[0].user_message
+
+
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_an_answer_to_a_schema_is_its_text_on_both_paths(scripted_server: ScriptedServer, protocol: str) -> None:
+    settings = _settings(scripted_server)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    scripted_server.script(Script(text='{"n": 3}', times=2))
+
+    heard = [await _hear(path, settings, _request(protocol, response_schema=schema)) for path in PATHS]
+
+    assert [answer.text for answer in heard] == ['{"n": 3}', '{"n": 3}']
+    assert scripted_server.calls[0].body == scripted_server.calls[1].body
+
+
+async def test_an_older_anthropic_model_answers_to_a_schema_through_a_tool(scripted_server: ScriptedServer) -> None:
+    settings = _settings(scripted_server)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    request = ask("hello", provider="anthropic", model="claude-3-haiku-20240307", response_schema=schema)
+    scripted_server.script(Script(tool_calls=[ScriptedCall(name="json_tool_call", arguments='{"n": 3}')], times=2))
+
+    fast, slow = [await _hear(path, settings, request) for path in PATHS]
+
+    assert json.loads(fast.text) == json.loads(slow.text) == {"n": 3}
+    assert (fast.calls, fast.finish_reason) == (slow.calls, slow.finish_reason) == ([], "stop")
+
+
+async def test_a_provider_of_another_protocol_is_served_through_litellm(
+    scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", KEY)
+    monkeypatch.setenv("GROQ_API_BASE", f"{scripted_server.url}/v1")
+    gateway = ModelGateway(LLMSettings.from_env({"PRO_MODEL": "groq/llama-3.3-70b-versatile"}))
+    scripted_server.script(Script(text="Good day.", thinking="polite", usage=USAGE))
+
+    reply = await gateway.complete(ask("hello"))
+
+    assert (reply.provider, reply.text, reply.thinking) == ("groq", "Good day.", "polite")
+    assert reply.cost_usd is not None and reply.cost_usd > 0
+    await gateway.aclose()
+
+
+async def test_a_model_that_needs_the_responses_interface_for_tools_goes_through_litellm(
+    scripted_server: ScriptedServer,
+) -> None:
+    settings = LLMSettings.from_env({"OPENAI_API_KEY": KEY})
+    adapter.litellm_library()
+
+    with_tools = ask("hello", provider="openai", model="gpt-5.4", tools=(SEARCH,))
+    without = ask("hello", provider="openai", model="gpt-5.4")
+
+    assert not adapter.reads_itself(resolve.targets(settings, with_tools)[0], with_tools)
+    assert adapter.reads_itself(resolve.targets(settings, without)[0], without)
