@@ -27,11 +27,12 @@ def start(
     mode: str = "",
     options: dict[str, Any] | None = None,
     on_finish: str = "",
+    pipeline: str = "turn",
 ) -> Execution:
     """Writes a run with its whole input. Call inside the transaction that makes it wanted; it starts with the commit.
 
     `history`: the turns before, oldest first, as `{"role", "content"}`. `on_finish`: a task of `hyperagent.lib.queue`
-    that gets the execution's id once the run has ended.
+    that gets the execution's id once the run has ended. `pipeline`: one of `agents.pipeline.programs`.
     """
     execution = Execution.objects.create(
         user=user,
@@ -40,6 +41,7 @@ def start(
         mode=mode or "",
         input={"version": INPUT_VERSION, "history": history or [], "options": options or {}},
         on_finish=on_finish,
+        pipeline=pipeline,
     )
     wake(execution.id)
     return execution

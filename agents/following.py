@@ -1,21 +1,21 @@
-"""Following a run from any number on: from the table first, then as it is announced, then from the table whenever something
-was missed. Ends with the run's last event. Knows no transport.
+"""Following a run from any number on: from the table first, then as it is announced, then from the table whenever
+something was missed. Ends with the run's last event. Knows no transport.
 """
 
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import orjson
-from hyperagent.lib.threads import in_thread
 
 from agents import reading
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
 from agents.models import Execution
 from agents.reading import LoggedEvent
 from hyperagent.lib.listening import listening
+from hyperagent.lib.threads import in_thread
 
 LOOK_S = 3.0
 # Announcements that wait for a reader; if there are more, the table has them.
@@ -30,7 +30,9 @@ class Follower:
         self.last = after
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
-        """The bodies that the reader does not have yet, which then count as had; None if something before them is missing."""
+        """The bodies that the reader does not have yet, which then count as had; None if something before them is
+        missing.
+        """
         if first > self.last + 1 or last - first + 1 != len(bodies):
             return None
         news = bodies[self.last + 1 - first :]
@@ -54,7 +56,7 @@ class _News:
     async def came(self) -> bool:
         """Waits for news. False if nothing came for a while: time to look at the table."""
         try:
-            await asyncio.wait_for(self._something.wait(), LOOK_S * random.uniform(0.7, 1.3))
+            await asyncio.wait_for(self._something.wait(), LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 - only spreads the looks
         except TimeoutError:
             return False
         self._something.clear()
@@ -66,8 +68,10 @@ class _News:
         return messages
 
 
-async def follow(execution: Execution, after: int) -> AsyncIterator[LoggedEvent | None]:
-    """Every event after that number, once and in order, up to the last. None where nothing happened for some seconds."""
+async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent | None, None]:
+    """Every event after that number, once and in order, up to the last. None where nothing happened for some
+    seconds.
+    """
     news = _News(str(execution.id))
     follower = Follower(after)
     async with listening(execution.group_name, news.hear):
@@ -95,7 +99,9 @@ async def _announced(news: _News, follower: Follower) -> list[LoggedEvent]:
             bodies = follower.fresh(message["first"], message["last"], message["bodies"])
             if bodies is None:
                 return events
-            events += [LoggedEvent(seq, str(orjson.loads(body)["type"]), body) for seq, body in enumerate(bodies, had + 1)]
+            events += [
+                LoggedEvent(seq, str(orjson.loads(body)["type"]), body) for seq, body in enumerate(bodies, had + 1)
+            ]
         if events:
             return events
     return []

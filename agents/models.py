@@ -19,6 +19,8 @@ from agents.engine.states import (
     StepKind,
     StepStatus,
 )
+from hyperagent.accounts.models import User
+from hyperagent.lib.fields import ExactJSONField
 
 
 def _choices(values: type) -> list[tuple[str, str]]:
@@ -26,7 +28,7 @@ def _choices(values: type) -> list[tuple[str, str]]:
 
 
 class ExecutionQuerySet(models.QuerySet["Execution"]):
-    def of(self, user: object) -> "ExecutionQuerySet":
+    def of(self, user: User) -> "ExecutionQuerySet":
         """What this user may see: the runs that are theirs."""
         return self.filter(user=user)
 
@@ -38,19 +40,15 @@ class Execution(models.Model):
     """One run, started by one turn or API call. Whoever holds the lease of the newest epoch drives it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="executions"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="executions")
     conversation_id = models.UUIDField(null=True, blank=True, db_index=True)
-    status = models.CharField(
-        max_length=16, default=ExecutionStatus.PENDING, choices=_choices(ExecutionStatus)
-    )
+    status = models.CharField(max_length=16, default=ExecutionStatus.PENDING, choices=_choices(ExecutionStatus))
     pipeline = models.CharField(max_length=64, default="turn", help_text="Which function drives it.")
     mode = models.CharField(max_length=32, blank=True)
     question = models.TextField()
-    input = models.JSONField(help_text="Everything the run starts from, with a version.")
+    input = ExactJSONField(help_text="Everything the run starts from, with a version.")
     answer = models.TextField(blank=True)
-    result = models.JSONField(null=True, blank=True)
+    result = ExactJSONField(null=True, blank=True)
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True)
     on_finish = models.CharField(max_length=200, blank=True)
@@ -105,9 +103,7 @@ class Execution(models.Model):
                 name="agents_execution_claimable",
                 condition=models.Q(status="pending") | models.Q(status="awaiting_user", woken_at__isnull=False),
             ),
-            models.Index(
-                fields=["lease_until"], name="agents_execution_leases", condition=models.Q(status="running")
-            ),
+            models.Index(fields=["lease_until"], name="agents_execution_leases", condition=models.Q(status="running")),
             models.Index(
                 fields=["status"],
                 name="agents_execution_live",
@@ -116,7 +112,7 @@ class Execution(models.Model):
             models.Index(
                 fields=["ended_at"],
                 name="agents_execution_unhandled",
-                condition=models.Q(ended_at__isnull=False, finish_handled_at__isnull=True),
+                condition=models.Q(ended_at__isnull=False, finish_handled_at__isnull=True) & ~models.Q(on_finish=""),
             ),
         )
 
@@ -147,7 +143,7 @@ class AgentExecution(models.Model):
     user_comment = models.TextField(blank=True)
     user_content = models.TextField(blank=True)
     depends_on = ArrayField(models.UUIDField(), default=list, blank=True)
-    output = models.JSONField(null=True, blank=True)
+    output = ExactJSONField(null=True, blank=True)
     error = models.TextField(blank=True)
     prompt_tokens = models.PositiveBigIntegerField(default=0)
     completion_tokens = models.PositiveBigIntegerField(default=0)
@@ -174,12 +170,12 @@ class Step(models.Model):
     path = ArrayField(models.IntegerField(), help_text="Numbers of calls and branches, from the agent's start.")
     kind = models.CharField(max_length=8, choices=_choices(StepKind))
     name = models.CharField(max_length=120)
-    request = models.JSONField()
+    request = ExactJSONField()
     request_hash = models.BinaryField(max_length=32)
     status = models.CharField(max_length=8, choices=_choices(StepStatus))
-    response = models.JSONField(null=True, blank=True)
+    response = ExactJSONField(null=True, blank=True)
     effect_key = models.CharField(max_length=64, blank=True)
-    usage = models.JSONField(null=True, blank=True)
+    usage = ExactJSONField(null=True, blank=True)
     epoch = models.PositiveIntegerField()
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -206,10 +202,10 @@ class Effect(models.Model):
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="effects")
     agent = models.ForeignKey(AgentExecution, on_delete=models.CASCADE, related_name="effects")
     tool = models.CharField(max_length=120)
-    arguments = models.JSONField()
+    arguments = ExactJSONField()
     arguments_hash = models.BinaryField(max_length=32)
     status = models.CharField(max_length=10, choices=_choices(EffectStatus))
-    response = models.JSONField(null=True, blank=True)
+    response = ExactJSONField(null=True, blank=True)
     epoch = models.PositiveIntegerField()
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -217,7 +213,9 @@ class Effect(models.Model):
     class Meta:
         ordering = ("started_at",)
         constraints = (
-            models.CheckConstraint(condition=models.Q(status__in=list(EffectStatus)), name="agents_effect_status_known"),
+            models.CheckConstraint(
+                condition=models.Q(status__in=list(EffectStatus)), name="agents_effect_status_known"
+            ),
         )
 
     def __str__(self) -> str:
@@ -245,7 +243,10 @@ class Event(models.Model):
     body = models.TextField()
     hash = models.BinaryField(max_length=32)
     origin = models.CharField(
-        max_length=400, blank=True, default="", help_text="The place in the program that emitted it, so that a replay does not."
+        max_length=400,
+        blank=True,
+        default="",
+        help_text="The place in the program that emitted it, so that a replay does not.",
     )
     created_at = models.DateTimeField()
 

@@ -44,7 +44,10 @@ def resolve_mode(name: str | None) -> Mode:
     if mode is None:
         raise _refused("unknown_mode", f"There is no mode '{name[:40]}'. Use one of: {allowed}.")
     if not _is_available(mode):
-        raise _refused("mode_not_available", f"The mode '{mode.name}' is not available yet in this installation. Use one of: {allowed}.")
+        raise _refused(
+            "mode_not_available",
+            f"The mode '{mode.name}' is not available yet in this installation. Use one of: {allowed}.",
+        )
     return mode
 
 

@@ -1,4 +1,6 @@
-"""Reading the event log and runs for the web: synchronous, read-only, by number. Writes nothing and announces nothing."""
+"""Reading the event log and runs for the web: synchronous, read-only, by number. Writes nothing and announces
+nothing.
+"""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -6,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -15,9 +18,10 @@ from agents.models import Event, Execution, Runner
 
 PAGE = 200
 # Enough for a page of token frames; a page of huge events is cut earlier, so that a reader's memory stays bounded.
-PAGE_CHARS = 1_000_000
+PAGE_BYTES = 1_000_000
 JUST_ENDED = timedelta(seconds=15)
 RUNNER_IS_LOST_AFTER = timedelta(seconds=30)
+_LATELY = ~Q(status__in=TERMINAL_STATUSES) | Q(ended_at__gt=Now() - JUST_ENDED)
 
 
 class LoggedEvent(NamedTuple):
@@ -40,19 +44,24 @@ class Progress:
     is_over: bool
 
 
+_AFTER = """
+    SELECT seq, type, body FROM (
+        SELECT seq, type, body, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS bytes_before FROM (
+            SELECT seq, type, body FROM agents_event
+             WHERE execution_id = %(execution)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
+        ) AS next
+    ) AS page WHERE bytes_before <= %(bytes)s ORDER BY seq
+"""
+
+
 def events_after(execution_id: uuid.UUID | str, after: int, *, limit: int = PAGE) -> list[LoggedEvent]:
-    """The next events in order, without a gap: at most `limit`, and about PAGE_CHARS of text. One query."""
-    rows = Event.objects.filter(execution_id=execution_id, seq__gt=after).order_by("seq")
-    found: list[LoggedEvent] = []
-    chars = 0
-    for seq, kind, body in rows.values_list("seq", "type", "body")[:limit].iterator(chunk_size=50):
-        if seq != after + len(found) + 1:
-            break
-        found.append(LoggedEvent(seq, kind, body))
-        chars += len(body)
-        if chars > PAGE_CHARS:
-            break
-    return found
+    """The next events in order, without a gap: at most `limit`, and no more once PAGE_BYTES are full. One query."""
+    values = {"execution": execution_id, "after": after, "limit": limit, "bytes": PAGE_BYTES}
+    with connection.cursor() as cursor:
+        cursor.execute(_AFTER, values)
+        rows = cursor.fetchall()
+    events = [LoggedEvent(*row) for row in rows]
+    return [event for place, event in enumerate(events, after + 1) if event.seq == place]
 
 
 def progress_of(execution_id: uuid.UUID | str) -> Progress | None:
@@ -62,29 +71,29 @@ def progress_of(execution_id: uuid.UUID | str) -> Progress | None:
 def progress(execution_ids: Iterable[uuid.UUID | str]) -> Mapping[str, Progress]:
     """One query."""
     rows = Execution.objects.filter(id__in=list(execution_ids)).values_list("id", "last_seq", "status")
-    return {str(row_id): Progress(last_seq, status in TERMINAL_STATUSES) for row_id, last_seq, status in rows}
+    return {str(execution_id): _progress(*progress) for execution_id, *progress in rows}
 
 
-def live_in_conversations(conversation_ids: Iterable[str]) -> Mapping[str, dict[str, int]]:
-    """For each conversation its runs that are not over, with their last number. One query."""
-    rows = Execution.objects.exclude(status__in=TERMINAL_STATUSES).filter(conversation_id__in=list(conversation_ids))
-    found: dict[str, dict[str, int]] = {}
-    for conversation_id, execution_id, last_seq in rows.values_list("conversation_id", "id", "last_seq"):
-        found.setdefault(str(conversation_id), {})[str(execution_id)] = last_seq
+def lately_in_conversations(conversation_ids: Iterable[str]) -> Mapping[str, dict[str, Progress]]:
+    """For each conversation its runs that go on or have just ended. One query."""
+    rows = Execution.objects.filter(_LATELY, conversation_id__in=list(conversation_ids))
+    found: dict[str, dict[str, Progress]] = {}
+    for conversation_id, execution_id, *progress in rows.values_list("conversation_id", "id", "last_seq", "status"):
+        found.setdefault(str(conversation_id), {})[str(execution_id)] = _progress(*progress)
     return found
 
 
-def for_reader(conversation_id: str, after: Mapping[str, int] | None) -> Mapping[str, Progress]:
-    """The runs whose events somebody who opens the conversation is to be sent: those that go on, and those of `after`.
-
-    A reader who says what it has (be it nothing) read the tables a moment ago; what ended since is sent too. One query.
+def for_reader(conversation_id: str, named: Iterable[str]) -> Mapping[str, Progress]:
+    """The runs whose events somebody who opens the conversation is to be sent: those that it names, those that go on, and
+    those that ended since it read the tables. One query.
     """
-    wanted = ~Q(status__in=TERMINAL_STATUSES)
-    if after is not None:
-        wanted |= Q(id__in=list(after)) | Q(ended_at__gt=Now() - JUST_ENDED)
-    rows = Execution.objects.filter(wanted, conversation_id=conversation_id).order_by("created_at")
-    found = rows.values_list("id", "last_seq", "status")
-    return {str(row_id): Progress(last_seq, status in TERMINAL_STATUSES) for row_id, last_seq, status in found}
+    rows = Execution.objects.filter(_LATELY | Q(id__in=list(named)), conversation_id=conversation_id)
+    found = rows.order_by("created_at").values_list("id", "last_seq", "status")
+    return {str(execution_id): _progress(*progress) for execution_id, *progress in found}
+
+
+def _progress(last_seq: int, status: str) -> Progress:
+    return Progress(last_seq, status in TERMINAL_STATUSES)
 
 
 def runner_is_alive() -> bool:

@@ -29,7 +29,9 @@ TITLE_CHARS = 200
 CLIENT_ID_CHARS = 100
 ON_FINISH = "conversations.tasks.turn_finished"
 # Spaces, and characters that show nothing: zero-width ones, direction marks, soft hyphen, fillers, variation selectors.
-_INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]*")
+_INVISIBLE = re.compile(
+    r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]*"
+)
 _IDS_OF_KEYS = uuid.UUID("5a0e3a53-3b5c-4c53-9e0c-7b6f4d0e9a11")
 
 
@@ -44,7 +46,9 @@ class Said:
     repeated: bool = False
 
 
-def create(user: User, *, title: str = "", origin: Origin = Origin.CHAT, conversation_id: uuid.UUID | None = None) -> Conversation:
+def create(
+    user: User, *, title: str = "", origin: Origin = Origin.CHAT, conversation_id: uuid.UUID | None = None
+) -> Conversation:
     chosen = _title(title) if title else ""
     titled_by = TitledBy.PERSON if chosen else TitledBy.NOBODY
     return Conversation.objects.create(
@@ -82,7 +86,8 @@ def say(
     options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
 ) -> Said:
-    """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said again.
+    """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said
+    again.
 
     `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries.
     """
@@ -95,7 +100,9 @@ def say(
         if before is not None:
             return before
         branch = history.branch(conversation.id)
-        message = _message(conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key)
+        message = _message(
+            conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
+        )
         if branch:
             message.created_at = _later(message.created_at, branch[-1].created_at)
         said = _ask(user, conversation, message, told if told is not None else _window(branch), options or {})
@@ -109,7 +116,12 @@ def say(
 
 
 def say_once(
-    user: User, key: str, text: str, *, mode: str | None = None, options: Mapping[str, Any] | None = None,
+    user: User,
+    key: str,
+    text: str,
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
 ) -> Said:
     """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
@@ -125,8 +137,13 @@ def say_once(
 
 
 def say_in_new(
-    user: User, text: str, *, mode: str | None = None, options: Mapping[str, Any] | None = None,
-    told: Sequence[history.Said] | None = None, origin: Origin = Origin.API,
+    user: User,
+    text: str,
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    told: Sequence[history.Said] | None = None,
+    origin: Origin = Origin.API,
 ) -> Said:
     """A question and the conversation that it begins, or neither."""
     with transaction.atomic():
@@ -214,7 +231,11 @@ def _said_before(conversation: Conversation, client_id: str) -> Said | None:
     message = Message.objects.filter(conversation=conversation, client_id=client_id).first()
     if message is None:
         return None
-    reply = Message.objects.select_related("execution").filter(parent=message, execution__isnull=False).earliest("created_at")
+    reply = (
+        Message.objects.select_related("execution")
+        .filter(parent=message, execution__isnull=False)
+        .earliest("created_at")
+    )
     assert reply.execution is not None
     return Said(conversation, message, reply, reply.execution, repeated=True)
 

@@ -1,7 +1,7 @@
 """The socket of one conversation: what its runs tell, to whoever may see them, and what people say back.
 
-Events come from the announcements where those follow on, and from the table where something is missing; the order within
-a run is always that of its numbers. Rules stand in `actions`, `window`, `handshake`.
+Events come from the announcements where those follow on, and from the table where something is missing; the order
+within a run is always that of its numbers. Rules stand in `actions`, `window`, `handshake`.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ MAX_BAD_MESSAGES = 50
 TOLD_KEPT = 32
 
 
-class ConversationConsumer(AsyncWebsocketConsumer):
+class ConversationConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     # No channel of its own: `listening` has one for all sockets of a conversation, and outlives an outage of Redis.
     channel_layer_alias = "none: see hyperagent.lib.listening"
 
@@ -111,17 +111,17 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             self.caller = caller
             await self._follow(after)
 
-    def _after(self) -> dict[str, int] | None:
+    def _after(self) -> dict[str, int]:
         query = parse_qs(self.scope.get("query_string", b"").decode("latin-1"))
         given = query.get("after", [""])[0]
-        return frames.numbers(given) if given else None
+        return frames.numbers(given) if given else {}
 
-    async def _follow(self, after: Mapping[str, int] | None) -> None:
+    async def _follow(self, after: Mapping[str, int]) -> None:
         """Joins first, then looks: what is announced in between is heard, and known by its number."""
         await self._stack.enter_async_context(listening(f"conversation.{self.conversation_id}", self._hear))
         found = await in_thread(reading.for_reader)(self.conversation_id, after)
         for execution_id, progress in found.items():
-            had = (after or {}).get(execution_id, 0)
+            had = after.get(execution_id, 0)
             if had > progress.last_seq:
                 await self._resync(execution_id)
                 had = 0
@@ -169,7 +169,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _tell_said(self, said: dict[str, Any]) -> None:
         if said["reply"]["id"] not in self._told:
             self._told.append(said["reply"]["id"])
-            await self.say_text(frames.frame("said", **{name: said[name] for name in ("message", "reply", "client_id")}))
+            await self.say_text(
+                frames.frame("said", **{name: said[name] for name in ("message", "reply", "client_id")})
+            )
 
     async def _hear_events(self, message: dict[str, Any]) -> None:
         feed = self.window.feeds.setdefault(message["execution_id"], Feed(sent=0, acked=0, known=0))
@@ -294,6 +296,15 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.turn_out()
         elif done.get("type") == "conversation.said":
             await self._tell_said(done)
+
+
+class NowhereConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Any other address."""
+
+    channel_layer_alias = ConversationConsumer.channel_layer_alias
+
+    async def connect(self) -> None:
+        await self.close(NOT_THERE)
 
 
 def _admit(credentials: Credentials, conversation_id: str) -> Caller | None:

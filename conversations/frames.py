@@ -61,7 +61,8 @@ def read(text: str) -> ClientFrame:
     if len(text) > MAX_CHARS:
         raise Refused("message_too_long", f"A message may have {MAX_CHARS:,} characters; this one has {len(text):,}.")
     try:
-        # The standard library's parser takes lone surrogates, which are cleaned below; stricter ones refuse the whole message.
+        # The standard library's parser takes lone surrogates, which are cleaned below; stricter ones refuse the
+        # whole message.
         said = json.loads(text)
     except (ValueError, RecursionError):
         raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None

@@ -49,7 +49,9 @@ def credentials_in(scope: Mapping[str, Any]) -> Credentials:
     if bearer is not None:
         others = [name for name in offered if not name.startswith(BEARER)]
         return Credentials(token=bearer.removeprefix(BEARER), subprotocol=others[0] if others else bearer)
-    return Credentials(session_key=_cookie(scope, settings.SESSION_COOKIE_NAME), subprotocol=offered[0] if offered else None)
+    return Credentials(
+        session_key=_cookie(scope, settings.SESSION_COOKIE_NAME), subprotocol=offered[0] if offered else None
+    )
 
 
 def origin_is_ours(scope: Mapping[str, Any], *, has_token: bool) -> bool:
@@ -64,7 +66,9 @@ def origin_is_ours(scope: Mapping[str, Any], *, has_token: bool) -> bool:
         return True
     host = _header(scope, b"host") or ""
     # The same host and port as the address that was asked for, and that host is one of ours.
-    return parts.netloc.lower() == host.lower() and validate_host(parts.hostname, settings.ALLOWED_HOSTS or ["localhost"])
+    return parts.netloc.lower() == host.lower() and validate_host(
+        parts.hostname, settings.ALLOWED_HOSTS or ["localhost"]
+    )
 
 
 def identify(credentials: Credentials) -> Caller | None:

@@ -1,4 +1,5 @@
-"""What a run is told of the conversation before its question: the branch's last messages, within a budget of characters.
+"""What a run is told of the conversation before its question: the branch's last messages, within a budget of
+characters.
 
 Pure, but for `branch`, which reads them.
 """

@@ -12,7 +12,13 @@ def turn_finished(execution_id: str) -> None:
     execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "question", "answer").first()
     if execution is None or not execution.is_over:
         return
-    conversation = Conversation.objects.filter(id=execution.conversation_id, deleted_at=None).first()
+    conversation = _conversation_of(execution)
     if conversation is not None:
         actions.finish_turn(conversation, execution)
     actions.mark_finish_handled(execution.id)
+
+
+def _conversation_of(execution: Execution) -> Conversation | None:
+    if execution.conversation_id is None:
+        return None
+    return Conversation.objects.filter(id=execution.conversation_id, deleted_at=None).first()

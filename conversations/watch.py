@@ -1,5 +1,5 @@
-"""One look at the tables every few seconds for all sockets of a process: is everybody still let in, did an announcement get
-lost? A timer and a query for each socket would cost more than the sockets themselves.
+"""One look at the tables every few seconds for all sockets of a process: is everybody still let in, did an
+announcement get lost? A timer and a query for each socket would cost more than the sockets themselves.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ class Watched(Protocol):
 class _Look:
     let_in: set[int]
     conversations: set[str]
-    live: Mapping[str, Mapping[str, int]]
+    lately: Mapping[str, Mapping[str, Progress]]
     progress: Mapping[str, Progress]
 
 
@@ -66,7 +66,7 @@ class SocketWatch:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))
+            await asyncio.sleep(LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 - only spreads the looks
             try:
                 await self._look_once(tuple(self._sockets))
             except Exception as error:
@@ -86,8 +86,7 @@ class SocketWatch:
             elif socket.conversation_id not in look.conversations:
                 await socket.conversation_is_gone()
             else:
-                live = look.live.get(socket.conversation_id, {})
-                found = {execution_id: Progress(last, False) for execution_id, last in live.items()}
+                found = dict(look.lately.get(socket.conversation_id, {}))
                 found |= {one: look.progress[one] for one in before[socket] if one in look.progress}
                 await socket.looked(before[socket], found)
 
@@ -98,7 +97,7 @@ def _read(callers: list[Caller], conversation_ids: set[str], execution_ids: set[
     return _Look(
         let_in=still_let_in(callers),
         conversations={str(conversation_id) for conversation_id in there},
-        live=reading.live_in_conversations(conversation_ids),
+        lately=reading.lately_in_conversations(conversation_ids),
         progress=reading.progress(execution_ids),
     )
 

@@ -1,7 +1,7 @@
 """How much a socket is sent before its client speaks again, and how much a client may say. Pure: no socket, no clock.
 
-The server buffers without bound for a client that does not read, so nothing is sent that nobody asked for: a client that
-acknowledges has WINDOW_EVENTS under way, one that never does gets SILENT_BYTES after its last word.
+The server buffers without bound for a client that does not read, so nothing is sent that nobody asked for: a client
+that acknowledges has WINDOW_EVENTS under way, one that never does gets SILENT_BYTES after its last word.
 """
 
 from dataclasses import dataclass, field

@@ -59,7 +59,7 @@ def decide(
 
 
 _DECIDE = """
-UPDATE hitl_request SET status = %s, answer = %s::jsonb, user_instructions = %s, decided_by_id = %s,
+UPDATE hitl_request SET status = %s, answer = %s::json, user_instructions = %s, decided_by_id = %s,
                         responded_at = clock_timestamp()
 WHERE request_id = %s AND status = 'pending' AND (expires_at IS NULL OR expires_at > clock_timestamp())
 RETURNING request_id

@@ -9,6 +9,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from hyperagent.accounts.models import User
+from hyperagent.lib.fields import ExactJSONField
+
 
 class RequestKind(StrEnum):
     APPROVAL = "approval"
@@ -32,7 +35,7 @@ class RequestQuerySet(models.QuerySet["Request"]):
     def pending(self) -> "RequestQuerySet":
         return self.filter(status=RequestStatus.PENDING)
 
-    def visible_to(self, user: object) -> "RequestQuerySet":
+    def visible_to(self, user: User) -> "RequestQuerySet":
         """The requests that this user may see and decide: those of their own runs."""
         return self.filter(user=user)
 
@@ -45,11 +48,9 @@ class Request(models.Model):
     conversation_id = models.UUIDField(null=True, blank=True, db_index=True)
     agent_id = models.UUIDField()
     agent_name = models.CharField(max_length=64)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="requests"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="requests")
     kind = models.CharField(max_length=16, choices=[(kind.value, kind.value) for kind in RequestKind])
-    question = models.JSONField()
+    question = ExactJSONField()
     tool_names = ArrayField(models.CharField(max_length=120), default=list, blank=True)
     task_description = models.TextField(blank=True, default="")
     status = models.CharField(
@@ -57,7 +58,7 @@ class Request(models.Model):
         default=RequestStatus.PENDING,
         choices=[(status.value, status.value) for status in RequestStatus],
     )
-    answer = models.JSONField(null=True, blank=True)
+    answer = ExactJSONField(null=True, blank=True)
     user_instructions = models.TextField(blank=True, default="")
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

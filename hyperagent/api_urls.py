@@ -12,7 +12,9 @@ urlpatterns = [
     path("v1/", include("agents.api.urls")),
     path("schema/", SpectacularAPIView.as_view(permission_classes=(IsAuthenticated,)), name="schema"),
     path(
-        "docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=(IsAuthenticated,)), name="docs"
+        "docs/",
+        SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=(IsAuthenticated,)),
+        name="docs",
     ),
     path("<path:rest>", api_not_found),
 ]

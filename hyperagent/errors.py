@@ -1,5 +1,5 @@
-"""What is shown when a request fails outside of the API's own views: a page, or the error shape below `/api/`. Never the
-text of an exception: an id, under which the log has it.
+"""What is shown when a request fails outside of the API's own views: a page, or the error shape below `/api/`. Never
+the text of an exception: an id, under which the log has it.
 """
 
 import sys

@@ -3,8 +3,19 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from hyperagent import health
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+    path("metrics", health.metrics),
     path("admin/", admin.site.urls),
     path("accounts/", include("hyperagent.accounts.urls")),
-    path("api/v1/", include("hyperagent.accounts.api_urls")),
+    path("api/", include("hyperagent.api_urls")),
+    path("", include("conversations.urls")),
 ]
+
+handler400 = "hyperagent.errors.bad_request"
+handler403 = "hyperagent.errors.not_allowed"
+handler404 = "hyperagent.errors.not_found"
+handler500 = "hyperagent.errors.server_error"

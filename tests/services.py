@@ -34,16 +34,16 @@ class Services:
 
     def start_postgres(self) -> str:
         server = postgres.prepare(self.folder / "postgres", sockets=self.folder / "run", settings=FAST)
-        self._start(server.command(), server.is_ready, user=server.user, stop=signal.SIGINT)
+        self.start(server.command(), server.is_ready, user=server.user, stop=signal.SIGINT)
         postgres.make_database(server)
         return server.url()
 
     def start_valkey(self) -> str:
         server = valkey.prepare(self.folder / "valkey")
-        self._start(server.command(), server.is_ready, user=None, stop=signal.SIGTERM)
+        self.start(server.command(), server.is_ready, user=None, stop=signal.SIGTERM)
         return server.url()
 
-    def _start(
+    def start(
         self, command: Sequence[str], is_ready: Callable[[], bool], *, user: str | None, stop: signal.Signals
     ) -> None:
         log = self.folder / f"{Path(command[0]).name}.log"

@@ -1,4 +1,6 @@
-"""The shapes of the executions' endpoints, for checking what comes in and for the API's description. Values: `agents.shapes`."""
+"""The shapes of the executions' endpoints, for checking what comes in and for the API's description. Values:
+`agents.shapes`.
+"""
 
 from typing import Any
 
@@ -43,7 +45,7 @@ class AgentSerializer(serializers.Serializer[Any]):
     parent_id = serializers.UUIDField(allow_null=True)
     agent_name = serializers.CharField()
     task = serializers.CharField()
-    status = serializers.ChoiceField(choices=[status.value for status in AgentStatus])
+    status = serializers.ChoiceField(choices=[(status.value, status.name) for status in AgentStatus])
     error = serializers.CharField(allow_null=True)
     depends_on = serializers.ListField(child=serializers.UUIDField())
     usage = UsageSerializer()
@@ -51,10 +53,22 @@ class AgentSerializer(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
+class RosterAgentSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    description = serializers.CharField()
+    capabilities = serializers.ListField(child=serializers.CharField())
+    tools = serializers.ListField(child=serializers.CharField())
+    enabled = serializers.BooleanField()
+
+
+class RosterSerializer(serializers.Serializer[Any]):
+    results = RosterAgentSerializer(many=True)
+
+
 class ExecutionListedSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     conversation_id = serializers.UUIDField(allow_null=True)
-    status = serializers.ChoiceField(choices=[status.value for status in ExecutionStatus])
+    status = serializers.ChoiceField(choices=[(status.value, status.name) for status in ExecutionStatus])
     mode = serializers.CharField(allow_null=True)
     question = serializers.CharField(help_text="In a list: its beginning.")
     error = RunErrorSerializer(allow_null=True)
@@ -76,7 +90,7 @@ class ExecutionSerializer(ExecutionListedSerializer):
 class FinishedSerializer(serializers.Serializer[Any]):
     execution_id = serializers.UUIDField()
     conversation_id = serializers.UUIDField(allow_null=True)
-    status = serializers.ChoiceField(choices=[status.value for status in ExecutionStatus])
+    status = serializers.ChoiceField(choices=[(status.value, status.name) for status in ExecutionStatus])
     answer = serializers.CharField()
     sources = SourceSerializer(many=True)
     agents = AgentSerializer(many=True)

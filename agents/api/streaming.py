@@ -24,7 +24,11 @@ async def server_sent(execution: Execution, after: int) -> AsyncIterator[bytes]:
     try:
         async with aclosing(follow(execution, after)) as events:
             async for event in events:
-                part = KEEP_ALIVE if event is None else f"id: {event.seq}\nevent: {event.type}\ndata: {event.body}\n\n".encode()
+                part = (
+                    KEEP_ALIVE
+                    if event is None
+                    else f"id: {event.seq}\nevent: {event.type}\ndata: {event.body}\n\n".encode()
+                )
                 yield part
                 sent += len(part)
                 if sent > MAX_BYTES:

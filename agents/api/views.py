@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-import django_filters
+import django_filters  # type: ignore[import-untyped]
 import orjson
 from django.db.models import QuerySet
 from django.db.models.functions import Left
@@ -20,6 +20,8 @@ from agents.api import serializers
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution
+from agents.registry import agents
+from agents.spec import AgentSpec
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.api import Pages, own_or_404
@@ -28,12 +30,31 @@ from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
 UNLISTED = ("input", "result", "answer", "question")
 
 
+class AgentList(APIView):
+    permission_classes = (HasScope(Scope.READ),)
+
+    @extend_schema(responses=serializers.RosterSerializer)
+    def get(self, request: Request) -> Response:
+        """The roster: who can work on a question."""
+        return Response({"results": [_described(agent.spec) for agent in agents().values()]})
+
+
+def _described(spec: AgentSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "capabilities": list(spec.capabilities),
+        "tools": list(spec.tools),
+        "enabled": True,
+    }
+
+
 def visible_to(request: Request) -> QuerySet[Execution]:
     """The caller's own runs. Nobody sees another's here, administrators neither: they have the admin pages."""
     return Execution.objects.filter(user=request.user.pk)
 
 
-class ExecutionFilter(django_filters.FilterSet):
+class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
     status = django_filters.ChoiceFilter(choices=[(status.value, status.value) for status in ExecutionStatus])
     conversation = django_filters.UUIDFilter(field_name="conversation_id")
     user = django_filters.UUIDFilter(field_name="user_id", help_text="Administrators only: somebody else's runs.")

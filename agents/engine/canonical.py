@@ -10,7 +10,7 @@ INT_END: Final = 2**63
 
 
 def canonical(value: Any) -> str:
-    """The value as JSON with sorted keys and no spaces. Raises ValueError for NaN and TypeError for what JSON cannot hold."""
+    """The value as JSON with sorted keys, without spaces. Raises ValueError for NaN, TypeError for what is not JSON."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -105,7 +105,14 @@ class Context:
         arguments = plain(effect.arguments)
         hashed = digest(arguments)
         ordinal = self._ordinal("effect", effect.tool, hashed)
-        key = effect_key(self.run.execution_id, self.agent.lineage, self._branches, effect.tool, hashed, ordinal)
+        key = effect_key(
+            self.run.execution_id,
+            self.agent.lineage,
+            self._branches,
+            tool=effect.tool,
+            arguments_hash=hashed,
+            ordinal=ordinal,
+        )
         recorded = self._recorded(path, StepKind.TOOL, effect.tool, hashed, effect=True)
         if recorded is not None and recorded.status is not StepStatus.STARTED:
             return _outcome_of(recorded)
@@ -204,7 +211,7 @@ class Context:
 
     @contextmanager
     def _at(self, path: Path) -> Iterator[None]:
-        """What a performer emits has numbers of its own: a replay, which does not perform, numbers the rest the same."""
+        """What a performer emits has numbers of its own: a replay does not perform, and numbers the rest the same."""
         self._performing = (*path, 0)
         try:
             yield
@@ -290,7 +297,7 @@ class Context:
     async def _settle_doubt(
         self, effect: Effect, step: StepRecord, row: EffectRecord, error: OutsideError | None = None
     ) -> Any:
-        """Finds out whether an effect in doubt happened, and gives its response; else does it again, or fails as `error`.
+        """Finds out whether an effect in doubt happened; gives its response, does it again, or fails as `error`.
 
         Every doubt is asked about anew, below its number: an answer holds for the attempt that it was given for.
         """

@@ -1,8 +1,8 @@
 """What can end or interrupt a step, named by what its caller does about it.
 
-Errors of the outside (`OutsideError`) are recorded and come back on replay as `StepFailed`. Signals (`Signal`) steer the
-driver; they are no errors, are never recorded, and derive from BaseException so that a program's `except Exception`
-lets them through.
+Errors of the outside (`OutsideError`) are recorded and come back on replay as `StepFailed`. Signals (`Signal`) steer
+the driver; they are no errors, are never recorded, and derive from BaseException so that a program's
+`except Exception` lets them through.
 """
 
 

@@ -4,9 +4,11 @@ Every event is stored and sent as the same JSON text, made once by `encode`. Tok
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+RESULT_CHARS: Final = 500
 
 
 class StageStatus(StrEnum):
@@ -115,14 +117,22 @@ class ToolCall(Body):
 
 
 class ToolResult(Body):
-    """`content` is clipped to 500 characters; the step has the whole."""
+    """`content` is clipped to 500 characters, whoever makes the event; the step has the whole."""
 
     type: Literal["tool_result"] = "tool_result"
     tool: str
-    content: str
+    content: str = Field(max_length=RESULT_CHARS)
     id: str | None = None
     is_error: bool = False
     clipped: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clip(cls, fields: Any) -> Any:
+        content = fields.get("content") if isinstance(fields, dict) else None
+        if isinstance(content, str) and len(content) > RESULT_CHARS:
+            return {**fields, "content": content[:RESULT_CHARS], "clipped": True}
+        return fields
 
 
 class Routing(Body):

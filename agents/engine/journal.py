@@ -19,7 +19,9 @@ def differs(recorded: StepRecord, kind: StepKind, name: str, request_hash: bytes
     if recorded.request_hash != request_hash:
         return f"{name} is called with another request than before"
     if bool(recorded.effect_key) != effect:
-        return f"{name} {'did not change the world, and now does' if effect else 'changed the world, and no longer does'}"
+        return (
+            f"{name} {'did not change the world, and now does' if effect else 'changed the world, and no longer does'}"
+        )
     return ""
 
 
@@ -69,7 +71,9 @@ def first_lineage(lineage: str) -> str:
     return re.sub(r"~[0-9a-f]+", "", lineage)
 
 
-def effect_key(execution_id: UUID, lineage: str, branches: Path, tool: str, arguments_hash: bytes, ordinal: int) -> str:
+def effect_key(
+    execution_id: UUID, lineage: str, branches: Path, *, tool: str, arguments_hash: bytes, ordinal: int
+) -> str:
     """The idempotency key of an effect: 40 hexadecimal digits.
 
     It names the call by what it is and which of its equals it is, not by its number in the journal, so that a journal

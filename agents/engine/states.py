@@ -1,4 +1,4 @@
-"""The states of executions, agents, steps and effects, and which moves are legal. The database refuses the others too."""
+"""The states of executions, agents, steps and effects, and which moves are legal. The database refuses others too."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -36,15 +36,17 @@ class Announcer:
         self._waiting: list[Parcel] = []
         self._awake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name="announcer")
 
     async def stop(self) -> None:
+        """Says what is left to say. Nothing is cancelled: a client that is cut off in a command never closes."""
+        self._stopping = True
+        self._awake.set()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self._publish_waiting()
+            await self._task
         await self._redis.aclose()
 
     def announce(self, parcels: list[Parcel]) -> None:
@@ -54,10 +56,10 @@ class Announcer:
             self._awake.set()
 
     async def _run(self) -> None:
-        while True:
+        while not self._stopping or self._waiting:
             await self._awake.wait()
             self._awake.clear()
-            if not await self._publish_waiting():
+            if not await self._publish_waiting() and not self._stopping:
                 await asyncio.sleep(PAUSE_S)
 
     async def _publish_waiting(self) -> bool:

@@ -44,6 +44,7 @@ class Driver:
         self.claim = claim
         self._tools = tools
         self._program: asyncio.Task[Any] | None = None
+        self._draining = False
         self.is_leaving = False
         self._cancelled = claim.cancel_requested
         self._run: DrivenRun | None = None
@@ -58,6 +59,7 @@ class Driver:
 
     def drain(self) -> None:
         """The process is stopping: give the run back at its next step."""
+        self._draining = True
         if self._run is not None:
             self._run.draining = True
 
@@ -110,6 +112,7 @@ class Driver:
         run = self._run = DrivenRun(
             self.claim.id, outbox=outbox, models=self._tools.models, programs=self._tools.programs, loaded=loaded
         )
+        run.draining = self._draining
         run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         root = loaded.agents.get("root")
         if root is None:
@@ -185,7 +188,9 @@ class Driver:
         log.error("run.not_stored", error_id=number, error=str(error))
         _, end = await self._load()
         run.outbox.reopen(last_seq=end.seq, last_hash=end.hash)
-        return _failed("not_stored", f"A part of this run could not be stored. An administrator finds it under {number}.")
+        return _failed(
+            "not_stored", f"A part of this run could not be stored. An administrator finds it under {number}."
+        )
 
     async def _load(self) -> tuple[Loaded, End]:
         async with self._tools.connection() as connection:
@@ -199,6 +204,6 @@ def _failed(code: str, message: str, *, retryable: bool = True) -> tuple[Moved, 
 
 def _cancelled(run: DrivenRun) -> tuple[Moved, Body, AgentStatus]:
     """What was written until then stays as the answer."""
-    answer = "".join(max(run.streamed.values(), key=len, default=[]))
+    answer = max(("".join(parts) for parts in run.streamed.values()), key=len, default="")
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
     return Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED

@@ -6,7 +6,7 @@ The one implementation of the engine's `Journal` port in the product. Performs n
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ import orjson
 from agents.engine.chain import GENESIS, link
 from agents.engine.errors import LeaseLost
 from agents.engine.events import Body, Token
-from agents.engine.records import Announced, Record
+from agents.engine.records import Announced, Cut, Record
 from agents.engine.states import ExecutionStatus
 from hyperagent.lib.text import clean_value
 
@@ -46,6 +46,14 @@ class Moved:
 @dataclass(frozen=True, slots=True)
 class Progressed:
     """A step was recorded: whatever lost the run's runners before, it is not stuck."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCut:
+    """A cut and the number of the last event before it: only emissions up to there may be made again."""
+
+    cut: Cut
+    last_seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,8 @@ class Outbox:
                 self._events.append(Pending(record.agent_id, record.body, record.origin, _now_ms()))
                 durable = durable or not isinstance(record.body, Token)
             else:
-                self._records.append(record)
+                place = len(self._events)
+                self._records.append(PlacedCut(record, place) if isinstance(record, Cut) else record)
                 durable = True
         self._written += 1
         self._wake_writer(self, durable)
@@ -137,7 +146,7 @@ class Outbox:
 
     def take(self) -> Parcel:
         """Empties the outbox; numbers, encodes and chains its events."""
-        records, self._records = self._records, []
+        records, self._records = [_placed(record, self.last_seq) for record in self._records], []
         events, self._events = self._events, []
         rows = []
         for event in events:
@@ -198,6 +207,11 @@ class Outbox:
         if b"\\u0000" in encoded:
             encoded = orjson.dumps(clean_value(head))
         return encoded.decode()
+
+
+def _placed(record: Any, last_seq: int) -> Any:
+    """Until now a cut knew only how many events waited before it."""
+    return replace(record, last_seq=last_seq + record.last_seq) if isinstance(record, PlacedCut) else record
 
 
 def lost() -> LeaseLost:

@@ -151,6 +151,8 @@ class Runner:
     def _drive(self, claim: leases.Claim) -> None:
         driver = Driver(claim, self._tools)
         self.driving[claim.id] = driver
+        if self._stopping.is_set():
+            driver.drain()
         task = asyncio.create_task(driver.drive(), name=f"run {claim.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda task: self._driven(driver, task))

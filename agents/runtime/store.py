@@ -15,8 +15,8 @@ from psycopg.rows import tuple_row
 from agents.engine.chain import GENESIS
 from agents.engine.records import AgentRecord, Asked, Cut, EffectRecord, Loaded, StepRecord
 from agents.engine.states import AgentStatus, EffectStatus, ExecutionStatus, StepKind, StepStatus
-from agents.runtime.outbox import Moved, Parcel, Progressed
-from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS
+from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed
+from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS, answers_of
 from hyperagent.lib.text import clean_value
 
 APPEND_EVENTS = """
@@ -39,8 +39,8 @@ SELECT id FROM held
 _STEP = """
 INSERT INTO agents_step (agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage, epoch,
                          started_at, ended_at)
-SELECT %(agent_id)s, %(path)s::int[], %(kind)s, %(name)s, %(request)s::jsonb, %(request_hash)s, %(status)s::text,
-       %(response)s::jsonb, %(effect_key)s, %(usage)s::jsonb, e.epoch, clock_timestamp(),
+SELECT %(agent_id)s, %(path)s::int[], %(kind)s, %(name)s, %(request)s::json, %(request_hash)s, %(status)s::text,
+       %(response)s::json, %(effect_key)s, %(usage)s::json, e.epoch, clock_timestamp(),
        CASE WHEN %(status)s::text <> 'started' THEN clock_timestamp() END
 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (agent_id, path) WHERE cut_at IS NULL
@@ -51,8 +51,8 @@ DO UPDATE SET status = excluded.status, response = excluded.response, usage = ex
 _EFFECT = """
 INSERT INTO agents_effect (key, execution_id, agent_id, tool, arguments, arguments_hash, status, response, epoch,
                            started_at, ended_at)
-SELECT %(key)s, e.id, %(agent_id)s, %(tool)s, %(arguments)s::jsonb, %(arguments_hash)s, %(status)s::text,
-       %(response)s::jsonb, e.epoch, clock_timestamp(),
+SELECT %(key)s, e.id, %(agent_id)s, %(tool)s, %(arguments)s::json, %(arguments_hash)s, %(status)s::text,
+       %(response)s::json, e.epoch, clock_timestamp(),
        CASE WHEN %(status)s::text <> 'started' THEN clock_timestamp() END
 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (key)
@@ -65,7 +65,7 @@ INSERT INTO agents_agentexecution (id, execution_id, parent_id, agent_name, line
     user_comment, user_content, depends_on, output, error, prompt_tokens, completion_tokens, cost_usd,
     started_at, ended_at)
 SELECT %(id)s, e.id, %(parent_id)s, %(name)s, %(lineage)s, %(task)s, %(status)s, false, '', '', '{}',
-       %(output)s::jsonb, %(error)s, 0, 0, 0, clock_timestamp(),
+       %(output)s::json, %(error)s, 0, 0, 0, clock_timestamp(),
        CASE WHEN %(over)s::bool THEN clock_timestamp() END
 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (id) DO UPDATE SET status = excluded.status, output = excluded.output, error = excluded.error,
@@ -81,6 +81,7 @@ WHERE agent_id = %(agent_id)s AND cut_at IS NULL
 
 _CUT_ORIGINS = """
 UPDATE agents_event SET origin = '' WHERE execution_id = %(execution_id)s AND origin = ANY(%(origins)s)
+  AND seq <= %(last_seq)s
   AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
 
@@ -95,7 +96,7 @@ SELECT a.id AS agent_id, coalesce(sum((s.usage->>'prompt_tokens')::bigint), 0) A
        coalesce(sum((s.usage->>'completion_tokens')::bigint), 0) AS completion_tokens,
        CASE WHEN bool_or(s.usage->>'cost_usd' IS NULL AND s.usage IS NOT NULL) THEN NULL
             ELSE coalesce(sum((s.usage->>'cost_usd')::numeric), 0) END AS cost_usd
-FROM agents_agentexecution a LEFT JOIN agents_step s ON s.agent_id = a.id AND s.usage ? 'prompt_tokens'
+FROM agents_agentexecution a LEFT JOIN agents_step s ON s.agent_id = a.id AND s.usage->>'prompt_tokens' IS NOT NULL
 WHERE a.execution_id = %(execution_id)s GROUP BY a.id
 """
 
@@ -115,7 +116,7 @@ WITH used AS ({_USED}), total AS (
            CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE coalesce(sum(cost_usd), 0) END AS cost_usd FROM used
 )
 UPDATE agents_execution e
-SET status = %(status)s, answer = %(answer)s, result = %(result)s::jsonb, error_code = %(error_code)s,
+SET status = %(status)s, answer = %(answer)s, result = %(result)s::json, error_code = %(error_code)s,
     error_message = %(error_message)s, lease_until = NULL, leased_by = '', last_seq = %(last_seq)s,
     last_hash = %(last_hash)s, prompt_tokens = total.prompt_tokens, completion_tokens = total.completion_tokens,
     cost_usd = total.cost_usd, ended_at = CASE WHEN %(over)s::bool THEN clock_timestamp() END
@@ -170,9 +171,9 @@ def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
             case Asked():
                 question = (record.request_id, record.agent_id, record.agent_name, record.kind, _json(record.question))
                 made.append((OPEN_REQUEST, (*question, expires_s, outbox.execution_id, outbox.epoch)))
-            case Cut():
-                made.append((_CUT_STEPS, own | _cut_values(record)))
-                made.append((_CUT_ORIGINS, own | {"origins": list(record.origins)}))
+            case PlacedCut():
+                made.append((_CUT_STEPS, own | _cut_values(record.cut)))
+                made.append((_CUT_ORIGINS, own | {"origins": list(record.cut.origins), "last_seq": record.last_seq}))
             case Progressed():
                 made.append((_PROGRESSED, own))
             case Moved():
@@ -294,15 +295,11 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
     """Everything recorded of a run, in one round trip of seven queries."""
     queries = (_LOAD_AGENTS, _LOAD_STEPS, _LOAD_EFFECTS, READ_ANSWERS, _LOAD_ORIGINS, _LOAD_SHOWN, LOAD_END)
     async with connection.pipeline():
-        cursors = [
-            await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries
-        ]
+        cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
     agents, steps, effects, answers, origins, shown, end = [await cursor.fetchall() for cursor in cursors]
-    loaded = Loaded(answers=dict(answers), origins={origin for (origin,) in origins}, shown=shown_lengths(shown))
+    loaded = Loaded(answers=answers_of(answers), origins={origin for (origin,) in origins}, shown=shown_lengths(shown))
     for id_, parent_id, name, lineage, task, status, output, error in agents:
-        loaded.agents[lineage] = AgentRecord(
-            id_, parent_id, name, lineage, task, AgentStatus(status), output, error
-        )
+        loaded.agents[lineage] = AgentRecord(id_, parent_id, name, lineage, task, AgentStatus(status), output, error)
     for agent_id, path, kind, name, request, hashed, status, response, effect_key, usage in steps:
         loaded.steps.setdefault(agent_id, {})[tuple(path)] = StepRecord(
             agent_id,
@@ -342,4 +339,4 @@ async def read_new_answers(
     """The answers of a run's requests. The mark that one came is cleared first, so that a later one sets it again."""
     await connection.execute(_HEARD, [execution_id, epoch])
     cursor = await connection.execute(READ_ANSWERS, [execution_id])
-    return await cursor.fetchall()
+    return list(answers_of(await cursor.fetchall()).items())

@@ -89,8 +89,9 @@ class Writer:
         dirty, self._dirty = self._dirty, {}
         self._durable = False
         parcels = [outbox.take() for outbox in dirty.values() if outbox.error is None]
-        if parcels:
-            await self._store(parcels)
+        full = [parcel for parcel in parcels if parcel.records or parcel.rows]
+        if full:
+            await self._store(full)
 
     async def _store(self, parcels: list[Parcel]) -> None:
         """Stores parcels together; one that Postgres refuses is found by storing each alone."""

@@ -1,6 +1,5 @@
 """`POST /query` and `/query/stream`: one question by a program, whose answer is waited for or streamed."""
 
-from hyperagent.lib.threads import in_thread
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -20,6 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
 from hyperagent.lib.refusals import Conflict, error_object
+from hyperagent.lib.threads import in_thread
 
 IDEMPOTENCY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key again answers with the same execution."
@@ -44,7 +44,7 @@ class Query(AsyncAnswerView):
         responses={
             200: FinishedSerializer,
             202: FinishedSerializer,
-            **{status: ErrorSerializer for status in (400, 404, 409, 500, 502, 503)},
+            **dict.fromkeys((400, 404, 409, 500, 502, 503), ErrorSerializer),
         },
     )
     def post(self, request: Request) -> HttpResponseBase:
@@ -87,13 +87,17 @@ def _asked(request: Request) -> Execution:
     question, mode, options = given["query"], given["mode"], asked.options()
     told = window(given["messages"]) if given["messages"] is not None else None
     if given["conversation_id"] is not None:
-        said = actions.say(user, given["conversation_id"], question, mode=mode, client_id=key, options=options, told=told)
+        said = actions.say(
+            user, given["conversation_id"], question, mode=mode, client_id=key, options=options, told=told
+        )
     elif key is not None:
         said = actions.say_once(user, key, question, mode=mode, options=options, told=told)
     else:
         said = actions.say_in_new(user, question, mode=mode, options=options, told=told)
     if said.repeated and said.message.text != actions.checked_question(question):
-        raise Conflict("key_used", "This Idempotency-Key was used for another question. Use a new key for a new question.")
+        raise Conflict(
+            "key_used", "This Idempotency-Key was used for another question. Use a new key for a new question."
+        )
     return said.execution
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from agents.api.serializers import SourceSerializer, UsageSerializer, RunErrorSerializer
+from agents.api.serializers import RunErrorSerializer, SourceSerializer, UsageSerializer
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
 
@@ -34,7 +34,7 @@ class ConversationQuerySerializer(serializers.Serializer[Any]):
 
 class ReplyRunSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=[status.value for status in ExecutionStatus])
+    status = serializers.ChoiceField(choices=[(status.value, status.name) for status in ExecutionStatus])
     last_seq = serializers.IntegerField()
     error = RunErrorSerializer(allow_null=True)
     usage = UsageSerializer()
@@ -114,7 +114,9 @@ class QuerySerializer(serializers.Serializer[Any]):
         told = sum(len(message["content"]) for message in attrs["messages"] or [])
         limit: int = settings.CONFIG.max_question_chars
         if told > limit:
-            faults["messages"] = [f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."]
+            faults["messages"] = [
+                f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."
+            ]
         if faults:
             raise serializers.ValidationError(faults)
         return attrs

@@ -1,4 +1,6 @@
-"""The conversations' endpoints. Each checks the shape of what came, calls a verb of `actions` and shows what it gave."""
+"""The conversations' endpoints. Each checks the shape of what came, calls a verb of `actions` and shows what it
+gave.
+"""
 
 import uuid
 from typing import Any
@@ -30,7 +32,7 @@ class ReadOrRunView(APIView):
     """Looking needs the scope `read`, changing the scope `run`."""
 
     def get_permissions(self) -> list[BasePermission]:
-        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]  # type: ignore[list-item]
+        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]
 
     @property
     def caller(self) -> User:
@@ -105,7 +107,12 @@ class ConversationMessages(ReadOrRunView):
 
     @extend_schema(
         request=serializers.SaySerializer,
-        responses={201: serializers.SaidSerializer, 200: serializers.SaidSerializer, 400: ErrorSerializer, 404: ErrorSerializer},
+        responses={
+            201: serializers.SaidSerializer,
+            200: serializers.SaidSerializer,
+            400: ErrorSerializer,
+            404: ErrorSerializer,
+        },
     )
     def post(self, request: Request, conversation_id: uuid.UUID) -> Response:
         """Asks. 200 with the first question and its reply if this `client_id` was seen before."""
@@ -113,13 +120,17 @@ class ConversationMessages(ReadOrRunView):
         asked = serializers.SaySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
-        said = actions.say(self.caller, conversation_id, given["text"], mode=given["mode"], client_id=given["client_id"])
+        said = actions.say(
+            self.caller, conversation_id, given["text"], mode=given["mode"], client_id=given["client_id"]
+        )
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)
 
 
 class MessageRetry(ReadOrRunView):
-    @extend_schema(request=None, responses={201: serializers.RetriedSerializer, 404: ErrorSerializer, 409: ErrorSerializer})
+    @extend_schema(
+        request=None, responses={201: serializers.RetriedSerializer, 404: ErrorSerializer, 409: ErrorSerializer}
+    )
     def post(self, request: Request, message_id: uuid.UUID) -> Response:
         """Another reply to the same question, beside the old one."""
         said = actions.retry_reply(self.caller, message_id)
@@ -140,7 +151,9 @@ class ConversationExport(ReadOrRunView):
             shown = {"conversation": _shown(conversation), "results": reading.messages_of(conversation)}
             return _file(JsonResponse(shown), f"conversation-{conversation.id}.json")
         text = reading.as_markdown(conversation)
-        return _file(HttpResponse(text, content_type="text/markdown; charset=utf-8"), f"conversation-{conversation.id}.md")
+        return _file(
+            HttpResponse(text, content_type="text/markdown; charset=utf-8"), f"conversation-{conversation.id}.md"
+        )
 
 
 def _file(response: HttpResponse, name: str) -> HttpResponse:

@@ -23,7 +23,7 @@ from hyperagent.lib import queue
 from hyperagent.lib.refusals import Refused
 
 FIRST_ADMINISTRATOR_EMAIL = "admin@localhost"
-DEFAULT_TOKEN_NAME = "API token"
+UNNAMED = "API token"
 
 
 class RegistrationClosed(Refused):
@@ -120,7 +120,7 @@ def make_token(
     raw = new_token()
     held = [scope.value for scope in Scope if scope in set(scopes)]
     token = ApiToken.objects.create(
-        user=user, name=name.strip() or DEFAULT_TOKEN_NAME, digest=token_digest(raw), scopes=held, expires_at=ends
+        user=user, name=name.strip() or UNNAMED, digest=token_digest(raw), scopes=held, expires_at=ends
     )
     return token, raw
 

@@ -22,7 +22,7 @@ from hyperagent.accounts.limits import (
 from hyperagent.accounts.models import LoginAttempt, email_key
 
 
-class TooManyTries(Exception):  # noqa: N818 - a refusal, not a fault
+class TooManyTries(Exception):
     """Again later. Raised before anything was looked up, so it says nothing about the account."""
 
     def __init__(self, retry_after_s: int) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.auth.password_validation import password_validators_help_texts
+from django.contrib.auth.password_validation import MinimumLengthValidator, get_default_password_validators
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
@@ -19,7 +19,7 @@ _SCOPE_LABELS = {
     Scope.RUN: "run: ask questions and steer runs",
     Scope.READ: "read: see conversations, runs and usage",
     Scope.APPROVE: "approve: decide requests in your name",
-    Scope.DOCUMENTS: "documents: add, search and delete documents",
+    Scope.DOCUMENTS: "documents: add, search, delete",
     Scope.ADMIN: "admin: what administrators may do",
 }
 
@@ -48,12 +48,19 @@ class _PasswordInput(forms.PasswordInput):
         return attrs
 
 
-class LoginForm(forms.Form):
+class _PlainForm(forms.Form):
+    """Labels as they are, without a colon."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class LoginForm(_PlainForm):
     email = _email_field("username")
     password = _password_field("Password", "current-password")
 
 
-class _NewPassword(forms.Form):
+class _NewPassword(_PlainForm):
     """A password that is typed twice, since without JavaScript nobody can look at it."""
 
     password = _password_field("New password", "new-password")
@@ -61,7 +68,7 @@ class _NewPassword(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["password"].help_text = " ".join(password_validators_help_texts())
+        self.fields["password"].help_text = _password_help()
 
     def clean_password_again(self) -> str:
         again: str = self.cleaned_data["password_again"]
@@ -87,7 +94,7 @@ class PasswordChangeForm(_NewPassword):
     field_order = ("old_password", "password", "password_again")
 
 
-class PasswordResetForm(forms.Form):
+class PasswordResetForm(_PlainForm):
     email = _email_field("username")
 
 
@@ -103,8 +110,11 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts: ClassVar = {"display_name": "How others see you. Without it they see your e-mail address."}
         widgets: ClassVar = {"display_name": forms.TextInput(attrs={"autocomplete": "name"})}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
 
-class TokenForm(forms.Form):
+
+class TokenForm(_PlainForm):
     name = forms.CharField(
         max_length=100,
         help_text="What will use it, so that you know which one to revoke.",
@@ -134,3 +144,10 @@ class TokenForm(forms.Form):
 
 def _usual_last_day() -> date:
     return (timezone.now() + TOKEN_LIFETIME).date()
+
+
+def _password_help() -> str:
+    """The one rule to know beforehand. Django's texts for all of them are a paragraph that nobody reads."""
+    validators = get_default_password_validators()
+    shortest = max((rule.min_length for rule in validators if isinstance(rule, MinimumLengthValidator)), default=1)
+    return f"At least {shortest} characters, and not a common password."

@@ -184,12 +184,14 @@ class House:
     async def _wait_until_ready(self) -> list[str]:
         """Waits for /readyz to be content; what it still misses when the time is over."""
         deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
+        pause_s = 0.1
         while True:
             missing = await asyncio.to_thread(_not_ready, f"http://127.0.0.1:{self.plan.port}/readyz")
             stopped = self.supervisor.asked_to_stop.is_set()
             if not missing or stopped or asyncio.get_running_loop().time() > deadline:
                 return missing
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, 2.0)
 
 
 async def run(plan: Plan, config: Config) -> int:
@@ -247,15 +249,10 @@ def _not_ready(url: str) -> list[str]:
         if answer.code != 503:
             return []
         try:
-            checks = json.loads(answer.read())
-        except ValueError:
-            return ["/readyz is not content"]
-        return [f"{name}: {state}" for name, state in _failed(checks)]
+            missing = json.loads(answer.read())["missing"]
+        except (ValueError, KeyError):
+            return ["/readyz answers 503"]
+        return [f"{name}: {problem}" for name, problem in missing.items()]
     except OSError as error:
         return [f"the web server does not answer: {error}"]
 
-
-def _failed(checks: Mapping[str, object]) -> list[tuple[str, object]]:
-    found = checks.get("checks", checks)
-    listed = found if isinstance(found, dict) else {"ready": found}
-    return [(name, state) for name, state in listed.items() if state not in (True, "ok", "ready")]

@@ -128,7 +128,7 @@ def stop_leftover(server: Postgres) -> None:
 
 def _make_reachable(server: Postgres) -> None:
     assert server.user is not None
-    account = _account(server.user)
+    account = account_of(server.user)
     files.let_pass(server.data)
     files.let_pass(server.binaries)
     files.let_read(server.binaries.parent)
@@ -136,7 +136,7 @@ def _make_reachable(server: Postgres) -> None:
     files.let_pass(server.sockets)
 
 
-def _account(name: str) -> pwd.struct_passwd:
+def account_of(name: str) -> pwd.struct_passwd:
     try:
         return pwd.getpwnam(name)
     except KeyError:

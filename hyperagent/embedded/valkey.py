@@ -86,7 +86,7 @@ def _config(server: Valkey) -> str:
         "maxmemory 256mb",
         "maxmemory-policy allkeys-lru",
         # Every wake-up counts on an idle machine.
-        "hz 10",
+        "hz 1",
         "loglevel warning",
         'logfile ""',
         f"user default on nopass ~* &* +@all {' '.join(f'-{name}' for name in REFUSED)}",

@@ -1,10 +1,11 @@
-"""Announcing to a Channels group from synchronous code, over one plain connection: `async_to_sync(group_send)` would open
-a loop and a connection each time (5-20 ms). An announcement is a hint; rows are the truth, so one that is lost is only logged.
+"""Announcing to a Channels group from synchronous code, over one plain connection: `async_to_sync(group_send)` would
+open a loop and a connection each time (5-20 ms). An announcement is a hint; rows are the truth, so one that is lost is
+only logged.
 """
 
 import logging
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import redis
 from channels.layers import get_channel_layer
@@ -34,8 +35,7 @@ def redis_channel(group: str) -> str:
 
 
 def _config() -> dict[str, Any]:
-    config: dict[str, Any] = settings.CHANNEL_LAYERS["default"]["CONFIG"]
-    return config
+    return cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])
 
 
 @cache

@@ -5,7 +5,7 @@ import logging
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
 from django.db import models
 from django.http import Http404
@@ -37,7 +37,9 @@ _CODES: dict[type[exceptions.APIException], str] = {
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Every error of the API in the one shape. None for what nobody foresaw: the server's error page answers, with an id."""
+    """Every error of the API in the one shape. None for what nobody foresaw: the server's error page answers, with
+    an id.
+    """
     answer = error_response(error)
     if answer is not None:
         set_rollback()
@@ -53,6 +55,8 @@ def error_response(error: Exception) -> Response | None:
         log.error("answered with 503: %s: %s", type(error).__name__, error)
         shown = error_object(outage.CODE, outage.MESSAGE)
         return Response({"error": shown}, status=503, headers={"Retry-After": str(outage.RETRY_AFTER_S)})
+    if isinstance(error, RequestDataTooBig):
+        error = TooLarge(TooLarge.message())
     if isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
     if isinstance(error, ModelError):
@@ -129,10 +133,14 @@ class CleanJSONParser(JSONParser):
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         body = stream.read(limit + 1)
         if len(body) > limit:
-            raise TooLarge(f"The request is larger than {limit:,} bytes. Send less at once.")
+            raise TooLarge(TooLarge.message())
         return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
 
 
 class TooLarge(exceptions.APIException):
     status_code = 413
     default_code = "too_large"
+
+    @staticmethod
+    def message() -> str:
+        return f"The request is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes. Send less at once."

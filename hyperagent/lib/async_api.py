@@ -1,17 +1,17 @@
-"""Endpoints that wait or stream. DRF is synchronous, so it admits, checks and answers errors in a thread, which is given
-back before the waiting begins; a coroutine does the rest.
+"""Endpoints that wait or stream. DRF is synchronous, so it admits, checks and answers errors in a thread, which is
+given back before the waiting begins; a coroutine does the rest.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from hyperagent.lib.threads import in_thread
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from hyperagent.lib.api import error_response
+from hyperagent.lib.threads import in_thread
 
 Answer = Callable[[], Awaitable[HttpResponseBase]]
 

@@ -266,7 +266,7 @@ def join_instance(env: MutableMapping[str, str]) -> None:
         values = json.loads(path.read_text())
     except (OSError, ValueError):
         return
-    for name, value in values.items():
+    for name, value in values.items() if isinstance(values, dict) else ():
         env.setdefault(str(name), str(value))
 
 

@@ -46,8 +46,7 @@ class Ledger:
         for entry in left:
             while birth_of(entry.pid) == entry.birth and time.monotonic() < deadline:
                 time.sleep(0.05)
-        for entry in self._read():
-            # Also the children of one that is gone: each was the leader of its own group.
+            # It led a group of its own. (Groups of entries that were gone are let be: the number may be anybody's.)
             kill_group(entry.pid)
         self._write()
         return [entry.name for entry in left]
@@ -65,7 +64,7 @@ class Ledger:
 
 
 def kill_group(leader: int) -> None:
-    """Kills what is left of the group that `leader` led. A group's number is not given again while a member lives."""
+    """Kills what is left of the group that `leader` led."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 

@@ -24,7 +24,9 @@ JOINED_WITHIN_S = 2.0
 
 @asynccontextmanager
 async def listening(group: str, hear: Hear) -> AsyncIterator[None]:
-    """Within it `hear` is called with each message, in order. On entry the subscription stands, unless Redis is away."""
+    """Within it `hear` is called with each message, in order. On entry the subscription stands, unless Redis is
+    away.
+    """
     group_ears = _ears.setdefault(asyncio.get_running_loop(), {})
     ear = group_ears.get(group)
     if ear is None:

@@ -21,6 +21,10 @@ _SECRET_KEYS = re.compile(
 )
 
 
+# Asked every few seconds by those who watch us.
+_WATCHERS = ("GET /healthz", "GET /readyz", "GET /metrics", "HEAD /healthz", "HEAD /readyz")
+
+
 class RedactingFormatter(structlog.stdlib.ProcessorFormatter):
     """The last step before a line leaves: also what third parties log, and tracebacks, pass here."""
 
@@ -43,6 +47,14 @@ def hide_secret_keys(_logger: Any, _method: str, event: structlog.typing.EventDi
     return {key: HIDDEN if _SECRET_KEYS.search(key) else value for key, value in event.items()}
 
 
+def drop_chatter(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """One line for a request, its end; none for the requests of those who watch us."""
+    name = str(event.get("event", ""))
+    if name == "request_started" or (name == "request_finished" and str(event.get("request")).startswith(_WATCHERS)):
+        raise structlog.DropEvent
+    return event
+
+
 def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str]) -> dict[str, Any]:
     """The value of Django's LOGGING; also sets structlog up, so that both take the same road."""
     shared: list[structlog.typing.Processor] = [
@@ -58,6 +70,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
+            drop_chatter,
             *shared,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
@@ -80,6 +93,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
         "loggers": {
             # Ours is the request log of django-structlog; these say the same again, or speak for every query.
             "django": {"handlers": [], "level": level, "propagate": True},
+            "django.request": {"level": "CRITICAL"},
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.db.backends": {"level": "INFO"},
             "django.channels.server": {"level": "WARNING"},

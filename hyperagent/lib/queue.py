@@ -19,6 +19,7 @@ from typing import Any, TypeVar, overload
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models.functions import Now
 from django.utils.module_loading import autodiscover_modules, import_string
 from django_q.brokers.orm import ORM
 from django_q.cluster import Cluster
@@ -34,7 +35,7 @@ CHANNEL = "hyperagent_jobs"
 # The first number of the advisory locks of running jobs; the second is the id of the queue's row.
 LOCK_CLASS = 0x4A0B5
 # How long the cluster waits for a notification before it looks by itself; also bounds how long it takes to stop.
-LOOK_EVERY_S = 2.0
+LOOK_EVERY_S = 3.0
 PATIENCE_S = 15.0
 KEEP_FAILURES_DAYS = 14
 
@@ -87,6 +88,9 @@ def known(name: str) -> Callable[..., None]:
 class NotifiedBroker(ORM):  # type: ignore[misc]
     """django-q2's broker on the database, which waits for Postgres to say that there is something to do."""
 
+    _hears: Any = None
+    """The driver's connection that listens; another one after a fork, and after the database was away."""
+
     def enqueue(self, package: str) -> int:
         with transaction.atomic():
             key: int = super().enqueue(package)
@@ -105,25 +109,22 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             return None
 
     def _take(self) -> list[tuple[int, str]]:
-        with connection.cursor() as cursor:
-            # Before the look, so that nothing falls between; again and again, for the connection may be a new one.
-            cursor.execute(f"LISTEN {CHANNEL}")
+        connection.ensure_connection()
+        if self._hears is not connection.connection:
+            # Before the look, so that nothing falls between.
+            with connection.cursor() as cursor:
+                cursor.execute(f"LISTEN {CHANNEL}")
+            self._hears = connection.connection
         taken: list[tuple[int, str]] = []
-        for row in OrmQ.objects.filter(key=self.list_key, lock__lte=_now()).order_by("id")[: Conf.BULK]:
-            until = _now() + timedelta(seconds=Conf.RETRY)
+        # The database's clock: it stamps the rows of all machines.
+        for row in OrmQ.objects.filter(key=self.list_key, lock__lte=Now()).order_by("id")[: Conf.BULK]:
+            until = Now() + timedelta(seconds=Conf.RETRY)
             if OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
                 taken.append((row.pk, row.payload))
         if not taken:
             for _ in connection.connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                 pass
         return taken
-
-
-def _now() -> Any:
-    """The database's clock: it stamps the rows of all machines."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]
 
 
 def run_cluster() -> None:

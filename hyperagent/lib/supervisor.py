@@ -96,6 +96,7 @@ class _Child:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     gave_up: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
+    output: int = -1
     keeper: asyncio.Task[None] | None = None
     deaths: int = 0
     is_stopping: bool = False
@@ -204,27 +205,34 @@ class Supervisor:
         program = child.program
         if program.before_start is not None:
             await asyncio.to_thread(program.before_start)
-        process = await asyncio.create_subprocess_exec(
-            *program.command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            limit=MAX_LINE_BYTES,
-            env=dict(program.env),
-            cwd=program.cwd,
-            user=program.user,
-            group=program.user,
-            # A group of its own: Ctrl-C reaches the supervisor alone, and what is left of the group can be killed.
-            start_new_session=True,
-            preexec_fn=die_with_parent(program.stop_signal),
-        )
-        child.process = process
+        # A pipe of our own: asyncio would not tell of the end of a program whose pipe somebody else still holds.
+        reading, writing = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *program.command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=writing,
+                stderr=asyncio.subprocess.STDOUT,
+                env=dict(program.env),
+                cwd=program.cwd,
+                user=program.user,
+                group=program.user,
+                # A group of its own: Ctrl-C reaches the supervisor alone, and what is left of the group can be killed.
+                start_new_session=True,
+                preexec_fn=die_with_parent(program.stop_signal),
+            )
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        child.process, child.output = process, reading
         if self.ledger is not None:
             self.ledger.add(program.name, process.pid, program.stop_signal)
         return process
 
     async def _wait(self, child: _Child, process: asyncio.subprocess.Process) -> None:
-        pump = asyncio.create_task(self._pump(child, process))
+        pump = asyncio.create_task(self._pump(child))
         await process.wait()
         kill_group(process.pid)
         if self.ledger is not None:
@@ -233,19 +241,20 @@ class Supervisor:
         await asyncio.wait([pump], timeout=1.0)
         pump.cancel()
 
-    async def _pump(self, child: _Child, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
+    async def _pump(self, child: _Child) -> None:
+        """Carries what the process writes into the log, until all who hold the other end are gone."""
         name = "" if child.program.has_prefix else child.program.name
-        while True:
-            try:
-                line = await process.stdout.readline()
-            except ValueError:
-                line = b"(a line of more than 1 MiB is left out)\n"
-            if not line:
-                return
-            text = line.decode(errors="replace").rstrip()
-            child.last_words.append(text)
-            self.log.line(name, text)
+        lines = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(child.output, "rb", buffering=0)
+        )
+        try:
+            while line := await _line_of(lines):
+                text = line.decode(errors="replace").rstrip()
+                child.last_words.append(text)
+                self.log.line(name, text)
+        finally:
+            transport.close()
 
     async def _ask_if_ready(self, child: _Child) -> None:
         is_ready = child.program.is_ready
@@ -256,6 +265,14 @@ class Supervisor:
         if child.ready.is_set():
             self.log.say(child.program.name, "runs again")
         child.ready.set()
+
+
+async def _line_of(lines: asyncio.StreamReader) -> bytes:
+    """The next line, or a word in its place where it is too long; empty at the end."""
+    try:
+        return await lines.readline()
+    except ValueError:
+        return b"(a line of more than 1 MiB is left out)\n"
 
 
 def delay_after(deaths: int) -> float:

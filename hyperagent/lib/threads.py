@@ -1,4 +1,5 @@
-"""Running synchronous database code from coroutines of the web process: a few threads for all of it, none held while waiting.
+"""Running synchronous database code from coroutines of the web process: a few threads for all of it, none held while
+waiting.
 
 `sync_to_async` as it is gives all sockets of a process one thread, and each HTTP request one of its own until it ends.
 """
@@ -13,9 +14,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 THREADS = 8
-_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="database")
+pool = ThreadPoolExecutor(THREADS, thread_name_prefix="database")
 
 
 def in_thread(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """The function as a coroutine function. Its database connection is given back as soon as it returns."""
-    return cast(Callable[P, Awaitable[R]], DatabaseSyncToAsync(function, thread_sensitive=False, executor=_pool))
+    return cast(Callable[P, Awaitable[R]], DatabaseSyncToAsync(function, thread_sensitive=False, executor=pool))

@@ -24,6 +24,7 @@ export function createApplication({ page, csrfToken, api }) {
       api,
       onConversation: list.update,
       onRunning: list.setRunning,
+      onMissing: list.forget,
     });
   }
 

@@ -51,10 +51,14 @@ export function createConversationList(api) {
 
   async function remove(id) {
     await api.deleteConversation(id);
+    forget(id);
+  }
+
+  function forget(id) {
     items.value = items.value.filter((item) => item.id !== id);
   }
 
-  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, rename, remove };
+  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, rename, remove, forget };
 }
 
 export function merged(items, fresh) {

@@ -1,21 +1,23 @@
 // One open conversation: messages from the API, events from the socket, folded by store.js into a signal that the page draws.
-import { batch, signal } from "../vendor/preact.js";
+import { batch, computed, signal } from "../vendor/preact.js";
 import { ApiError } from "./api.js";
 import { readOutbox, writeOutbox } from "./drafts.js";
 import { freshId } from "./ids.js";
 import { CLOSE, openSocket } from "./socket.js";
-import { EMPTY, hasGap, isLive, lastNumbers, liveExecutions, reduce } from "./store.js";
+import { EMPTY, hasGap, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
 
 const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
 const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
 
 // connection: "connecting" | "open" | "waiting" | "signed_out" | "missing" | "forbidden"
-export function openSession({ conversationId, userId, api, onConversation, onRunning }) {
+export function openSession({ conversationId, userId, api, onConversation, onRunning, onMissing }) {
   const state = signal({ ...EMPTY, outbox: readOutbox(userId, conversationId).map((item) => ({ ...item, error: null })) });
   const connection = signal("connecting");
   const resyncs = signal(0); // how often the messages were read anew after a loss
   const loading = signal(true);
   const failure = signal(null); // why the messages could not be read
+  const complaint = signal(null); // what could not be done
+  const neverOpened = signal(true);
   const stopping = signal(new Set());
   let buffer = [];
   let flushTimer = null;
@@ -39,28 +41,32 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     else frameRequest ??= requestAnimationFrame(flush);
   }
 
-  function flush() {
+  function fold() {
     clearTimeout(flushTimer);
     cancelAnimationFrame(frameRequest);
     flushTimer = frameRequest = null;
-    if (!buffer.length || closed) return;
     const events = buffer;
     buffer = [];
-    dispatch({ type: "events", events });
+    if (events.length) dispatch({ type: "events", events });
+  }
+
+  function flush() {
+    fold();
+    if (closed) return;
     if (state.value.stale) reloadTimer ??= setTimeout(reloadStale, STALE_RELOAD_MS);
-    if (hasGap(state.value)) socket?.reconnectNow();
+    if (hasGap(state.value)) socket?.reconnectSoon();
     onRunning(conversationId, liveExecutions(state.value).length > 0);
   }
 
   async function reloadStale() {
     reloadTimer = null;
-    if (state.value.stale && !closed) await load().catch(() => socket?.reconnectNow());
+    if (state.value.stale && !closed) await load().catch(() => socket?.reconnectSoon());
   }
 
   async function load() {
     const { results } = await api.listMessages(conversationId);
     if (closed) return;
-    flush();
+    fold();
     batch(() => {
       dispatch({ type: "loaded", messages: results });
       failure.value = null;
@@ -68,17 +74,28 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     });
   }
 
+  async function readAgain() {
+    await load();
+    resyncs.value += 1;
+  }
+
   const FRAMES = {
     event: ({ event }) => buffered(event),
     said: ({ message, reply, client_id }) => {
-      flush();
+      fold();
       dispatch({ type: "said", message, reply, client_id });
       onRunning(conversationId, true);
     },
     conversation: ({ conversation }) => onConversation(conversation),
-    error: ({ error, client_id }) => {
+    resync: ({ execution_id }) => {
+      fold();
+      dispatch({ type: "forgot", execution_id });
+      readAgain().catch(() => socket?.reconnectSoon());
+    },
+    error: ({ error, client_id, execution_id }) => {
       if (client_id) dispatch({ type: "refused", client_id, error });
-      else failure.value = error;
+      else complaint.value = error;
+      if (execution_id) stopping.value = new Set([...stopping.value].filter((id) => id !== execution_id));
     },
   };
 
@@ -87,7 +104,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   function connect() {
     socket = openSocket(conversationId, {
       lastNumbers: () => {
-        flush();
+        fold();
         dispatch({ type: "reconnected" });
         return lastNumbers(state.value);
       },
@@ -95,12 +112,12 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
         frame: (frame) => FRAMES[frame.type]?.(frame),
         status: (status, code) => {
           connection.value = status === "closed" ? CLOSED_AS[code] : status;
-          if (status === "open") state.value.outbox.filter(({ error }) => !error).forEach(send);
+          if (connection.value === "missing") onMissing(conversationId);
+          if (status !== "open") return;
+          neverOpened.value = false;
+          state.value.outbox.filter(({ error }) => !error).forEach(send);
         },
-        resync: async () => {
-          await load();
-          resyncs.value += 1;
-        },
+        reload: readAgain,
       },
     });
   }
@@ -117,18 +134,21 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       if (closed) return;
       loading.value = false;
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) connection.value = "missing";
-      else if (error.isSignedOut) connection.value = "signed_out";
+      if (error.status === 404) {
+        connection.value = "missing";
+        onMissing(conversationId);
+      } else if (error.isSignedOut) connection.value = "signed_out";
       else failure.value = { code: error.code, message: error.message };
     }
   }
 
   function wake() {
     if (navigator.onLine === false || document.hidden) return;
-    if (failure.value && !socket) restart();
+    if (failure.value) restart();
     else if (connection.value === "waiting") socket?.reconnectNow();
   }
 
+  // Only where the messages could not be read: there is no socket yet.
   function restart() {
     failure.value = null;
     loading.value = true;
@@ -164,7 +184,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       await api.cancelExecution(executionId);
     } catch (error) {
       stopping.value = new Set([...stopping.value].filter((id) => id !== executionId));
-      failure.value = { code: error.code, message: error.message };
+      complaint.value = { code: error.code, message: error.message };
     }
   }
 
@@ -173,7 +193,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       dispatch({ type: "replied", ...(await api.retryMessage(messageId)) });
       onRunning(conversationId, true);
     } catch (error) {
-      failure.value = { code: error.code, message: error.message };
+      complaint.value = { code: error.code, message: error.message };
     }
   }
 
@@ -181,10 +201,20 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   document.addEventListener("visibilitychange", wake);
   start();
   return {
-    conversationId, state, connection, resyncs, loading, failure, stopping,
+    conversationId, state, connection, resyncs, loading, failure, complaint, stopping, neverOpened,
     say, resend, stop, retry, restart, close,
     unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),
     choose: (parent_id, id) => dispatch({ type: "chose", parent_id, id }),
-    stopAll: () => Object.values(state.value.executions).filter(isLive).forEach(({ id }) => stop(id)),
+    stopAll: () => liveExecutions(state.value).forEach(({ id }) => stop(id)),
+    // What the frame of the page needs: these change seldom, the state with each token.
+    running: computed(() => liveExecutions(state.value).length > 0),
+    isEmpty: computed(() => !loading.value && !failure.value && !state.value.messages.length && !state.value.outbox.length),
+    showsMessages: computed(() => !loading.value || state.value.outbox.length > 0),
+    notice: computed(() => lastOf(state.value, ({ execution }) => execution?.notice)?.execution.notice ?? null),
+    lastQuestion: computed(() => lastOf(state.value, ({ message }) => message.role === "user")?.message.text ?? null),
   };
+}
+
+function lastOf(state, test) {
+  return transcript(state).findLast(test);
 }

@@ -7,6 +7,7 @@ const ACK_EVENTS = 50;
 const ACK_MS = 2_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
+const STEADY_MS = 5_000; // a connection that lasted so long makes the next pause short again
 
 export const CLOSE = { signedOut: 4401, forbidden: 4403, missing: 4404, resync: 4008 };
 const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
@@ -23,7 +24,8 @@ export function socketUrl(conversationId, numbers, base = location) {
   return `${scheme}//${base.host}/ws/conversations/${conversationId}/?after=${after}`;
 }
 
-// handlers: frame(frame), status("connecting"|"open"|"waiting"|"closed", closeCode), resync() → promise, before a reconnect.
+// handlers: frame(frame); status("connecting"|"open"|"waiting"|"closed", closeCode); reload() → promise, before the reconnect
+// that follows a 4008.
 export function openSocket(conversationId, { lastNumbers, handlers }) {
   let socket = null;
   let attempt = 0;
@@ -32,6 +34,7 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
   let heard = 0;
   let acks = new Map(); // execution id → {seq: last received, sent: last acknowledged}
   let ackTimer = null;
+  let steadyTimer = null;
 
   function connect() {
     clearTimeout(timer);
@@ -42,6 +45,7 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
     socket = mine;
     mine.onopen = () => {
       heard = Date.now();
+      steadyTimer = setTimeout(() => (attempt = 0), STEADY_MS);
       handlers.status("open");
     };
     mine.onmessage = ({ data }) => {
@@ -54,17 +58,15 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
 
   function receive(data) {
     heard = Date.now();
-    attempt = 0;
     const frame = JSON.parse(data);
     if (frame.type === "event") note(frame.event);
-    if (frame.type === "resync") return void reload();
+    if (frame.type === "resync") acks.delete(frame.execution_id);
     handlers.frame(frame);
   }
 
   function lost(code) {
     socket = null;
-    clearTimeout(ackTimer);
-    ackTimer = null;
+    quiet();
     if (ended) return;
     if (FATAL.has(code)) {
       ended = true;
@@ -82,11 +84,10 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
     timer = setTimeout(connect, pauseBefore(attempt++));
   }
 
-  // The server lost track of us, or we of it: read the tables anew, then follow.
+  // We were too slow for the server: read the tables anew, then follow.
   async function reload() {
-    drop();
     try {
-      await handlers.resync();
+      await handlers.reload();
       if (!ended && !socket) connect();
     } catch {
       if (!ended) waitAndConnect();
@@ -96,7 +97,14 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
   function drop() {
     const old = socket;
     socket = null;
+    quiet();
     old?.close();
+  }
+
+  function quiet() {
+    clearTimeout(ackTimer);
+    clearTimeout(steadyTimer);
+    ackTimer = null;
   }
 
   function note({ execution_id: id, seq }) {
@@ -123,9 +131,15 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
 
   function reconnectNow() {
     if (ended) return;
-    attempt = 0;
     drop();
     connect();
+  }
+
+  // After a pause, as the wrong thing may come again.
+  function reconnectSoon() {
+    if (ended) return;
+    drop();
+    waitAndConnect();
   }
 
   const beat = setInterval(() => {
@@ -137,11 +151,10 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
   function close() {
     ended = true;
     clearTimeout(timer);
-    clearTimeout(ackTimer);
     clearInterval(beat);
     drop();
   }
 
   connect();
-  return { send, close, reconnectNow };
+  return { send, close, reconnectNow, reconnectSoon };
 }

@@ -7,21 +7,35 @@ export const EMPTY = Object.freeze({ messages: [], executions: {}, outbox: [], c
 
 const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 });
 
-const REDUCERS = { loaded, events, said, replied, queued, refused, unqueued, chose, reconnected };
+const REDUCERS = { loaded, forgot, events, said, replied, queued, refused, unqueued, chose, reconnected };
 
 export function reduce(state, action) {
   return REDUCERS[action.type](state, action);
 }
 
 // The messages as the server has them. Live executions keep what events already told; ended ones are the server's word.
+// A message that was told while they were read is not among them, and stays.
 function loaded(state, { messages }) {
-  const executions = {};
+  const executions = { ...state.executions };
   for (const { execution, text, sources } of messages) {
     if (execution) executions[execution.id] = fromServer(execution, text, sources, state.executions[execution.id]);
   }
   const known = new Set(messages.map((message) => message.client_id).filter(Boolean));
   const outbox = state.outbox.filter((item) => !known.has(item.client_id));
-  return { ...state, messages: messages.map(asMessage), executions, outbox, stale: false };
+  return { ...state, messages: inOrder(messages.map(asMessage), state.messages), executions, outbox, stale: false };
+}
+
+function inOrder(fresh, known) {
+  const ids = new Set(fresh.map(({ id }) => id));
+  const others = known.filter(({ id }) => !ids.has(id));
+  if (!others.length) return fresh;
+  return [...fresh, ...others].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+}
+
+// The server's log does not reach as far as ours (its database was set back): the run is told again from its first event.
+function forgot(state, { execution_id: id }) {
+  if (!state.executions[id]) return state;
+  return { ...state, executions: { ...state.executions, [id]: newExecution(id) } };
 }
 
 // A question was stored (ours or another tab's; null: one that is answered again), and the reply that will answer it.

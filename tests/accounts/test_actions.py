@@ -15,7 +15,8 @@ from tests.accounts.conftest import PASSWORD
 def test_the_first_administrator_gets_a_password_of_their_own_that_is_told_once() -> None:
     user, generated = actions.create_first_administrator(None, None)
 
-    assert generated is not None and len(generated) >= 20
+    assert generated is not None
+    assert len(generated) >= 20
     assert user.check_password(generated)
     assert (user.email, user.is_staff, user.is_superuser) == ("admin@localhost", True, True)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from hyperagent.accounts import actions
 from hyperagent.accounts.models import ApiToken
-from hyperagent.accounts.tokens import new_token, user_for_token
+from hyperagent.accounts.tokens import user_for_token
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.hashers import CountingHasher
 
@@ -103,11 +103,8 @@ def test_the_page_and_the_endpoint_are_one_door(alice: Any, api: Any, page: Clie
     ("changes", "field", "said"),
     [
         ({"email": "no address"}, "email", "valid email"),
-        ({"email": "alice@example.org\x00"}, "email", ""),
         ({"email": None}, "email", "null"),
         ({"email": ["alice@example.org"]}, "email", ""),
-        ({"password": "a\x00b"}, "password", "Null characters"),
-        ({"password": "\ud800"}, "password", "Surrogate"),
         ({"password": "x" * 1_000_000}, "password", "1024 characters"),
         ({"password": ""}, "password", "blank"),
         ({"scopes": ["run", "fly"]}, "scopes", "'fly' is not a scope"),
@@ -118,7 +115,6 @@ def test_the_page_and_the_endpoint_are_one_door(alice: Any, api: Any, page: Clie
         ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at", "past"),
         ({"expires_at": "9999-12-31T23:59:59-12:00"}, "expires_at", ""),
         ({"expires_at": "tomorrow"}, "expires_at", "format"),
-        ({"name": "\x00"}, "name", "Null characters"),
         ({"name": "x" * 101}, "name", "100 characters"),
     ],
 )
@@ -135,14 +131,29 @@ def test_bad_input_is_refused_by_the_name_of_its_field(
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
-    [(b"\xff\xfe{", 400), (b"", 400), (b"[]", 400), (b"null", 400), (b'"x"', 400), (b"{", 400), (b"{}", 400)],
+    ("changes", "status"),
+    [
+        ({"email": "alice@example.org\x00"}, 401),
+        ({"password": PASSWORD + "\x00"}, 401),
+        ({"password": "\ud800"}, 401),
+        ({"name": "\x00 \ud800"}, 201),
+    ],
+)
+def test_text_that_cannot_be_stored_breaks_nothing(alice: Any, api: Any, changes: dict[str, str], status: int) -> None:
+    body = json.dumps({"email": alice.email, "password": PASSWORD, **changes})
+
+    assert api.post(TOKEN, body, content_type="application/json").status_code == status
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"\xff\xfe{", b"", b"[]", b"null", b'"x"', b"{", b"{}"],
 )
 @pytest.mark.django_db
-def test_a_body_that_is_no_object_is_refused(api: Any, body: bytes, status: int) -> None:
+def test_a_body_that_is_no_object_is_refused(api: Any, body: bytes) -> None:
     answer = api.post(TOKEN, body, content_type="application/json")
 
-    assert answer.status_code == status
+    assert answer.status_code == 400
     assert error(answer)["message"]
 
 
@@ -164,7 +175,16 @@ def test_me_without_anything_is_401(api: Any, db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["Bearer", "Bearer ", "Bearer x y", f"Bearer {new_token()}", "Bearer ha_é", "Bearer \x00", "Bearer " + "A" * 10_000]
+    "header",
+    [
+        "Bearer",
+        "Bearer ",
+        "Bearer x y",
+        "Bearer ha_" + "A" * 43,
+        "Bearer ha_é",
+        "Bearer \x00",
+        "Bearer " + "A" * 10_000,
+    ],
 )
 @pytest.mark.django_db
 def test_a_bad_token_is_401_and_never_a_session_instead(alice: Any, api: Any, header: str) -> None:
@@ -225,7 +245,9 @@ def test_alice_lists_her_tokens_and_none_of_charlies(alice: Any, charlie: Any, a
     assert token["id"] == str(api.token.pk)
 
 
-def test_the_list_costs_the_same_for_one_token_and_for_many(alice: Any, api: Any, django_assert_num_queries: Any) -> None:
+def test_the_list_costs_the_same_for_one_token_and_for_many(
+    alice: Any, api: Any, django_assert_num_queries: Any
+) -> None:
     api = with_token(api, alice)
     api.get(TOKENS)
     for _ in range(60):

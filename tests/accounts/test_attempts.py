@@ -129,7 +129,9 @@ def test_old_counters_are_pruned_and_young_ones_stay() -> None:
 
 @pytest.mark.spec("T26")
 def test_a_lost_redis_lifts_no_limit(alice: Any, page: Client, settings: Any) -> None:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1"}}
+    settings.CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1"}
+    }
     for _ in range(FREE_FOR_AN_ACCOUNT):
         page.post("/accounts/login/", {"email": alice.email, "password": "wrong"})
 

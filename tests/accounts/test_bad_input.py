@@ -36,7 +36,7 @@ def test_a_page_answers_a_broken_address_with_its_form(alice: Any, page: Client,
     "password", [b"a%00b", b"x" * 1_000_000, b"", b"%ff" * 2000], ids=["NUL", "1 MB", "nothing", "broken UTF-8"]
 )
 def test_a_page_answers_a_broken_password_with_its_form(alice: Any, page: Client, path: str, password: bytes) -> None:
-    body = b"email=dora@example.org&password=" + password + b"&password_again=" + password
+    body = b"email=dora@example.org&password=" + password + b"&password_again=x"
 
     answer = page.post(path, body, content_type=FORM)
 
@@ -53,9 +53,7 @@ def test_pages_of_ones_own_ask_for_a_login(db: None, page: Client, path: str) ->
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/accounts/profile/", "/accounts/password/change/", "/accounts/tokens/"])
-def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(
-    alice: Any, page: Client, path: str
-) -> None:
+def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(alice: Any, page: Client, path: str) -> None:
     if path not in PAGES:
         page.force_login(alice)
 
@@ -64,7 +62,10 @@ def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(
     html = answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
     assert "unsafe-inline" not in answer["Content-Security-Policy"]
-    assert " style=" not in html and "<style" not in html and "<script>" not in html and " onclick=" not in html
+    assert " style=" not in html
+    assert "<style" not in html
+    assert "<script>" not in html
+    assert " onclick=" not in html
 
 
 def test_the_profile_saves_a_name_and_nothing_else(alice: Any, alices_page: Client) -> None:

@@ -132,7 +132,8 @@ def test_an_address_is_counted_by_what_its_owner_cannot_change_at_will(address: 
 
 
 @pytest.mark.parametrize(
-    ("wait", "said"), [(1, "1 second,"), (30, "30 seconds,"), (90, "90 seconds,"), (91, "2 minutes,"), (900, "15 minutes,")]
+    ("wait", "said"),
+    [(1, "1 second,"), (30, "30 seconds,"), (90, "90 seconds,"), (91, "2 minutes,"), (900, "15 minutes,")],
 )
 def test_the_wait_is_said_in_words(wait: int, said: str) -> None:
     assert said in too_many_tries(wait)

@@ -75,7 +75,9 @@ def test_a_known_and_an_unknown_address_get_the_same_answer_for_the_same_work(
         with django_assert_num_queries(12):
             answer = page.post(RESET, {"email": email})
         done = page.get(answer["Location"]).content
-        seen.append((answer.status_code, answer["Location"], done, OrmQ.objects.count() - jobs, CountingHasher.work - hashes))
+        seen.append(
+            (answer.status_code, answer["Location"], done, OrmQ.objects.count() - jobs, CountingHasher.work - hashes)
+        )
 
     assert seen[0] == seen[1]
     assert seen[0][3] == 1
@@ -97,7 +99,8 @@ def test_alice_gets_back_in_by_the_mailed_link_and_all_her_sessions_end(
     mail_password_reset(*OrmQ.objects.get().task["args"])
     (message,) = mail.outbox
     link = re.search(r"http://127\.0\.0\.1:8000(/\S+)", str(message.body))
-    assert link and message.to == [alice.email]
+    assert link
+    assert message.to == [alice.email]
 
     form = page.get(link.group(1))
     answer = page.post(form["Location"], {"password": NEW, "password_again": NEW})

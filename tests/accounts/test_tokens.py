@@ -31,6 +31,11 @@ def shown_token(html: bytes) -> str:
     return found.group()
 
 
+def without_ids(html: bytes) -> str:
+    """The page without what differs from request to request: its own number and the CSRF token."""
+    return re.sub(r'value="\w+"|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}', "", html.decode())
+
+
 def test_a_token_is_stored_only_as_a_digest(alice: Any) -> None:
     token, raw = actions.make_token(alice, name="x")
 
@@ -58,12 +63,15 @@ def test_a_token_speaks_for_its_owner_in_one_query(alice: Any, django_assert_num
 
     with django_assert_num_queries(1):
         found = user_for_token(raw)
-        assert found and found[0].email == alice.email
+        assert found
+        assert found[0].email == alice.email
 
     assert found == (alice, token)
 
 
-@pytest.mark.parametrize("raw", ["", "ha_", "ha_" + "A" * 42, "sk_" + "A" * 43, "ha_" + "A" * 43 + "\n", "ha_" + "é" * 43, "\x00"])
+@pytest.mark.parametrize(
+    "raw", ["", "ha_", "ha_" + "A" * 42, "sk_" + "A" * 43, "ha_" + "A" * 43 + "\n", "ha_" + "é" * 43, "\x00"]
+)
 def test_what_does_not_look_like_a_token_costs_no_query(raw: str) -> None:
     assert user_for_token(raw) is None
 
@@ -85,7 +93,7 @@ def test_a_token_that_ended_stops_at_once(alice: Any, end: str) -> None:
         "revoked": lambda: actions.revoke_token(alice, token.pk),
         "inactive": lambda: User.objects.update(is_active=False),
         "deactivated": lambda: actions.deactivate(alice),
-        "deleted": lambda: alice.delete(),
+        "deleted": alice.delete,
     }
     ways[end]()
 
@@ -102,24 +110,24 @@ def test_the_tokens_of_a_deactivated_person_stay_dead_when_the_account_is_opened
 
 
 def test_the_last_use_is_noted_at_most_once_a_minute(alice: Any) -> None:
-    token, raw = actions.make_token(alice)
-    assert token.last_used_at is None
+    _, raw = actions.make_token(alice)
+    uses = ApiToken.objects.values_list("last_used_at", flat=True)
+    assert uses.get() is None
 
     user_for_token(raw)
-    token.refresh_from_db()
-    first = token.last_used_at
+    first = uses.get()
     user_for_token(raw)
-    token.refresh_from_db()
 
     assert first is not None
-    assert token.last_used_at == first
+    assert uses.get() == first
 
     a_while_ago = first - timedelta(seconds=61)
     ApiToken.objects.update(last_used_at=a_while_ago)
     user_for_token(raw)
-    token.refresh_from_db()
+    later = uses.get()
 
-    assert token.last_used_at is not None and token.last_used_at > a_while_ago
+    assert later is not None
+    assert later > a_while_ago
 
 
 @pytest.mark.parametrize(
@@ -235,11 +243,13 @@ def test_charlie_neither_sees_nor_revokes_alices_token(alice: Any, charlies_page
     absent = charlies_page.post(f"{TOKENS}{uuid.uuid4()}/revoke/")
 
     assert foreign.status_code == absent.status_code == 404
-    assert foreign.content == absent.content
+    assert without_ids(foreign.content) == without_ids(absent.content)
     assert user_for_token(raw)
 
 
-def test_the_page_costs_the_same_for_one_token_and_for_many(alice: Any, alices_page: Client, django_assert_num_queries: Any) -> None:
+def test_the_page_costs_the_same_for_one_token_and_for_many(
+    alice: Any, alices_page: Client, django_assert_num_queries: Any
+) -> None:
     for number in range(30):
         actions.make_token(alice, name=f"token {number}")
 

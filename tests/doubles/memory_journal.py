@@ -78,7 +78,7 @@ class MemoryStore:
     def take_over(
         self, execution_id: UUID, *, death: Death | None = None, at: int = 0
     ) -> tuple["MemoryJournal", Loaded]:
-        """A new epoch, which older journals cannot write under, and what is durable. With `death`: at write call `at`."""
+        """A new epoch, which fences older journals off, and what is durable. `death`: at write call `at`."""
         self._executions[execution_id].epoch += 1
         journal = MemoryJournal(self, execution_id, self._executions[execution_id].epoch, death=death, at=at)
         return journal, self._load(execution_id)
@@ -217,9 +217,7 @@ def _stored(record: Any) -> Any:
                 usage=_through_json(record.usage),
             )
         case EffectRecord():
-            return replace(
-                record, arguments=_through_json(record.arguments), response=_through_json(record.response)
-            )
+            return replace(record, arguments=_through_json(record.arguments), response=_through_json(record.response))
         case AgentRecord():
             return replace(record, output=_through_json(record.output))
         case Asked():

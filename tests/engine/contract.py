@@ -76,7 +76,9 @@ def step(of: AgentRecord, path: Path, response: Any = None, *, status: StepStatu
     return StepRecord(of.id, path, StepKind.MODEL, "flash", request, digest(request), status, response)
 
 
-def effect(of: AgentRecord, key: str, status: EffectStatus = EffectStatus.STARTED, response: Any = None) -> EffectRecord:
+def effect(
+    of: AgentRecord, key: str, status: EffectStatus = EffectStatus.STARTED, response: Any = None
+) -> EffectRecord:
     arguments = {"to": "bob@example.org"}
     return EffectRecord(key, of.id, "send_mail", arguments, digest(arguments), status, response)
 
@@ -187,7 +189,9 @@ async def test_exactly_the_written_steps_are_loaded_by_path(store: StoreUnderTes
         root.id: {record.path: record for record in steps[:4]},
         child.id: {(0,): steps[4]},
     }
-    assert sorted(await store.steps(execution_id), key=lambda record: (record.agent_id != root.id, record.path)) == steps
+    assert (
+        sorted(await store.steps(execution_id), key=lambda record: (record.agent_id != root.id, record.path)) == steps
+    )
 
 
 @pytest.mark.spec("S66")
@@ -273,7 +277,9 @@ async def test_the_origins_of_emissions_are_loaded(store: StoreUnderTest) -> Non
     journal, _ = await store.take_over(execution_id)
     root = agent()
 
-    await stored(journal, root, said(root, "one", origin="root/0/0"), said(root, "none"), said(root, "two", origin="root/1/0"))
+    await stored(
+        journal, root, said(root, "one", origin="root/0/0"), said(root, "none"), said(root, "two", origin="root/1/0")
+    )
 
     _, loaded = await store.take_over(execution_id)
     assert loaded.origins == {"root/0/0", "root/1/0"}

@@ -94,9 +94,10 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert (env["PORT"], env["LOG_FORMAT"]) == ("2222", "json")
 
 
-def test_a_broken_note_of_a_running_instance_is_no_obstacle(tmp_path: Path) -> None:
+@pytest.mark.parametrize("note", ["", '["not a', '["not", "an", "object"]'])
+def test_a_broken_note_of_a_running_instance_is_no_obstacle(note: str, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / conf.INSTANCE_FILE).write_text('["not", "a", "dict"')
+    (tmp_path / conf.INSTANCE_FILE).write_text(note)
     env = {"DATA_DIR": str(tmp_path)}
 
     conf.join_instance(env)

@@ -1,6 +1,7 @@
 """What the environment says about models."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.llm.asking import KEY, ask, providers
 MINE = {"name": "mine", "base_url": "http://localhost:9/v1", "api_key": KEY, "tier_models": {"pro": "m"}}
 
 
-def _chosen(env: dict[str, str], **fields: object) -> list[tuple[str, str]]:
+def _chosen(env: dict[str, str], **fields: Any) -> list[tuple[str, str]]:
     settings = LLMSettings.from_env(env)
     return [(target.provider.name, target.model) for target in resolve.targets(settings, ask(**fields))]
 
@@ -110,7 +111,8 @@ def test_the_bundled_model_serves_only_when_nothing_else_does() -> None:
     alone = LLMSettings.from_env(bundled)
     beside = LLMSettings.from_env(bundled | {"OPENAI_API_KEY": KEY})
 
-    assert alone.bundled_only and not alone.needs_litellm
+    assert alone.bundled_only
+    assert not alone.needs_litellm
     assert [provider.capable for provider in alone.providers] == [False]
     assert not beside.bundled_only
     assert [provider.name for provider in beside.providers] == ["openai"]
@@ -135,7 +137,8 @@ def test_all_bad_values_are_reported_at_once_without_secrets() -> None:
         LLMSettings.from_env(env)
 
     assert {fault.variable for fault in raised.value.faults} == set(env) - {"OPENAI_API_KEY"}
-    assert KEY not in str(raised.value) and "geheim" not in str(raised.value)
+    assert KEY not in str(raised.value)
+    assert "geheim" not in str(raised.value)
 
 
 def test_two_providers_of_one_name_are_refused() -> None:
@@ -146,7 +149,8 @@ def test_two_providers_of_one_name_are_refused() -> None:
 def test_keys_are_hidden_wherever_settings_are_printed() -> None:
     settings = LLMSettings.from_env(providers(MINE) | {"OPENAI_API_KEY": KEY})
 
-    assert KEY not in repr(settings) and KEY not in settings.model_dump_json()
+    assert KEY not in repr(settings)
+    assert KEY not in settings.model_dump_json()
 
 
 def test_an_agents_unknown_provider_is_found_by_whoever_knows_the_agents() -> None:
@@ -169,4 +173,4 @@ def test_every_default_model_is_known_and_has_a_price() -> None:
         for tier in Tier:
             target = resolve.Target(provider, provider.model_of(tier) or "")
             cost = adapter.cost_usd(target, Usage(prompt_tokens=1000, completion_tokens=1000))
-            assert cost is not None and cost > 0, target.model
+            assert (cost or 0) > 0, target.model

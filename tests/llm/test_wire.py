@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -45,7 +47,7 @@ def _read(reader: StreamReader, chunks: list[bytes]) -> tuple[list[Piece], Answe
 
 def _cut(stream: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted(place % (len(stream) + 1) for place in places), len(stream)]
-    return [stream[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [stream[start:end] for start, end in pairwise(edges)]
 
 
 @pytest.mark.parametrize("protocol", SPEAKERS)
@@ -93,7 +95,7 @@ def test_any_split_of_the_bytes_gives_the_same_answer(
 @settings(max_examples=200, deadline=None)
 def test_think_tags_are_told_from_text_whatever_the_pieces(text: str, places: list[int]) -> None:
     edges = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
-    tokens = [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    tokens = [text[start:end] for start, end in pairwise(edges)]
 
     heard = []
     for pieces in ([text], tokens):
@@ -162,25 +164,27 @@ def test_a_stream_without_end_has_no_finish_reason() -> None:
     assert reader.answer().finish_reason is None
 
 
+def _calls_event(*calls: dict[str, Any], **choice: Any) -> bytes:
+    return _event(json.dumps({"choices": [{"delta": {"tool_calls": calls}} | choice]}))
+
+
 def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
     reader = OpenAIReader(call_prefix="p")
-    calls = '{"index":0,"id":"x","function":{"name":"a"}},{"index":1,"id":"x","function":{"name":"b"}},{"index":2,"function":{"name":"c"}}'
+    first = {"index": 0, "id": "x", "function": {"name": "a"}}
+    same = {"index": 1, "id": "x", "function": {"name": "b"}}
+    without = {"index": 2, "function": {"name": "c"}}
 
-    reader.feed(_event('{"choices":[{"delta":{"tool_calls":[%s]},"finish_reason":"tool_calls"}]}' % calls))
+    reader.feed(_calls_event(first, same, without, finish_reason="tool_calls"))
 
-    assert [(call.id, call.name) for call in reader.answer().tool_calls] == [
-        ("x", "a"),
-        ("call_p_1", "b"),
-        ("call_p_2", "c"),
-    ]
+    ids = [(call.id, call.name) for call in reader.answer().tool_calls]
+    assert ids == [("x", "a"), ("call_p_1", "b"), ("call_p_2", "c")]
 
 
 def test_two_calls_at_one_index_stay_two() -> None:
     reader = OpenAIReader(call_prefix="p")
 
     for name in ("a", "b"):
-        call = '{"index":0,"id":"id-%s","function":{"name":"%s","arguments":"{}"}}' % (name, name)
-        reader.feed(_event('{"choices":[{"delta":{"tool_calls":[%s]}}]}' % call))
+        reader.feed(_calls_event({"index": 0, "id": name, "function": {"name": name, "arguments": "{}"}}))
 
     assert [call.name for call in reader.answer().tool_calls] == ["a", "b"]
 
@@ -196,20 +200,20 @@ def test_reasoning_under_either_name_is_thinking() -> None:
 
 def test_mistrals_parts_are_text_and_thinking() -> None:
     reader = OpenAIReader(call_prefix="p")
-    parts = '[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]'
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "yes"}]
 
-    assert reader.feed(_event('{"choices":[{"delta":{"content":%s}}]}' % parts)) == [
-        ThinkingDelta("hm"),
-        TextDelta("yes"),
-    ]
+    pieces = reader.feed(_event(json.dumps({"choices": [{"delta": {"content": parts}}]})))
+
+    assert pieces == [ThinkingDelta("hm"), TextDelta("yes")]
 
 
 def test_a_stream_without_end_is_stopped_at_its_limit() -> None:
     splitter = EventSplitter(limit_bytes=1000)
 
+    splitter.feed(b"x" * 1000)
+
     with pytest.raises(WireFault):
-        for _ in range(100):
-            splitter.feed(b"x" * 50)
+        splitter.feed(b"x")
 
 
 def test_an_event_of_several_lines_is_one() -> None:

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
 
 from tests.scripted.fixtures import echo_server, scripted_server
 
@@ -18,3 +20,4 @@ async def make_runner(transactional_db: None) -> AsyncIterator[Any]:
     runners = Runners()
     yield runners
     await runners.stop()
+    await sync_to_async(connections.close_all)()

@@ -74,7 +74,10 @@ def execution(id_: UUID) -> Execution:
 
 @sync_to_async
 def events(id_: UUID) -> list[dict[str, Any]]:
-    return [json.loads(body) for body in Event.objects.filter(execution_id=id_).order_by("seq").values_list("body", flat=True)]
+    return [
+        json.loads(body)
+        for body in Event.objects.filter(execution_id=id_).order_by("seq").values_list("body", flat=True)
+    ]
 
 
 async def until(condition: Callable[[], Any], *, timeout_s: float = 15) -> Any:

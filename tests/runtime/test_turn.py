@@ -1,12 +1,31 @@
-"""A turn through the real runner: claimed, streamed, stored, announced, ended."""
+"""A turn through the real runner: claimed, streamed, stored, announced, ended; and what goes wrong on its way."""
 
+import asyncio
 from typing import Any
 
-from tests.runtime.driving import Runners, ended, events, start
+import pytest
+from asgiref.sync import sync_to_async
+
+from agents import actions
+from agents.models import Execution, Step
+from agents.runtime import leases
+from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 
 
+def shown(said: list[dict[str, Any]]) -> str:
+    """What a page shows after these events."""
+    text = ""
+    for event in said:
+        if event["type"] == "token" and event["channel"] == "answer":
+            text += event["content"]
+        elif event["type"] == "token_reset" and event["channel"] == "answer":
+            text = text[: event["keep"]]
+    return text
+
+
+@pytest.mark.spec("S37", "B9")
 async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -18,6 +37,202 @@ async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     assert (run.status, run.answer) == ("completed", "Hello Alice, nice to see you.")
     said = await events(run.id)
     assert [event["seq"] for event in said] == list(range(1, len(said) + 1))
-    assert "".join(event["content"] for event in said if event["type"] == "token") == run.answer
-    assert said[-1]["type"] == "complete"
-    assert said[-1]["answer"] == run.answer
+    assert shown(said) == run.answer
+    assert (said[-1]["type"], said[-1]["answer"]) == ("complete", run.answer)
+    assert run.last_seq == said[-1]["seq"]
+    assert said[-1]["usage"]["prompt_tokens"] == run.prompt_tokens > 0
+
+
+async def test_many_runs_are_driven_at_once_and_none_is_mixed_with_another(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url, concurrency=32)
+
+    ids = [await start(alice, f"say {number} tokens at 200/s") for number in range(10, 40)]
+    runs = [await ended(id_) for id_ in ids]
+
+    assert {run.status for run in runs} == {"completed"}
+    for number, run in zip(range(10, 40), runs, strict=True):
+        assert run.answer.split() == [f"w{word}" for word in range(number)]
+        assert shown(await events(run.id)) == run.answer
+
+
+async def test_a_stream_that_is_cut_begins_again_and_people_are_told_to_take_the_text_back(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="one two three four", cut_after=2), Script(text="one two three four"))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, "Count"))
+
+    said = await events(run.id)
+    assert run.answer == "one two three four"
+    assert [event["keep"] for event in said if event["type"] == "token_reset"] == [0]
+    assert shown(said) == run.answer
+
+
+async def test_a_provider_with_a_wrong_key_fails_the_run_in_words_for_people(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(status=401))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, "Hi"))
+
+    assert (run.status, run.error_code) == ("failed", "model_refused")
+    assert "does not accept its key" in run.error_message
+    assert (await events(run.id))[-1]["type"] == "error"
+
+
+async def test_text_that_postgres_cannot_store_is_replaced_not_refused(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="a\x00b c 😀"))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, "Hi"))
+
+    assert run.answer == "a\ufffdb c 😀"
+    assert shown(await events(run.id)) == run.answer
+
+
+@pytest.mark.spec("B16")
+async def test_cancel_in_mid_answer_stops_the_model_and_keeps_what_was_said(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    id_ = await start(alice, "say 2000 tokens at 50/s")
+    await until(lambda: _has_tokens(id_))
+
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    run = await ended(id_, timeout_s=3)
+
+    assert run.status == "cancelled"
+    assert run.answer.startswith("w0 w1")
+    assert shown(await events(id_)) == run.answer
+    await asyncio.to_thread(echo_server.wait_until, lambda server: all(call.over for call in server.calls), timeout_s=3)
+    again = await sync_to_async(actions.cancel)(id_, by=alice)
+    assert (again.status, again.last_seq) == ("cancelled", run.last_seq)
+
+
+async def test_a_runner_that_is_stopped_gives_its_runs_back_and_another_goes_on(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    first = await make_runner(echo_server.url)
+    id_ = await start(alice, "say 30 tokens at 50/s")
+    await until(lambda: _has_tokens(id_))
+
+    first.stop()
+    await make_runner(echo_server.url, name="runner-2")
+    run = await ended(id_)
+
+    assert run.answer.split() == [f"w{word}" for word in range(30)]
+    assert shown(await events(id_)) == run.answer
+    assert run.crashes == 0
+
+
+async def test_a_run_whose_lease_another_took_writes_nothing_more(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    """What SIGSTOP does to a runner: the world goes on without it, and then it wakes up."""
+    runner = await make_runner(echo_server.url)
+    id_ = await start(alice, "say 100 tokens at 50/s")
+    await until(lambda: _has_tokens(id_))
+
+    await sync_to_async(_take_over)(id_)
+    await until(lambda: _drives_nothing(runner))
+    before = await events(id_)
+    await make_runner(echo_server.url, name="runner-2")
+    await sync_to_async(leases.recover_runner)("thief")
+    run = await ended(id_)
+
+    said = await events(id_)
+    assert said[: len(before)] == before
+    assert run.answer.split() == [f"w{word}" for word in range(100)]
+    assert [event["seq"] for event in said] == list(range(1, len(said) + 1))
+
+
+async def test_a_run_that_lost_three_runners_alone_is_failed_with_that_reason(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    id_ = await start(alice, "say 3 tokens at 50/s")
+
+    for number in range(3):
+        await sync_to_async(_take_over)(id_)
+        assert await sync_to_async(leases.recover_runner)("thief") == 1, number
+    await make_runner(echo_server.url)
+    run = await ended(id_)
+
+    assert (run.status, run.error_code) == ("failed", "crashed_worker")
+    assert "crashed the worker 3 times" in run.error_message
+
+
+async def test_runs_that_were_merely_near_a_crash_are_not_failed_for_it(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    ids = [await start(alice, f"say {number} tokens at 200/s") for number in range(3, 9)]
+
+    for _ in range(4):
+        for id_ in ids:
+            await sync_to_async(_take_over)(id_)
+        await sync_to_async(leases.recover_runner)("thief")
+    await make_runner(echo_server.url)
+
+    assert {(await ended(id_)).status for id_ in ids} == {"completed"}
+
+
+async def test_recorded_steps_are_not_asked_again_after_a_loss(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def twice(context: Any, turn: dict[str, Any]) -> dict[str, Any]:
+        first = await context.wait(await context.fork("chat", turn["task"]))
+        await context.ask("input", {"question": "Go on?"})
+        second = await context.wait(await context.fork("chat", turn["task"]))
+        return {"answer": first["answer"] + second["answer"], "sources": []}
+
+    task = {"question": "q", "history": [], "capable": True, "provider": None, "model": None, "tier": None}
+    scripted_server.script(Script(text="first "), Script(text="second"))
+    await make_runner(scripted_server.url, extra={"twice": lambda context, turn: twice(context, turn | {"task": task})})
+    id_ = await start(alice, "q", pipeline="twice")
+    await until(lambda: _is(id_, "awaiting_user"))
+    await make_runner.stop()
+
+    await sync_to_async(_answer_all)(alice, id_)
+    await make_runner(
+        scripted_server.url,
+        name="runner-2",
+        extra={"twice": lambda context, turn: twice(context, turn | {"task": task})},
+    )
+    run = await ended(id_)
+
+    assert run.answer == "first second"
+    assert await sync_to_async(Step.objects.filter(agent__execution=id_, kind="model").count)() == 2
+    scripted_server.verify()
+
+
+def _take_over(id_: Any) -> None:
+    Execution.objects.filter(id=id_).update(status="running", leased_by="thief")
+    execution = Execution.objects.get(id=id_)
+    execution.epoch += 1
+    execution.save(update_fields=["epoch"])
+
+
+def _answer_all(user: Any, id_: Any) -> None:
+    from hitl.actions import decide
+    from hitl.models import Request, RequestStatus
+
+    for request in Request.objects.filter(execution_id=id_, status="pending"):
+        decide(request.request_id, by=user, status=RequestStatus.ANSWERED, answer={"text": "yes"})
+
+
+async def _has_tokens(id_: Any) -> bool:
+    return sum(event["type"] == "token" for event in await events(id_)) > 2
+
+
+async def _drives_nothing(runner: Any) -> bool:
+    return not runner.driving
+
+
+@sync_to_async
+def _is(id_: Any, status: str) -> bool:
+    return Execution.objects.filter(id=id_, status=status).exists()

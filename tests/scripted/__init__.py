@@ -1,4 +1,4 @@
-"""The one fake model of the whole suite: a server that speaks the providers' protocols over HTTP and does as it is told."""
+"""The one fake model of the whole suite: it speaks the providers' protocols over HTTP and does as it is told."""
 
 from tests.scripted.script import Call, Script, ScriptedCall, ScriptedUsage
 from tests.scripted.server import ScriptedServer

@@ -53,6 +53,8 @@ class Script(BaseModel):
     first_delay_s: float = 0.0
     tokens_per_s: float | None = None
     """None: as fast as they can be sent."""
+    whole: bool = False
+    """Answers a request for a stream with one JSON body, as some servers do."""
     stamped: bool = False
     """Each token carries the machine's monotonic clock in ns at which it was sent, as `w12@123456789 `."""
 
@@ -91,6 +93,8 @@ class Call:
     disconnected: bool = False
     """The client left before the end."""
     expected: bool = True
+    peer: str = ""
+    """Address and port that the request came from: the same for requests on one connection."""
 
     @property
     def over(self) -> bool:

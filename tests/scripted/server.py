@@ -33,6 +33,8 @@ class ScriptedServer:
         self.api_key = api_key
         self.port = port
         self.calls: list[Call] = []
+        self.most_at_once = 0
+        self._open = 0
         self._scripts: list[Script] = []
         self._used: dict[int, int] = {}
         self._changed = threading.Condition()
@@ -180,8 +182,8 @@ class ScriptedServer:
         self, request: web.Request, call: Call, speaker: Speaker, schema: dict[str, Any] | None
     ) -> web.StreamResponse:
         if self._wrong_key(call):
-            script = Script(status=401, error_code=None, error_message=f"Incorrect API key provided: {_key_of(call)}")
-            return self._error_response(call, speaker, script)
+            refusal = Script(status=401, error_message=f"Incorrect API key provided: {_key_of(call)}")
+            return self._error_response(call, speaker, refusal)
         script = self._line_for(call) or (echo_of(call.last_user, schema) if self.echo else None)
         if script is None:
             call.expected = False
@@ -196,7 +198,7 @@ class ScriptedServer:
                 return web.Response()
             if script.status != 200:
                 return self._error_response(call, speaker, script)
-            if not call.stream:
+            if not call.stream or script.whole:
                 return self._whole(call, speaker, script)
             return await self._stream(request, call, speaker, script)
         except (asyncio.CancelledError, ConnectionError):
@@ -259,9 +261,12 @@ class ScriptedServer:
             stream=stream,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=body,
+            peer=str(request.transport and request.transport.get_extra_info("peername")),
         )
         with self._changed:
             self.calls.append(call)
+            self._open += 1
+            self.most_at_once = max(self.most_at_once, self._open)
             if self.echo and len(self.calls) > ECHO_CALLS_KEPT:
                 del self.calls[: ECHO_CALLS_KEPT // 2]
             self._changed.notify_all()
@@ -269,6 +274,7 @@ class ScriptedServer:
 
     def _end(self, call: Call, *, finished: bool) -> None:
         with self._changed:
+            self._open -= 0 if call.over else 1
             call.finished = finished
             call.disconnected = not finished
             self._changed.notify_all()

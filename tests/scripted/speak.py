@@ -1,4 +1,4 @@
-"""How each provider says a thing: the bytes of streams, whole answers and errors. Knows nothing of scripts or sockets."""
+"""How each provider says a thing: the bytes of streams, whole answers and errors. Knows neither script nor socket."""
 
 import json
 from abc import ABC, abstractmethod
@@ -210,7 +210,7 @@ class AnthropicSpeaker(Speaker):
 
     @staticmethod
     def _named(payload: dict[str, Any]) -> bytes:
-        return b"event: " + payload["type"].encode() + b"\n" + event(payload)
+        return f"event: {payload['type']}\n".encode() + event(payload)
 
     @staticmethod
     def _usage(ending: Ending) -> dict[str, int]:

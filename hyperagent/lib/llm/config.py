@@ -135,7 +135,8 @@ class LLMSettings(BaseModel):
     @property
     def bundled_only(self) -> bool:
         """Only the small model that comes with the program answers."""
-        return bool(self.providers) and all(provider.name == BUNDLED for provider in self.providers)
+        named = any(choice.provider or choice.model for choice in self.tiers.values())
+        return bool(self.providers) and not named and all(provider.name == BUNDLED for provider in self.providers)
 
     @property
     def needs_litellm(self) -> bool:
@@ -368,7 +369,7 @@ class _Reader:
         return Choice(provider=self.text(*providers), model=self.text(*models))
 
     def agents(self) -> dict[str, Choice]:
-        """<AGENT>_MODEL and its kind by the agent's name in small letters; other programs' variables may be among them."""
+        """<AGENT>_MODEL and its kind by agent, in small letters; other programs' variables may be among them."""
         found: dict[str, dict[str, str | float]] = {}
         for variable in self._env:
             match = _AGENT_VARIABLE.match(variable)

@@ -19,7 +19,7 @@ DETAIL_LIMIT = 300
 class Reason(StrEnum):
     RATE_LIMITED = "rate_limited"
     SERVER_ERROR = "server_error"
-    NO_FIRST_TOKEN = "no_first_token"
+    NO_FIRST_TOKEN = "no_first_token"  # noqa: S105 - no password
     SILENCE = "silence"
     STREAM_CUT = "stream_cut"
     NO_FREE_SLOT = "no_free_slot"

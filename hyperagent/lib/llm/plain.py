@@ -44,12 +44,22 @@ def message_of(message: Message, *, thinking: bool) -> dict[str, Any]:
     if message.tool_calls:
         said["content"] = message.content or None
         said["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _object(call.arguments)}}
             for call in message.tool_calls
         ]
     if thinking and message.thinking and message.role is Role.ASSISTANT:
         said["reasoning_content"] = message.thinking
     return said
+
+
+def _object(arguments: str) -> str:
+    """Arguments as they may be sent back. A model may write what is no JSON object, and providers refuse to read that
+    again: then it is quoted in one."""
+    try:
+        readable = isinstance(orjson.loads(arguments), dict)
+    except orjson.JSONDecodeError:
+        readable = False
+    return arguments if readable else orjson.dumps({"unreadable": arguments}).decode()
 
 
 def tool_of(tool: ToolSpec) -> dict[str, Any]:

@@ -15,11 +15,9 @@ import psycopg
 
 from hyperagent.lib.llm.slots import SlotsTaken
 
-# An advisory lock belongs to a session that may take it twice; so what this session holds is left out of the search.
-_TAKE = """
-SELECT slot FROM generate_series(1, %(limit)s) AS slot
-WHERE slot <> ALL(%(held)s) AND pg_try_advisory_lock(%(provider)s, slot) LIMIT 1
-"""
+# A session may take its own advisory lock twice, so only slots that it does not hold are offered. They cannot be left
+# out by a condition: the planner may try the lock before it looks at the condition.
+_TAKE = "SELECT slot FROM unnest(%s::int[]) AS slot WHERE pg_try_advisory_lock(%s, slot) LIMIT 1"
 _GIVE_BACK = "SELECT pg_advisory_unlock(%s, %s)"
 _POLL_S = (0.02, 0.08)
 
@@ -60,11 +58,11 @@ class PostgresSlots:
                 try:
                     taken = await asyncio.shield(taking)
                 except asyncio.CancelledError:
-                    await self._undo(taking, provider)
+                    await asyncio.shield(self._undo(taking, provider))
                     raise
                 if taken is not None:
                     return taken
-                await asyncio.sleep(random.uniform(*_POLL_S))
+                await asyncio.sleep(random.uniform(*_POLL_S))  # noqa: S311 - spreads the polls
 
     async def _undo(self, taking: "asyncio.Future[tuple[psycopg.AsyncConnection, int] | None]", provider: str) -> None:
         with suppress(psycopg.Error):
@@ -78,9 +76,10 @@ class PostgresSlots:
             try:
                 connection = await self._living_connection()
                 held = self._held[provider]
-                cursor = await connection.execute(
-                    _TAKE, {"limit": limit, "held": sorted(held), "provider": _key(provider)}
-                )
+                free = [slot for slot in range(1, limit + 1) if slot not in held]
+                if not free:
+                    return None
+                cursor = await connection.execute(_TAKE, (free, _key(provider)))
                 row = await cursor.fetchone()
             except psycopg.OperationalError:
                 return None  # the server restarts: try again on a new connection until the time is up

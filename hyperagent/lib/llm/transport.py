@@ -74,7 +74,10 @@ class Response:
     def __init__(self, response: aiohttp.ClientResponse, limits: Limits, began: float) -> None:
         self._response = response
         self._limits = limits
-        self._watch = _Watch(limits.first_token_timeout_s, response.close, since=began)
+        # Closing the response would leave its reader asleep for ever; an error in its stream wakes it.
+        self._watch = _Watch(
+            limits.first_token_timeout_s, lambda: response.content.set_exception(_Silence()), since=began
+        )
         self.status = response.status
         self.content_type = response.content_type
         self.headers: Mapping[str, str] = response.headers
@@ -99,15 +102,14 @@ class Response:
         """The next bytes, b"" at the end. Raises TransportFault when they stay out too long or the stream breaks."""
         try:
             chunk = await self._response.content.readany()
+        except _Silence as error:
+            reason = Reason.SILENCE if self._begun else Reason.NO_FIRST_TOKEN
+            raise TransportFault(reason, f"nothing came for {self._watch.limit_s:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            if self._watch.rang:
-                raise self._silent() from error
             raise TransportFault(Reason.STREAM_CUT, f"{type(error).__name__}: {error}") from error
-        if self._watch.rang:
-            raise self._silent()
         if not self._begun:
             self._begun = True
-            self._watch.limit_s = self._limits.token_timeout_s
+            self._watch.limit(self._limits.token_timeout_s)
         self._watch.touch()
         return chunk
 
@@ -120,28 +122,33 @@ class Response:
             size += len(chunk)
         return b"".join(parts)[:limit_bytes]
 
-    def _silent(self) -> TransportFault:
-        reason = Reason.SILENCE if self._begun else Reason.NO_FIRST_TOKEN
-        return TransportFault(reason, f"nothing came for {self._watch.limit_s:g} s")
+
+class _Silence(Exception):
+    """Put into a stream on which nothing came for too long."""
 
 
 class _Watch:
     """Rings when nothing was touched for `limit_s`. Touching is one float, the timer is set anew only when it fires:
     a timer per chunk would cost more than reading the chunk."""
 
-    __slots__ = ("_last", "_loop", "_on_silence", "_timer", "limit_s", "rang")
+    __slots__ = ("_last", "_loop", "_on_silence", "_timer", "limit_s")
 
     def __init__(self, limit_s: float, on_silence: Callable[[], None], *, since: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_silence = on_silence
         self.limit_s = limit_s
         self._last = since
-        self.rang = False
         self._timer: asyncio.TimerHandle | None = None
         self._set()
 
     def touch(self) -> None:
         self._last = self._loop.time()
+
+    def limit(self, limit_s: float) -> None:
+        self.stop()
+        self.limit_s = limit_s
+        self.touch()
+        self._set()
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -155,7 +162,6 @@ class _Watch:
         if self._last + self.limit_s > self._loop.time():
             self._set()
             return
-        self.rang = True
         self._on_silence()
 
 

@@ -1,6 +1,5 @@
 // The frame of the chat page: sidebar, thread, composer, dialogs, and the keys that work everywhere.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { liveExecutions, transcript } from "../store.js";
 import { Composer } from "./composer.js";
 import { ConfirmDelete, HelpSheet } from "./dialogs.js";
 import { EmptyState, MissingState } from "./empty.js";
@@ -20,15 +19,12 @@ export function App({ application }) {
   const [inserted, setInserted] = useState(null); // {text}: to be put into the box
   const searchBox = useRef(null);
 
-  const state = session?.state.value;
-  const rows = state ? transcript(state) : [];
-  const missing = session?.connection.value === "missing" || session?.connection.value === "forbidden";
+  const missing = session?.connection.value === "missing";
   const signedOut = session?.connection.value === "signed_out" || Boolean(list.error.value?.isSignedOut);
-  const running = state ? liveExecutions(state).length > 0 : false;
-  const empty = !session || (!session.loading.value && !rows.length && !state.outbox.length && !session.failure.value);
+  const running = session?.running.value ?? false;
+  const empty = session?.isEmpty.value ?? true;
   const current = list.items.value.find(({ id }) => id === session?.conversationId);
   const title = session ? current?.title || "New conversation" : "New conversation";
-  const notice = lastNotice(rows) ?? page.model_notice;
 
   function go(id) {
     if (NARROW.matches) setSidebar(false);
@@ -73,19 +69,19 @@ export function App({ application }) {
       <main class=${`main ${empty && !missing ? "is-empty" : ""}`} id="content" tabindex="-1">
         <header class="top-bar">
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label="Show the conversations" title="Show the conversations"><${Icon} name="sidebar" /></button>`}
-          <h1 class="top-title"><bdi>${title}</bdi></h1>
+          ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label="New conversation" title="New conversation"><${Icon} name="plus" /></button>`}
         </header>
         ${missing
           ? html`<${MissingState} go=${go} />`
           : html`
             ${empty && html`<${EmptyState} name=${page.user.display_name} />`}
-            ${session && !empty && (session.loading.value && !state.outbox.length ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} session=${session} takeBack=${takeBack} />`)}
+            ${session && !empty && (!session.showsMessages.value ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} session=${session} takeBack=${takeBack} />`)}
             <div class="dock">
               <${ConnectionNotice} session=${session} signedOut=${signedOut} />
               <${Composer} application=${application} session=${session} running=${running} inserted=${inserted}
-                blocked=${signedOut ? "You are signed out: sign in again to send." : null} lastQuestion=${lastQuestion(rows)} />
-              <${ModelNotice} text=${notice} />
+                blocked=${signedOut ? "You are signed out: sign in again to send." : null} lastQuestion=${session?.lastQuestion.value ?? null} />
+              <${ModelNotice} text=${session?.notice.value ?? page.model_notice} />
             </div>
             ${empty && html`<${EmptyState.Prompts} choose=${(text) => setInserted({ text })} />`}
           `}
@@ -98,14 +94,6 @@ export function App({ application }) {
 
 function Skeleton() {
   return html`<div class="thread-frame" aria-busy="true"><div class="thread-content skeleton"><p></p><p></p><p></p><p></p></div><p class="visually-hidden" role="status">Loading the messages</p></div>`;
-}
-
-function lastQuestion(rows) {
-  return rows.findLast(({ message }) => message.role === "user")?.message.text ?? null;
-}
-
-function lastNotice(rows) {
-  return rows.findLast(({ execution }) => execution?.notice)?.execution.notice ?? null;
 }
 
 // Open on wide screens unless hidden there before; on narrow ones a drawer, closed at first.

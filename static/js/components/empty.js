@@ -9,7 +9,7 @@ const PROMPTS = [
 ];
 
 export function EmptyState({ name }) {
-  return html`<div class="empty"><h2>${name ? html`What shall we work on, <bdi>${name.split(" ")[0]}</bdi>?` : "What shall we work on?"}</h2></div>`;
+  return html`<div class="empty"><h1>${name ? html`What shall we work on, <bdi>${name.split(" ")[0]}</bdi>?` : "What shall we work on?"}</h1></div>`;
 }
 
 EmptyState.Prompts = function Prompts({ choose }) {

@@ -26,7 +26,7 @@ export function Menu({ id, label, buttonClass, button, placement = "below", chil
   return html`
     <button type="button" ref=${opener} class=${buttonClass} popovertarget=${id} aria-label=${label} aria-haspopup="menu" aria-expanded=${open ? "true" : "false"}>${button}</button>
     <div id=${id} ref=${panel} class="menu" popover="auto" role="menu" aria-label=${label} onToggle=${onToggle} onKeyDown=${onKeyDown}
-      onClick=${() => panel.current.hidePopover()}>${children}</div>`;
+      onClick=${() => panel.current?.hidePopover()}>${children}</div>`;
 }
 
 function place(panel, anchor, placement) {

@@ -56,6 +56,15 @@ export function ConnectionNotice({ session, signedOut }) {
   if (failure) {
     return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${failure.message} <button type="button" class="link-button" onClick=${session.restart}>Try again</button></span></p>`;
   }
+  if (status === "forbidden") {
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>The server refuses live answers at this address. Tell its administrator to add ${location.origin} to CSRF_TRUSTED_ORIGINS.</span></p>`;
+  }
+  if (session?.complaint.value) {
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${session.complaint.value.message} <button type="button" class="link-button" onClick=${() => (session.complaint.value = null)}>Dismiss</button></span></p>`;
+  }
+  if (broken && session.neverOpened.value) {
+    return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>Connecting… If this stays, something between you and the server may be blocking websockets.</p>`;
+  }
   if (broken) return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>Reconnecting…</p>`;
   if (resynced) return html`<p class="notice" role="status"><${Icon} name="check" />Up to date again.</p>`;
   return null;

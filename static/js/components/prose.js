@@ -9,8 +9,9 @@ import { announce } from "../announce.js";
 import { Icon } from "./icons.js";
 
 export function Prose({ text, live }) {
-  const split = useMemo(() => createSplitter(lex), []);
-  const blocks = split(text);
+  // A finished text is cut anew, as a reload would: what was settled while it grew may have been settled too early.
+  const split = useMemo(() => createSplitter(lex), [live]);
+  const blocks = useMemo(() => split(text), [split, text]);
   const told = useRef(live ? 0 : blocks.length);
   const finished = live ? Math.max(0, blocks.length - 1) : blocks.length;
 

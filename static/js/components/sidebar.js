@@ -75,8 +75,8 @@ function RenameEntry({ item, rename, done }) {
   useEffect(() => box.current.select(), []);
 
   async function save() {
+    if (finished.current || !box.current) return;
     const title = box.current.value.trim();
-    if (finished.current) return;
     if (!title || title === item.title) return cancel();
     finished.current = true;
     try {

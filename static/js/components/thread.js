@@ -15,21 +15,35 @@ export function Thread({ session, takeBack }) {
   const [pieces, setPieces] = useState(1);
   const { scroller, content, top, away, toEnd } = useScrolling(session, outbox.length, () => setPieces((count) => count + 1));
   const shown = rows.slice(-PIECE * pieces);
+  const draw = useDrawer(session);
 
   return html`<div class="thread-frame">
     <div class="thread" ref=${scroller} tabindex="-1">
       <div class="thread-content" ref=${content}>
         ${shown.length < rows.length && html`<div class="earlier" ref=${top}><button type="button" class="link-button" onClick=${() => setPieces(pieces + 1)}>Show earlier messages</button></div>`}
-        ${shown.map((row) =>
-          row.message.role === "user"
-            ? html`<${Question} key=${row.message.id} message=${row.message} />`
-            : html`<${Answer} key=${row.message.id} row=${row} session=${session} last=${row === rows.at(-1)} />`,
-        )}
+        ${shown.map((row) => draw(row, row === rows.at(-1)))}
         ${outbox.map((item) => html`<${PendingQuestion} key=${item.client_id} item=${item} session=${session} takeBack=${takeBack} />`)}
       </div>
     </div>
     ${away && html`<button type="button" class="to-end" onClick=${toEnd}><${Icon} name="down" /><span class="visually-hidden">Jump to the latest</span></button>`}
   </div>`;
+}
+
+// Gives the same element for a row in which nothing changed, so that a token redraws one answer and not all of them.
+function useDrawer(session) {
+  const drawn = useRef(new Map());
+  return (row, last) => {
+    const { message, execution, siblings } = row;
+    const before = drawn.current.get(message.id);
+    const same = before && before.row.message === message && before.row.execution === execution && before.last === last
+      && before.row.siblings.length === siblings.length;
+    if (same) return before.element;
+    const element = message.role === "user"
+      ? html`<${Question} key=${message.id} message=${message} />`
+      : html`<${Answer} key=${message.id} row=${row} session=${session} last=${last} />`;
+    drawn.current.set(message.id, { row, last, element });
+    return element;
+  };
 }
 
 // Sticks to the end while the reader is there. `away`: the reader is not.

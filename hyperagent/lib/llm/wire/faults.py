@@ -1,4 +1,4 @@
-"""What a provider's error means: from status, code and words to a Reason. One table for bodies and for errors in a stream."""
+"""What a provider's error means: from status, code and words to a Reason, for bodies and for errors in a stream."""
 
 import json
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ class ErrorFields(NamedTuple):
 
 
 # In this order: the first line whose words occur in the code or the message decides.
-_BY_CODE = (
+_BY_CODE: tuple[tuple[Reason, tuple[str, ...]], ...] = (
     (Reason.NO_CREDIT, ("insufficient_quota", "billing_error", "billing_hard_limit_reached")),
     (Reason.CONTEXT_TOO_LONG, ("context_length_exceeded", "exceed_context_size")),
     (
@@ -37,7 +37,7 @@ _BY_CODE = (
     (Reason.RATE_LIMITED, ("rate_limit", "resource_exhausted", "too_many_requests")),
     (Reason.SERVER_ERROR, ("overloaded", "api_error", "server_error", "internal", "unavailable", "timeout")),
 )
-_BY_WORDS = (
+_BY_WORDS: tuple[tuple[Reason, tuple[str, ...]], ...] = (
     (Reason.NO_CREDIT, ("credit balance is too low", "exceeded your current quota, please check your plan")),
     (
         Reason.CONTEXT_TOO_LONG,

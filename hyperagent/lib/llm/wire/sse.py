@@ -32,9 +32,8 @@ class EventSplitter:
 
     def _events(self, lines: list[bytes]) -> list[bytes]:
         events = []
-        for line in lines:
-            if line.endswith(b"\r"):
-                line = line[:-1]
+        for raw in lines:
+            line = raw[:-1] if raw.endswith(b"\r") else raw
             if line.startswith(b"data:"):
                 self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif not line and self._data:

@@ -1,0 +1,65 @@
+"""`manage.py verify_log [EXECUTION]`: checks the numbering and the hashes of the event log. Changes nothing."""
+
+import sys
+import uuid
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.engine.chain import GENESIS, Fault, faults
+from agents.models import Event, Execution
+
+CHUNK = 500
+
+
+class Command(BaseCommand):
+    help = "Checks that the event log has no gap, no double, and was not changed after it was written."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("execution", nargs="?", help="The id of one execution; all of them without it.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        checked = faulty = events = 0
+        for execution in _executions(options["execution"]):
+            checked += 1
+            events += execution.last_seq
+            for fault in verify(execution):
+                faulty += 1
+                self.stderr.write(f"execution {execution.id}, event {fault.seq}: {fault.what}")
+        self.stdout.write(f"{checked:,} executions and {events:,} events checked, {faulty:,} faults")
+        if faulty:
+            sys.exit(1)
+
+
+def verify(execution: Execution) -> Iterator[Fault]:
+    """Every fault of its log, and whether the log ends where the execution says it does."""
+    last_seq, last_hash = 0, GENESIS
+
+    def rows() -> Iterator[tuple[int, str, bytes]]:
+        nonlocal last_seq, last_hash
+        found = Event.objects.filter(execution=execution).order_by("seq").values_list("seq", "body", "hash")
+        for seq, body, stored in found.iterator(chunk_size=CHUNK):
+            last_seq, last_hash = seq, bytes(stored)
+            yield seq, body, last_hash
+
+    yield from faults(rows())
+    if last_seq != execution.last_seq:
+        yield Fault(execution.last_seq, f"the log ends at {last_seq}, the execution says {execution.last_seq}")
+    elif last_hash != bytes(execution.last_hash):
+        yield Fault(last_seq, "the last hash is not the one that the execution holds")
+
+
+def _executions(which: str | None) -> Iterator[Execution]:
+    rows = Execution.objects.only("id", "last_seq", "last_hash").order_by("created_at", "id")
+    if which is None:
+        return rows.iterator(chunk_size=CHUNK)
+    try:
+        execution_id = uuid.UUID(which)
+    except ValueError:
+        raise CommandError(f"'{which}' is not an execution's id, such as {uuid.UUID(int=1)}.") from None
+    found = rows.filter(id=execution_id)
+    if not found:
+        raise CommandError(f"There is no execution {execution_id}.")
+    return iter(found)

@@ -1,0 +1,63 @@
+"""How much is measured: a full run, and a quick one that only shows that everything works."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Counts, and seconds. `patience_s`: how long each round waits for the machine to be quiet."""
+
+    rounds: int
+    warm_s: float
+    window_s: float
+    streams: int
+    late_streams: int
+    plot_streams: tuple[int, ...]
+    climb: tuple[int, ...]
+    first_tokens: int
+    at_once_rounds: int
+    idle_s: float
+    sockets: int
+    runs: int
+    patience_s: float
+    conversations: int
+    read_path_streams: int
+    read_path_s: float
+
+
+FULL = Sizes(
+    rounds=5,
+    warm_s=2.0,
+    window_s=8.0,
+    streams=20,
+    late_streams=8,
+    plot_streams=(1, 4, 8, 16, 32),
+    climb=(10, 20, 30, 40, 50, 60, 80),
+    first_tokens=40,
+    at_once_rounds=10,
+    idle_s=30.0,
+    sockets=500,
+    runs=100,
+    patience_s=20.0,
+    conversations=4000,
+    read_path_streams=50,
+    read_path_s=10.0,
+)
+QUICK = Sizes(
+    rounds=1,
+    warm_s=0.2,
+    window_s=1.0,
+    streams=2,
+    late_streams=2,
+    plot_streams=(1, 2),
+    climb=(2,),
+    first_tokens=2,
+    at_once_rounds=1,
+    idle_s=1.0,
+    sockets=5,
+    runs=3,
+    patience_s=0.0,
+    conversations=200,
+    read_path_streams=2,
+    read_path_s=1.0,
+)

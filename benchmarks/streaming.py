@@ -1,0 +1,107 @@
+"""Many streams at once through a contender: what a token costs, how late it is, how the log is written meanwhile."""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks import processes
+from benchmarks.client import Heard
+from benchmarks.contenders import Contender
+from benchmarks.stand import Stand
+
+TOKENS_A_SECOND = 50
+FIRST_TOKEN_TIMEOUT_S = 60.0
+# Streams do not keep step with each other, in life as here.
+SPREAD_S = 1.0
+
+_COMMITS = """
+SELECT count(DISTINCT xmin::text), count(*) FROM agents_event
+WHERE created_at >= to_timestamp(%s) AND created_at < to_timestamp(%s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen in a stretch of time while all streams went on. CPU in seconds, by part."""
+
+    contender: str
+    streams: int
+    seconds: float
+    tokens: int
+    cpu_s: Mapping[str, float]
+    latencies_ms: Sequence[float]
+    client_share: float
+    """Of a core, by the load client; near 1 it measures itself."""
+    others_share: float
+    """Of a core, by programs that have nothing to do with this."""
+    commits: int = 0
+    events: int = 0
+    repeated: int = 0
+
+    def cpu_us_a_token(self, part: str | None = None) -> float:
+        spent_s = sum(self.cpu_s.values()) if part is None else self.cpu_s[part]
+        return spent_s / self.tokens * 1e6
+
+    def as_json(self) -> dict[str, object]:
+        shares = {name: round(cpu_s / self.seconds, 4) for name, cpu_s in self.cpu_s.items()}
+        return {
+            "contender": self.contender,
+            "streams": self.streams,
+            "seconds": round(self.seconds, 3),
+            "tokens": self.tokens,
+            "cpu_us_a_token": {name: round(self.cpu_us_a_token(name), 1) for name in self.cpu_s},
+            "cores": shares,
+            "client_share": round(self.client_share, 3),
+            "others_share": round(self.others_share, 3),
+            "commits": self.commits,
+            "events": self.events,
+            "repeated": self.repeated,
+        }
+
+
+async def watch_streams(
+    contender: Contender, stand: Stand, *, streams: int, warm_s: float, window_s: float, rate: int = TOKENS_A_SECOND
+) -> Window:
+    """Opens the streams, waits until all flow, and looks for `window_s`. Returns when they have ended."""
+    tokens = int(rate * (SPREAD_S + warm_s + window_s + 1))
+    heard = [Heard() for _ in range(streams)]
+    async with contender.lines(streams) as lines, asyncio.TaskGroup() as group:
+        for line, one in zip(lines, heard, strict=True):
+            await asyncio.sleep(random.uniform(0, 2 * SPREAD_S / streams))
+            group.create_task(line.ask(f"say {tokens} tokens at {rate}/s stamped", one))
+        async with asyncio.timeout(FIRST_TOKEN_TIMEOUT_S):
+            for one in heard:
+                await one.began.wait()
+        await asyncio.sleep(warm_s)
+        return await _look(contender, stand, heard, window_s)
+    raise AssertionError("unreachable")
+
+
+async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], window_s: float) -> Window:
+    parts = contender.parts()
+    before = processes.cpu_by_part(parts)
+    busy_s, own_s, client_s = processes.machine_busy_s(), stand.cpu_s(), processes.cpu_s([os.getpid()])
+    began_ns, began_at = time.monotonic_ns(), time.time()
+    await asyncio.sleep(window_s)
+    ended_ns, ended_at = time.monotonic_ns(), time.time()
+    after = processes.cpu_by_part(parts)
+    client_s = processes.cpu_s([os.getpid()]) - client_s
+    others_s = processes.machine_busy_s() - busy_s - (stand.cpu_s() - own_s) - client_s
+    seconds = (ended_ns - began_ns) / 1e9
+    counted = stand.query(_COMMITS, began_at, ended_at)[0] if "postgres" in parts else (0, 0)
+    return Window(
+        contender=contender.name,
+        streams=len(heard),
+        seconds=seconds,
+        tokens=sum(one.tokens_between(began_ns, ended_ns) for one in heard),
+        cpu_s={name: after[name] - before[name] for name in parts},
+        latencies_ms=[late for one in heard for late in one.latencies_ms(began_ns, ended_ns)],
+        client_share=client_s / seconds,
+        others_share=max(0.0, others_s / seconds),
+        commits=int(str(counted[0])),
+        events=int(str(counted[1])),
+        repeated=sum(one.repeated for one in heard),
+    )

@@ -1,0 +1,142 @@
+"""`manage.py ask "question"`: one run in the terminal, streamed. The same verbs as every other face."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from argparse import ArgumentParser
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError
+
+from agents import actions as runs
+from agents import reading
+from agents.following import follow
+from agents.models import Execution
+from conversations import actions
+from conversations.models import Origin
+from hyperagent.accounts.models import User
+from hyperagent.lib import outage
+from hyperagent.lib.refusals import Refused
+from hyperagent.lib.threads import in_thread
+
+FAILED, STOPPED = 1, 130
+
+
+class Command(BaseCommand):
+    help = "Asks a question and prints the answer as it is written. Exit status: 0 answered, 1 failed, 130 stopped."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("question", help="The question, or - to read it from standard input.")
+        parser.add_argument("--user", help="The e-mail address of who asks; the first administrator without it.")
+        parser.add_argument("--mode", help="The mode, such as chat.")
+        parser.add_argument("--json", action="store_true", help="Print one event a line, as JSON.")
+        parser.add_argument("--yes", action="store_true", help="Approve whatever the run asks to do.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        try:
+            user = _asker(options["user"])
+            if not reading.runner_is_alive():
+                raise CommandError(
+                    "No worker is running. Start one with `manage.py up` or `manage.py worker`, then ask again."
+                )
+            said = actions.say_in_new(user, question, mode=options["mode"], origin=Origin.CHAT)
+        except Refused as refused:
+            raise CommandError(refused.message) from None
+        except Exception as error:
+            if not outage.is_outage(error):
+                raise
+            raise CommandError(f"{outage.MESSAGE} `manage.py doctor` says which part.") from None
+        status = asyncio.run(self._tell(said.execution, user, as_json=options["json"]))
+        if status:
+            sys.exit(status)
+
+    async def _tell(self, execution: Execution, user: User, *, as_json: bool) -> int:
+        """Prints until the last event; Ctrl-C stops the run, and a second one only the telling."""
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        loop.add_signal_handler(signal.SIGINT, stopped.set)
+        stopping = asyncio.create_task(self._stop(execution, user, stopped))
+        printer = _Json() if as_json else _Text()
+        try:
+            async with aclosing(follow(execution, 0)) as events:
+                async for event in events:
+                    if event is not None:
+                        printer.print(event.body)
+        except BrokenPipeError:
+            # Whoever read us has enough; the run goes on.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        finally:
+            stopping.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+        return STOPPED if stopped.is_set() else printer.status
+
+    async def _stop(self, execution: Execution, user: User, stopped: asyncio.Event) -> None:
+        await stopped.wait()
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        self.stderr.write("\nstopping …")
+        await in_thread(runs.cancel)(execution.id, by=user)
+
+
+class _Json:
+    status = 0
+
+    def print(self, body: str) -> None:
+        self.status = _status_after(orjson.loads(body), self.status)
+        sys.stdout.write(f"{body}\n")
+        sys.stdout.flush()
+
+
+class _Text:
+    """The answer's text as it comes. A stream that starts again is said on a new line: paper cannot be unwritten."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self._written: dict[str | None, str] = {}
+
+    def print(self, body: str) -> None:
+        event = orjson.loads(body)
+        self.status = _status_after(event, self.status)
+        agent = event.get("agent_id")
+        match event["type"]:
+            case "token" if event.get("channel", "answer") == "answer":
+                self._written[agent] = self._written.get(agent, "") + event["content"]
+                self._write(event["content"])
+            case "token_reset" if event.get("channel", "answer") == "answer":
+                self._written[agent] = self._written.get(agent, "")[: event["keep"]]
+                self._write(f"\n[the answer starts again after {event['keep']} characters]\n{self._written[agent]}")
+            case "complete":
+                answer = event["answer"]
+                rest = "" if answer in self._written.values() else f"\n{answer}" if self._written else answer
+                self._write(f"{rest}\n")
+            case "error":
+                sys.stderr.write(f"\n{event['message']}\n")
+
+    def _write(self, text: str) -> None:
+        # Control characters would act on the terminal: the text was written by a model.
+        with contextlib.suppress(UnicodeEncodeError):
+            sys.stdout.write("".join(sign for sign in text if sign in "\n\t" or sign.isprintable()))
+        sys.stdout.flush()
+
+
+def _status_after(event: dict[str, Any], status: int) -> int:
+    if event["type"] == "error" or (event["type"] == "complete" and event.get("status") == "cancelled"):
+        return FAILED
+    return status
+
+
+def _asker(email: str | None) -> User:
+    active = User.objects.filter(is_active=True)
+    if email is not None:
+        user = active.filter(email__iexact=email).first()
+        if user is None:
+            raise CommandError(f"There is no active user '{email}'. Give the e-mail address of one.")
+        return user
+    user = active.filter(is_superuser=True).order_by("date_joined").first()
+    if user is None:
+        raise CommandError("There is no administrator yet. Name who asks with --user.")
+    return user

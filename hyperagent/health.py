@@ -1,0 +1,198 @@
+"""How the process and its surroundings are, for supervisors and Prometheus: `/healthz`, `/readyz`, `/metrics`."""
+
+import asyncio
+import hmac
+import ipaddress
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, cast
+
+import psycopg
+import redis.asyncio
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.tokens import scopes_of, user_for_token
+from hyperagent.lib import outage
+from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.threads import in_thread
+
+WITHIN_S = 2.0
+RUNNER_SILENT_AFTER_S = 30
+
+
+@require_safe
+async def alive(request: HttpRequest) -> HttpResponse:
+    """The process answers. Looks at nothing else: a supervisor that restarts us for a lost database would help
+    nobody.
+    """
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+async def ready(request: HttpRequest) -> HttpResponse:
+    """503 names what is missing and what to do about it. Answers within seconds whatever is away."""
+    checks: dict[str, Callable[[], Awaitable[str | None]]] = {"database": _database, "redis": _redis, "model": _model}
+    found = dict(zip(checks, await asyncio.gather(*(_within(check) for check in checks.values())), strict=True))
+    if found["database"] is None:
+        found |= await _in_database()
+    missing = {name: problem for name, problem in found.items() if problem}
+    shown = {"status": "ready" if not missing else "not ready", "missing": missing}
+    return JsonResponse(shown, status=503 if missing else 200, headers={"Cache-Control": "no-store"})
+
+
+async def _within(check: Callable[[], Awaitable[str | None]]) -> str | None:
+    try:
+        return await asyncio.wait_for(check(), WITHIN_S)
+    except TimeoutError:
+        return f"gave no answer within {WITHIN_S:g} s"
+
+
+def _conninfo() -> dict[str, Any]:
+    """A connection of its own: the pool would make us wait for what is not there."""
+    options = connections[DEFAULT_DB_ALIAS].get_connection_params()
+    names = ("dbname", "user", "password", "host", "port", "options", "sslmode", "sslrootcert")
+    return {name: options[name] for name in names if name in options}
+
+
+async def _database() -> str | None:
+    try:
+        async with await psycopg.AsyncConnection.connect(**_conninfo(), connect_timeout=2) as database:
+            await database.execute("SELECT 1")
+    except (psycopg.Error, OSError):
+        return "Postgres does not answer. Start it, or check DATABASE_URL."
+    return None
+
+
+async def _in_database() -> dict[str, str | None]:
+    try:
+        return await asyncio.wait_for(in_thread(_migrations_and_workers)(), WITHIN_S)
+    except Exception as error:
+        if not isinstance(error, TimeoutError) and not outage.is_outage(error):
+            raise
+        return {"database": "Postgres answers, but not to this process yet."}
+
+
+def _migrations_and_workers() -> dict[str, str | None]:
+    loader = MigrationLoader(connection)
+    missing = len(set(loader.disk_migrations) - set(loader.applied_migrations))
+    unapplied = f"{missing} migrations are not applied. Run `manage.py migrate`." if missing else None
+    if missing:
+        return {"migrations": unapplied}
+    return {"migrations": unapplied, "workers": _workers()}
+
+
+def _workers() -> str | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM agents_runner WHERE seen_at > clock_timestamp() - make_interval(secs => %s) LIMIT 1",
+            [RUNNER_SILENT_AFTER_S],
+        )
+        alive = cursor.fetchone() is not None
+    return None if alive else f"No runner gave a sign for {RUNNER_SILENT_AFTER_S} s. Start `manage.py worker`."
+
+
+async def _redis() -> str | None:
+    try:
+        client = redis.asyncio.Redis.from_url(_redis_address(), socket_connect_timeout=1, socket_timeout=1)
+        async with client:
+            await client.ping()
+    except (redis.RedisError, OSError):
+        return "Redis does not answer. Start it, or check REDIS_URL."
+    return None
+
+
+def _redis_address() -> str:
+    return str(cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])["hosts"][0]["address"])
+
+
+async def _model() -> str | None:
+    if LLMSettings.from_env(os.environ).default is None:
+        return (
+            "No model is configured. Set a provider's key, OPENAI_COMPATIBLE_PROVIDERS, or start with `manage.py up`."
+        )
+    return None
+
+
+# ── metrics ──
+
+
+@require_safe
+async def metrics(request: HttpRequest) -> HttpResponse:
+    if not await in_thread(_may_measure)(request):
+        message = "Metrics are given to this machine, to METRICS_TOKEN, and to tokens with the scope 'admin'."
+        return HttpResponse(message, status=403, content_type="text/plain")
+    text = await in_thread(generate_latest)(REGISTRY)
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_measure(request: HttpRequest) -> bool:
+    scheme, _, raw = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        expected = settings.CONFIG.metrics_token.get_secret_value()
+        if expected and hmac.compare_digest(raw.strip().encode(), expected.encode()):
+            return True
+        found = user_for_token(raw.strip())
+        return found is not None and Scope.ADMIN in scopes_of(*found)
+    # A proxy on this machine makes everybody look local, and says so in this header.
+    return _is_loopback(request.META.get("REMOTE_ADDR")) and "HTTP_X_FORWARDED_FOR" not in request.META
+
+
+def _is_loopback(address: str | None) -> bool:
+    try:
+        # Over a unix socket there is no address: that is this machine, too.
+        return not address or ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+class Runs(Collector):
+    """What the tables say of runs. Both queries read partial indexes: finished runs, however many, are not counted."""
+
+    def collect(self) -> Iterable[Metric]:
+        try:
+            live, oldest_s, runners = _live_runs()
+        except Exception as error:
+            if not outage.is_outage(error):
+                raise
+            yield GaugeMetricFamily("hyperagent_database_up", "Whether Postgres answers.", value=0)
+            return
+        yield GaugeMetricFamily("hyperagent_database_up", "Whether Postgres answers.", value=1)
+        by_status = GaugeMetricFamily("hyperagent_live_executions", "Runs that are not over.", labels=["status"])
+        for status in ("pending", "running", "awaiting_user"):
+            by_status.add_metric([status], live.get(status, 0))
+        yield by_status
+        yield GaugeMetricFamily(
+            "hyperagent_queue_age_seconds", "Age of the oldest run that nobody drives.", value=oldest_s
+        )
+        yield GaugeMetricFamily("hyperagent_runners", "Runners that gave a sign lately.", value=runners)
+
+    def describe(self) -> Iterable[Metric]:
+        # Without it the registry would ask the tables while it is being built.
+        return ()
+
+
+def _live_runs() -> tuple[dict[str, int], float, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT status, count(*), extract(epoch FROM clock_timestamp() - min(created_at)) FROM agents_execution"
+            " WHERE NOT (status IN ('completed', 'failed', 'cancelled')) GROUP BY status"
+        )
+        rows = cursor.fetchall()
+        cursor.execute(
+            "SELECT count(*) FROM agents_runner WHERE seen_at > clock_timestamp() - make_interval(secs => %s)",
+            [RUNNER_SILENT_AFTER_S],
+        )
+        runners: int = cursor.fetchone()[0]
+    ages = {status: float(age) for status, _, age in rows}
+    return {status: count for status, count, _ in rows}, ages.get("pending", 0.0), runners
+
+
+REGISTRY.register(Runs())

@@ -1,0 +1,211 @@
+"""`manage.py doctor`: what is missing or wrong in this installation, and how to mend it. Changes nothing."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from agents.models import Runner
+from hyperagent.accounts.models import User
+from hyperagent.embedded.model_server import missing_packages
+from hyperagent.lib import queue
+from hyperagent.lib.conf import LOCAL_HOSTS, Config
+from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
+from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.settings import CONFIG
+
+LOW_DISK_BYTES = 1 << 30
+# A runner says every few seconds that it lives.
+SILENT_AFTER_S = 30
+LATE_AFTER_S = 60
+
+
+class State(StrEnum):
+    FINE = "ok"
+    WARNING = "warning"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True)
+class Finding:
+    state: State
+    what: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state:<8} {self.what}" + (f"\n         → {self.mend}" if self.mend else "")
+
+
+class Command(BaseCommand):
+    help = "Says what is missing or wrong, and how to mend it. Exit status 1 if something must be mended."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        findings = list(diagnose(CONFIG))
+        for finding in findings:
+            self.stdout.write(str(finding))
+        errors = sum(finding.state is State.ERROR for finding in findings)
+        self.stdout.write("Everything that is needed is there." if not errors else f"{errors} to mend.")
+        if errors:
+            sys.exit(1)
+
+
+def diagnose(config: Config) -> Iterable[Finding]:
+    yield from check_key(config)
+    yield from check_addresses(config)
+    yield from check_disk(config)
+    yield from check_model()
+    yield from check_redis(config)
+    yield from check_database(config)
+
+
+def check_key(config: Config) -> Iterable[Finding]:
+    if config.secret_key.get_secret_value():
+        yield Finding(State.FINE, "SECRET_KEY is set")
+    else:
+        yield Finding(
+            State.ERROR,
+            "SECRET_KEY is not set, and no `manage.py up` runs on this DATA_DIR",
+            "start with `make run`, which makes one, or set it to at least 32 random characters",
+        )
+    if config.debug:
+        yield Finding(State.WARNING, "DEBUG is on: errors show the program's insides", "set DEBUG=false")
+
+
+def check_addresses(config: Config) -> Iterable[Finding]:
+    host = urlsplit(config.site_url).hostname or ""
+    if not any(fits(host, pattern) for pattern in config.hosts):
+        yield Finding(
+            State.ERROR,
+            f"ALLOWED_HOSTS does not hold {host}, the host of SITE_URL: people would see an error",
+            f"add {host} to ALLOWED_HOSTS",
+        )
+    elif "*" in config.hosts:
+        yield Finding(State.WARNING, "ALLOWED_HOSTS=* answers any host name", "name the hosts that people open")
+    else:
+        yield Finding(State.FINE, f"answers as {', '.join(config.hosts)}")
+    if not config.is_https and host not in LOCAL_HOSTS:
+        yield Finding(
+            State.WARNING,
+            f"SITE_URL={config.site_url} has no https: passwords travel in the clear",
+            "put a proxy with TLS in front, and set SITE_URL=https://… and TRUSTED_PROXIES=1",
+        )
+
+
+def fits(host: str, pattern: str) -> bool:
+    """Django's rule for ALLOWED_HOSTS."""
+    return pattern in ("*", host) or (pattern.startswith(".") and f".{host}".endswith(pattern))
+
+
+def check_disk(config: Config) -> Iterable[Finding]:
+    folder = config.data_path
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        yield Finding(State.ERROR, f"DATA_DIR={folder} cannot be written", "choose another folder, or change its owner")
+        return
+    free = shutil.disk_usage(existing).free
+    state, mend = (State.FINE, "") if free > LOW_DISK_BYTES else (State.WARNING, "make room, or move DATA_DIR")
+    yield Finding(state, f"{free / (1 << 30):.1f} GB free under {folder}", mend)
+
+
+def check_model() -> Iterable[Finding]:
+    settings = LLMSettings.from_env(os.environ)
+    if settings.bundled_only:
+        yield Finding(State.WARNING, "only the bundled small model answers", "set a provider's key (see .env.example)")
+    elif settings.providers:
+        yield Finding(State.FINE, f"models of {', '.join(provider.name for provider in settings.providers)}")
+    elif missing := missing_packages():
+        yield Finding(
+            State.ERROR,
+            f"no provider is configured, and the bundled model lacks {', '.join(missing)}",
+            "set a provider's key (see .env.example), or run `make run` to install the bundled model",
+        )
+    else:
+        yield Finding(
+            State.WARNING, "no provider is configured", "`manage.py up` brings the bundled model; or set a provider's key"
+        )
+
+
+def check_redis(config: Config) -> Iterable[Finding]:
+    url = config.redis_url.get_secret_value()
+    if not url:
+        yield Finding(State.ERROR, "REDIS_URL is not set", "start with `make run`, which brings its own, or set it")
+        return
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=3, socket_timeout=3) as client:
+            client.ping()
+    except redis.RedisError as error:
+        yield Finding(State.ERROR, f"Redis does not answer: {error}", "start it, or correct REDIS_URL")
+    else:
+        yield Finding(State.FINE, "Redis answers")
+
+
+def check_database(config: Config) -> Iterable[Finding]:
+    if not config.database_url.get_secret_value():
+        yield Finding(State.ERROR, "DATABASE_URL is not set", "start with `make run`, which brings its own, or set it")
+        return
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        first_line = str(error).strip().splitlines()[0]
+        yield Finding(
+            State.ERROR,
+            f"the database at {shown_address()} does not answer: {first_line}",
+            "start it, or correct DATABASE_URL",
+        )
+        return
+    yield Finding(State.FINE, f"the database at {shown_address()} answers")
+    if not has_vectors(make=False):
+        yield Finding(State.ERROR, "pgvector is missing", NO_VECTORS.format(address=shown_address()))
+    unapplied = unapplied_migrations()
+    if unapplied:
+        yield Finding(
+            State.ERROR, f"{len(unapplied)} migrations are not applied, first {unapplied[0]}", "run `manage.py migrate`"
+        )
+        return
+    for check in (check_people, check_runners, check_queue):
+        yield from check()
+
+
+def unapplied_migrations() -> list[str]:
+    executor = MigrationExecutor(connection)
+    return [str(migration) for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+
+
+def check_people() -> Iterable[Finding]:
+    if User.objects.filter(is_superuser=True, is_active=True).exists():
+        yield Finding(State.FINE, "there is an administrator")
+    else:
+        yield Finding(State.ERROR, "there is no active administrator", "manage.py createsuperuser")
+
+
+def check_runners() -> Iterable[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM {Runner._meta.db_table} WHERE seen_at > now() - %s * interval '1 second'",
+            [SILENT_AFTER_S],
+        )
+        living = cursor.fetchone()[0]
+    if living:
+        yield Finding(State.FINE, f"{living} runners live")
+    else:
+        yield Finding(
+            State.ERROR, f"no runner gave a sign for {SILENT_AFTER_S} s: questions wait", "start `manage.py worker`"
+        )
+
+
+def check_queue() -> Iterable[Finding]:
+    age_s = queue.oldest_waiting_s()
+    if age_s > LATE_AFTER_S:
+        yield Finding(State.ERROR, f"a background job waits since {age_s:.0f} s", "start `manage.py worker`")
+    else:
+        yield Finding(State.FINE, "background jobs are taken in time")

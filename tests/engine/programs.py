@@ -1,0 +1,320 @@
+"""Programs as values: what hypothesis generates, and how they are performed over a context.
+
+The answer of a program says what came to pass at each of its places and nothing that differs from run to run, so that a
+run with faults must give the same answer as one without.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from hypothesis import strategies as st
+
+from agents.engine.context import Context, Handle, Outcome
+from agents.engine.effects import Effect
+from agents.engine.errors import OutsideError, StepFailed
+from agents.engine.events import Stage, StageStatus
+from agents.engine.run import Program
+from agents.engine.states import EffectStatus, StepKind, StepStatus
+from tests.doubles.memory_journal import Killed, MemoryJournal, MemoryStore
+
+
+class World(StrEnum):
+    """What an effect meets: it works; it is refused; it works or not, and the answer is lost."""
+
+    WORKS = "works"
+    REFUSES = "refuses"
+    WORKS_SILENTLY = "works silently"
+    FAILS_SILENTLY = "fails silently"
+
+
+class Probe(StrEnum):
+    NONE = "none"
+    CANNOT_TELL = "cannot tell"
+    BREAKS = "breaks"
+    TRUTHFUL = "truthful"
+
+
+@dataclass(frozen=True)
+class Step:
+    fails: bool = False
+    caught: bool = True
+
+
+@dataclass(frozen=True)
+class Note:
+    pass
+
+
+@dataclass(frozen=True)
+class Now:
+    pass
+
+
+@dataclass(frozen=True)
+class Ask:
+    pass
+
+
+@dataclass(frozen=True)
+class Emit:
+    pass
+
+
+@dataclass(frozen=True)
+class Do:
+    """An effect, with arguments of its own."""
+
+    world: World = World.WORKS
+    probe: Probe = Probe.NONE
+    caught: bool = True
+
+
+@dataclass(frozen=True)
+class DoTheSame:
+    """An effect whose arguments equal those of the others of its kind: only its place tells it apart."""
+
+
+@dataclass(frozen=True)
+class All:
+    branches: tuple["Body", ...]
+    caught: bool = True
+
+
+@dataclass(frozen=True)
+class Fork:
+    body: "Body"
+
+
+@dataclass(frozen=True)
+class Wait:
+    caught: bool = True
+
+
+Op = Step | Note | Now | Ask | Emit | Do | DoTheSame | All | Fork | Wait
+Body = tuple[Op, ...]
+
+usually_caught = st.sampled_from([True, True, True, False])
+simple: st.SearchStrategy[Op] = st.one_of(
+    st.builds(Step, st.sampled_from([False, False, True]), usually_caught),
+    st.just(Note()),
+    st.just(Now()),
+    st.just(Ask()),
+    st.just(Emit()),
+    st.builds(Do, st.sampled_from(World), st.sampled_from(Probe), usually_caught),
+    st.just(DoTheSame()),
+    st.builds(Wait, usually_caught),
+)
+
+
+def bodies(depth: int = 3, *, longest: int = 5) -> st.SearchStrategy[Body]:
+    if depth == 0:
+        return st.lists(simple, max_size=3).map(tuple)
+    inner = bodies(depth - 1, longest=3)
+    fan_out = st.builds(All, st.lists(inner, max_size=3).map(tuple), usually_caught)
+    ops: st.SearchStrategy[Op] = st.one_of(simple, simple, fan_out, st.builds(Fork, inner))
+    return st.lists(ops, min_size=1, max_size=longest).map(tuple)
+
+
+def size(body: Body) -> int:
+    inner = [*[op.body for op in body if isinstance(op, Fork)]]
+    inner += [branch for op in body if isinstance(op, All) for branch in op.branches]
+    return len(body) + sum(map(size, inner))
+
+
+@dataclass
+class Outside:
+    """The world around a run: it outlives every process, counts what really happened, and notices what must not."""
+
+    store: MemoryStore
+    body: Body
+    seed: int = 0
+    happened: Counter[str] = field(default_factory=Counter)
+    keys: dict[str, set[str]] = field(default_factory=dict)
+    repeated_on_demand: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+    chance: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """The root, and one program for every child: children are told by their input which body is theirs."""
+        forked = dict(_forked(self.body, "0"))
+
+        async def root(ctx: Context, value: Any) -> Any:
+            return await Performance(self, ctx, "0").perform(self.body)
+
+        async def child(ctx: Context, value: Any) -> Any:
+            return await Performance(self, ctx, value["body"]).perform(forked[value["body"]])
+
+        return {"root": root, "child": child}
+
+    async def weather(self) -> None:
+        """A few turns of the loop, so that branches and children interleave differently in every process."""
+        for _ in range(self.chance.randrange(4)):
+            await asyncio.sleep(0)
+
+    def reached(self, ctx: Context) -> None:
+        """A process that is dead reaches the world no more."""
+        journal = ctx.run.journal
+        if isinstance(journal, MemoryJournal) and journal.dead:
+            raise Killed
+
+    def answer_one(self, execution_id: Any) -> tuple[Any, Any] | None:
+        """A person answers one of the open questions, any of them. Returns its id and the answer."""
+        asked = self.store.open_requests(execution_id)
+        if not asked:
+            return None
+        one = self.chance.choice(asked)
+        if "site" in one.question:
+            value: Any = {"text": f"about {one.question['site']}"}
+        else:
+            value = {"choice": self._decide_doubt(**one.question["arguments"])}
+        self.store.answer(one.request_id, value)
+        return one.request_id, value
+
+    def _decide_doubt(self, site: str, world: str) -> str:
+        """Looks for itself. What did not happen is to be done again; what did, now and then, on demand."""
+        if not self.happened[site]:
+            # What fails silently is given up after a while, or it would be tried for ever.
+            given_up = world == World.FAILS_SILENTLY and self.chance.random() < 0.3
+            return "done" if given_up else "again"
+        if self.chance.random() < 0.3:
+            self.repeated_on_demand[site] += 1
+            return "again"
+        return "done"
+
+
+def _forked(body: Body, place: str) -> Iterator[tuple[str, Body]]:
+    for number, op in enumerate(body):
+        if isinstance(op, Fork):
+            yield f"{place}.{number}", op.body
+            yield from _forked(op.body, f"{place}.{number}")
+        elif isinstance(op, All):
+            for branch, inner in enumerate(op.branches):
+                yield from _forked(inner, f"{place}.{number}:{branch}")
+
+
+class Performance:
+    """One agent's or branch's performance of a body. `seen` is all it saw; every later request contains it."""
+
+    def __init__(self, outside: Outside, ctx: Context, place: str, seen: tuple[Any, ...] = ()) -> None:
+        self.outside = outside
+        self.ctx = ctx
+        self.place = place
+        self.seen: list[Any] = list(seen)
+        self.handles: list[Handle] = []
+
+    async def perform(self, body: Body) -> list[Any]:
+        try:
+            results = [await self._op(op, f"{self.place}.{number}") for number, op in enumerate(body)]
+        except StepFailed:
+            await self._wait_for_all()
+            raise
+        return [*results, *await self._wait_for_all()]
+
+    async def _wait_for_all(self) -> list[Any]:
+        results = []
+        while self.handles:
+            results.append(await self._op(Wait(), f"{self.place}.end"))
+        return results
+
+    async def _op(self, op: Op, place: str) -> Any:
+        await self.outside.weather()
+        site = f"{self.ctx.agent.lineage}|{place}"
+        try:
+            match op:
+                case Step():
+                    return await self._step(op, site)
+                case Note():
+                    self.seen.append(await self.ctx.note("chance", lambda: uuid4().hex))
+                    return "note"
+                case Now():
+                    self.seen.append((await self.ctx.now()).isoformat())
+                    return "now"
+                case Ask():
+                    answer = await self.ctx.ask("input", {"site": site, "seen": self.seen})
+                    self.seen.append(answer)
+                    return answer
+                case Emit():
+                    self.ctx.emit(Stage(name=site, description="", status=StageStatus.RUNNING))
+                    return "emitted"
+                case Do():
+                    return await self._do(op, site, {"site": site, "world": op.world})
+                case DoTheSame():
+                    return await self._do(Do(probe=Probe.TRUTHFUL), site, {"to": "everybody"})
+                case All():
+                    return await self._all(op, place)
+                case Fork():
+                    self.handles.append(await self.ctx.fork("child", {"body": place, "seen": self.seen}))
+                    return "forked"
+                case Wait():
+                    return await self.ctx.wait(self.handles.pop(0)) if self.handles else "nobody to wait for"
+        except StepFailed as error:
+            if getattr(op, "caught", True):
+                return error.as_json()
+            raise
+
+    async def _step(self, op: Step, site: str) -> Any:
+        async def perform() -> Outcome:
+            self.outside.reached(self.ctx)
+            self._must_not_be_recorded(site)
+            await self.outside.weather()
+            self.outside.reached(self.ctx)
+            if op.fails:
+                raise OutsideError("no", f"{site} says no", retryable=True)
+            return Outcome(uuid4().hex, {"prompt_tokens": 1})
+
+        self.seen.append(await self.ctx.step(StepKind.MODEL, "flash", {"site": site, "seen": self.seen}, perform))
+        return "done"
+
+    def _must_not_be_recorded(self, site: str) -> None:
+        for step in self.outside.store.steps(self.ctx.run.execution_id):
+            here = isinstance(step.request, dict) and step.request.get("site") == site
+            if here and step.status is not StepStatus.STARTED and step.agent_id == self.ctx.agent.id:
+                self.outside.violations.append(f"{site} was performed again")
+
+    async def _do(self, op: Do, site: str, arguments: Any) -> Any:
+        async def perform(key: str) -> Any:
+            self.outside.reached(self.ctx)
+            rows = self.outside.store.effects(self.ctx.run.execution_id)
+            if not any(row.key == key and row.status is EffectStatus.STARTED for row in rows):
+                self.outside.violations.append(f"{site} was performed before its row was durable")
+            await self.outside.weather()
+            self.outside.reached(self.ctx)
+            if op.world is World.REFUSES:
+                raise OutsideError("refused", f"{site} is refused")
+            if op.world is not World.FAILS_SILENTLY:
+                self.outside.happened[site] += 1
+                self.outside.keys.setdefault(site, set()).add(key)
+            await self.outside.weather()
+            self.outside.reached(self.ctx)
+            if op.world is not World.WORKS:
+                raise OutsideError("silent", f"{site} says nothing", may_have_happened=True)
+            return {"message_id": uuid4().hex}
+
+        async def probe(key: str) -> bool | None:
+            self.outside.reached(self.ctx)
+            if op.probe is Probe.BREAKS:
+                raise OutsideError("away", "the other side is away")
+            return bool(self.outside.happened[site]) if op.probe is Probe.TRUTHFUL else None
+
+        effect = Effect("send", arguments, perform, None if op.probe is Probe.NONE else probe)
+        self.seen.append(await self.ctx.effect(effect))
+        return "sent"
+
+    async def _all(self, op: All, place: str) -> Any:
+        async def branch(ctx: Context, number: int, body: Body) -> Any:
+            return await Performance(self.outside, ctx, f"{place}:{number}", tuple(self.seen)).perform(body)
+
+        def bound(number: int, body: Body) -> Any:
+            return lambda ctx: branch(ctx, number, body)
+
+        return await self.ctx.all(*[bound(number, body) for number, body in enumerate(op.branches)])

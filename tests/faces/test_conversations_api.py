@@ -1,0 +1,288 @@
+"""Conversations and messages over the API."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from agents.models import Execution
+from conversations import actions
+from conversations.models import Conversation, Message
+from tests.faces.runs import append, make_run, tokens
+from agents.engine.events import Complete
+
+BASE = "/api/v1/conversations"
+
+
+def test_alice_begins_a_conversation_asks_and_sees_both_messages(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    created = api.post(BASE, {}).json()
+
+    said = api.post(f"{BASE}/{created['id']}/messages", {"text": "What is a Kahn sort?", "client_id": "c1"})
+
+    assert said.status_code == 201
+    message, reply = said.json()["message"], said.json()["reply"]
+    assert (message["role"], message["text"], message["client_id"]) == ("user", "What is a Kahn sort?", "c1")
+    assert (reply["role"], reply["parent_id"], reply["execution"]["status"]) == ("assistant", message["id"], "pending")
+    shown = api.get(f"{BASE}/{created['id']}/messages").json()["results"]
+    assert shown == [message, reply]
+    listed = api.get(BASE).json()["results"]
+    assert [(one["id"], one["title"], one["running"]) for one in listed] == [
+        (created["id"], "What is a Kahn sort?", True)
+    ]
+
+
+def test_a_question_with_a_client_id_that_was_seen_is_not_said_twice(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    url = f"{BASE}/{actions.create(alice).id}/messages"
+
+    first = api.post(url, {"text": "Hi", "client_id": "same"})
+    second = api.post(url, {"text": "Hi", "client_id": "same"})
+
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json() == second.json()
+    assert Execution.objects.count() == 1
+
+
+def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_both(alice: Any) -> None:
+    conversation = actions.create(alice)
+    first = actions.say(alice, conversation.id, "I am Alice.")
+    append(first.execution, *tokens("Hello"), Complete(answer="Hello Alice."))
+
+    second = actions.say(alice, conversation.id, "Who am I?")
+
+    assert second.message.parent_id == first.reply.id
+    assert second.execution.input["history"] == [
+        {"role": "user", "content": "I am Alice."},
+        {"role": "assistant", "content": "Hello Alice."},
+    ]
+
+
+def test_another_answer_stands_beside_the_old_one_and_the_new_branch_goes_on_from_it(alice: Any) -> None:
+    conversation = actions.create(alice)
+    first = actions.say(alice, conversation.id, "Pick a number")
+    append(first.execution, Complete(answer="1"))
+
+    again = actions.retry_reply(alice, first.reply.id)
+    append(again.execution, Complete(answer="2"))
+    after = actions.say(alice, conversation.id, "Which?")
+
+    assert again.reply.parent_id == first.message.id
+    assert again.execution.question == "Pick a number"
+    assert again.execution.input["history"] == []
+    assert [said["content"] for said in after.execution.input["history"]] == ["Pick a number", "2"]
+
+
+def test_a_question_that_is_being_answered_is_not_answered_twice(alice: Any, api_of: Callable[..., Any]) -> None:
+    said = actions.say(alice, actions.create(alice).id, "Hi")
+
+    refused = api_of(alice).post(f"/api/v1/messages/{said.reply.id}/retry")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "still_running")
+
+
+def test_a_renamed_conversation_keeps_the_name_that_a_person_gave(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    conversation = actions.create(alice)
+
+    renamed = api.patch(f"{BASE}/{conversation.id}", {"title": "  My \n sort  "})
+    actions.say(alice, conversation.id, "What is a Kahn sort?")
+
+    assert renamed.json()["title"] == "My sort"
+    assert Conversation.objects.get().title == "My sort"
+
+
+def test_a_deleted_conversation_is_gone_and_its_runs_are_kept_and_stopped(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    said = actions.say(alice, actions.create(alice).id, "Hi")
+    url = f"{BASE}/{said.conversation.id}"
+
+    assert api.delete(url).status_code == 204
+
+    assert [api.get(url).status_code, api.delete(url).status_code, api.get(f"{url}/messages").status_code] == [404] * 3
+    assert api.get(BASE).json()["results"] == []
+    assert Execution.objects.get().cancel_requested_at is not None
+
+
+def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api = api_of(alice)
+
+    def queries(url: str) -> int:
+        with CaptureQueriesContext(connection, ) as caught:
+            assert api.get(url).status_code == 200
+        return len(caught)
+
+    conversation = actions.create(alice)
+    said = actions.say(alice, conversation.id, "One")
+    urls = [BASE, f"{BASE}/{conversation.id}/messages", "/api/v1/executions", f"/api/v1/executions/{said.execution.id}"]
+    [queries(url) for url in urls]
+    few = [queries(url) for url in urls]
+    for number in range(20):
+        actions.say(alice, actions.create(alice).id, f"Question {number}")
+        actions.say(alice, conversation.id, f"Question {number}")
+
+    assert [queries(url) for url in urls] == few
+    assert few == [2, 3, 2, 3]
+
+
+def test_a_question_costs_few_queries(alice: Any, django_assert_max_num_queries: Any) -> None:
+    conversation = actions.create(alice)
+    actions.say(alice, conversation.id, "First")
+
+    with django_assert_max_num_queries(9):
+        actions.say(alice, conversation.id, "Second", client_id="c2")
+
+
+def test_the_page_of_conversations_goes_on_where_it_ended(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    made = [str(actions.create(alice, title=f"Nr {number}").id) for number in range(7)]
+
+    first = api.get(f"{BASE}?page_size=4").json()
+    second = api.get(first["next"]).json()
+
+    assert [one["id"] for one in first["results"] + second["results"]] == made[::-1]
+    assert second["next"] is None
+
+
+def test_conversations_that_programs_began_are_listed_only_when_asked_for(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    actions.create(alice, title="Mine")
+    actions.say_in_new(alice, "A program's question")
+
+    assert [one["title"] for one in api.get(BASE).json()["results"]] == ["Mine"]
+    assert [one["title"] for one in api.get(f"{BASE}?origin=api").json()["results"]] == ["A program's question"]
+    assert len(api.get(f"{BASE}?origin=all").json()["results"]) == 2
+
+
+@pytest.mark.spec("B29")
+def test_the_export_has_the_questions_and_the_answers(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    said = actions.say(alice, actions.create(alice).id, "Say <b>hello</b>")
+    append(said.execution, Complete(answer="**Hello**"))
+    url = f"{BASE}/{said.conversation.id}/export"
+
+    markdown, as_json = api.get(url), api.get(f"{url}?as=json")
+
+    assert markdown.headers["content-type"].startswith("text/markdown")
+    assert "attachment" in markdown.headers["content-disposition"]
+    text = markdown.content.decode()
+    assert "Say <b>hello</b>" in text
+    assert "**Hello**" in text
+    assert [message["text"] for message in json.loads(as_json.content)["results"]] == ["Say <b>hello</b>", "**Hello**"]
+
+
+def test_a_token_that_may_only_read_asks_nothing(alice: Any, api_of: Callable[..., Any]) -> None:
+    reader = api_of(alice, scopes=["read"])
+    conversation = actions.create(alice)
+
+    asked = reader.post(f"{BASE}/{conversation.id}/messages", {"text": "Hi"})
+
+    assert (asked.status_code, asked.json()["error"]["code"]) == (403, "scope_missing")
+    assert reader.get(f"{BASE}/{conversation.id}").status_code == 200
+    assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "field"),
+    [
+        ({"text": ""}, "question_empty", "text"),
+        ({"text": " \u200b\u2060\ufeff\n"}, "question_empty", "text"),
+        ({"text": "\x00\x00"}, "question_empty", "text"),
+        ({"text": "x" * 1_000_000}, "question_too_long", "text"),
+        ({"text": "Hi", "mode": "juggling"}, "unknown_mode", "mode"),
+        ({"text": "Hi", "mode": "image"}, "mode_not_available", "mode"),
+        ({"text": "Hi", "client_id": "x" * 101}, "bad_client_id", "client_id"),
+        ({}, "invalid", "text"),
+        ({"text": ["Hi"]}, "invalid", "text"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_words_and_leaves_nothing(
+    alice: Any, api_of: Callable[..., Any], body: dict[str, Any], code: str, field: str
+) -> None:
+    conversation = actions.create(alice)
+
+    refused = api_of(alice).post(f"{BASE}/{conversation.id}/messages", body)
+
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (400, code)
+    assert error["fields"][field]
+    assert error["message"]
+    assert not Message.objects.exists()
+    assert not Execution.objects.exists()
+
+
+@pytest.mark.parametrize("body", [b"{", b'{"text": "\xff\xfe"}', b'"text"', b"[]", b"null", b'{"text": NaN}', b""])
+def test_a_body_that_is_no_question_is_refused(alice: Any, api_of: Callable[..., Any], body: bytes) -> None:
+    url = f"{BASE}/{actions.create(alice).id}/messages"
+
+    refused = api_of(alice).post(url, body, content_type="application/json")
+
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"]
+
+
+def test_a_body_of_eleven_megabytes_is_refused(alice: Any, api_of: Callable[..., Any]) -> None:
+    url = f"{BASE}/{actions.create(alice).id}/messages"
+
+    refused = api_of(alice).post(url, b'{"text": "' + b"x" * 11_000_000 + b'"}', content_type="application/json")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_the_modes_of_old_are_understood(alice: Any) -> None:
+    conversation = actions.create(alice)
+
+    said = actions.say(alice, conversation.id, "Hi", mode="CHAT")
+
+    assert said.execution.mode == "chat"
+    with pytest.raises(Exception, match="chat"):
+        actions.say(alice, conversation.id, "Hi", mode="WRITING")
+
+
+def test_a_missing_conversation_looks_like_another_persons(alice: Any, charlie: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(charlie)
+    foreign = api.get(f"{BASE}/{actions.create(alice).id}")
+
+    missing = api.get(f"{BASE}/{uuid.uuid4()}")
+
+    assert foreign.status_code == missing.status_code == 404
+    assert foreign.content == missing.content
+
+
+def test_runs_are_listed_by_status_and_conversation(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    said = actions.say(alice, actions.create(alice).id, "Hi")
+    done = make_run(alice)
+    append(done, Complete(answer="Done"))
+
+    def listed(query: str) -> list[str]:
+        return [one["id"] for one in api.get(f"/api/v1/executions?{query}").json()["results"]]
+
+    assert listed("status=completed") == [str(done.id)]
+    assert listed(f"conversation={said.conversation.id}") == [str(said.execution.id)]
+    assert api.get("/api/v1/executions?status=unknown").status_code == 400
+
+
+def test_administrators_list_other_peoples_runs_without_what_was_asked(
+    alice: Any, bob: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    run = make_run(alice, question="My secret")
+    url = f"/api/v1/executions?user={alice.id}"
+
+    seen = api_of(bob, scopes=["read", "admin"]).get(url).json()["results"]
+
+    assert [(one["id"], one["question"]) for one in seen] == [(str(run.id), "")]
+    assert api_of(charlie).get(url).json()["results"] == []
+    assert api_of(bob, scopes=["read"]).get(url).json()["results"] == []
+
+
+def test_the_roster_names_the_chat_agent(alice: Any, api_of: Callable[..., Any]) -> None:
+    roster = api_of(alice).get("/api/v1/agents").json()["results"]
+
+    assert [agent["name"] for agent in roster if agent["enabled"]][:1] == ["chat"]

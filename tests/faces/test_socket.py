@@ -1,0 +1,455 @@
+"""The conversation's socket: who may open it, what it tells, what it takes, and what it forgives."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import Client
+
+from agents.engine.events import Complete, Token
+from agents.models import Execution
+from conversations import actions
+from conversations.models import Conversation, Message
+from hyperagent.accounts import actions as accounts
+from hyperagent.lib.announcing import publish
+from tests.faces.conftest import token_of
+from tests.faces.runs import append, make_run, tell, tokens
+from tests.faces.sockets import OWN_ORIGIN, Socket, address, browser, cookie_of
+
+pytestmark = pytest.mark.usefixtures("in_threads")
+
+create = sync_to_async(actions.create)
+run_of = sync_to_async(make_run)
+write = sync_to_async(append)
+announce = sync_to_async(tell)
+
+
+@pytest.fixture
+async def conversation(in_threads: None, alice: Any) -> Conversation:
+    return await create(alice)
+
+
+@pytest.fixture
+async def alices_cookie(in_threads: None, alice: Any) -> str:
+    return cookie_of(await browser(alice))
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://testserver.evil.example", "http://evil-testserver", "file://testserver", None]
+)
+async def test_a_page_of_another_origin_gets_no_socket_on_alices_cookie(
+    alices_cookie: str, conversation: Conversation, origin: str | None
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie, origin=origin) as socket:
+        assert (socket.connected, socket.answer) == (False, 4403)
+
+
+async def test_a_program_with_a_token_needs_no_origin(alice: Any, conversation: Conversation) -> None:
+    token = await sync_to_async(token_of)(alice)
+
+    async with Socket(address(conversation.id), token=token, origin=None) as socket:
+        await socket.send(type="ping")
+
+        assert socket.answer == f"bearer.{token}"
+        assert await socket.frame() == {"type": "pong"}
+
+
+async def test_a_token_from_a_foreign_page_is_refused(alice: Any, conversation: Conversation) -> None:
+    token = await sync_to_async(token_of)(alice)
+
+    async with Socket(address(conversation.id), token=token, origin="http://evil.example") as socket:
+        assert not socket.connected
+
+
+@pytest.mark.parametrize("cookie", [None, "sessionid=unknown", "sessionid=\x01;=;"])
+async def test_without_a_session_the_socket_is_closed(conversation: Conversation, cookie: str | None) -> None:
+    async with Socket(address(conversation.id), cookie=cookie) as socket:
+        assert await socket.closed() == 4401
+
+
+async def test_an_unknown_token_is_closed(conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), token="ha_" + "x" * 43) as socket:
+        assert await socket.closed() == 4401
+
+
+async def test_a_token_without_the_scope_read_is_closed(alice: Any, conversation: Conversation) -> None:
+    token = await sync_to_async(token_of)(alice, scopes=["run"])
+
+    async with Socket(address(conversation.id), token=token) as socket:
+        assert await socket.closed() == 4403
+
+
+@pytest.mark.parametrize("whose", ["alices", "nobodys", "deleted"])
+async def test_charlie_gets_the_same_answer_for_alices_conversation_and_for_none(
+    alice: Any, charlie: Any, conversation: Conversation, whose: str
+) -> None:
+    cookie = cookie_of(await browser(charlie))
+    own = await create(charlie)
+    await sync_to_async(actions.delete)(charlie, own.id)
+    wanted = {"alices": conversation.id, "nobodys": uuid.uuid4(), "deleted": own.id}[whose]
+
+    async with Socket(address(wanted), cookie=cookie) as socket:
+        assert await socket.closed() == 4404
+
+
+async def test_an_unknown_address_is_refused_quietly(alices_cookie: str) -> None:
+    async with Socket("/ws/nowhere/", cookie=alices_cookie) as socket:
+        assert not socket.connected
+
+
+async def test_a_question_is_said_once_and_shown_in_every_tab(alices_cookie: str, conversation: Conversation) -> None:
+    async with (
+        Socket(address(conversation.id), cookie=alices_cookie) as tab,
+        Socket(address(conversation.id), cookie=alices_cookie) as other,
+    ):
+        await tab.send(type="say", text="Hi there", client_id="c1")
+        here, there = await tab.frame("said"), await other.frame("said")
+        await tab.send(type="say", text="Hi there", client_id="c1")
+        await tab.send(type="ping")
+
+        assert here == there
+        assert (here["message"]["text"], here["client_id"]) == ("Hi there", "c1")
+        assert here["reply"]["execution"]["status"] == "pending"
+        assert (await tab.frame("said", "pong"))["type"] == "pong"
+        assert await Execution.objects.acount() == 1
+
+
+async def test_a_tab_that_lost_the_answer_hears_again_what_it_had_said(alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as tab:
+        await tab.send(type="say", text="Hi there", client_id="c1")
+        first = await tab.frame("said")
+
+    async with Socket(address(conversation.id), cookie=alices_cookie) as tab:
+        await tab.send(type="say", text="Hi there", client_id="c1")
+
+        assert await tab.frame("said") == first
+
+
+async def test_the_first_question_names_the_conversation_in_every_tab(alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as tab:
+        await tab.send(type="say", text="What is a Kahn sort?")
+
+        assert (await tab.frame("conversation"))["conversation"]["title"] == "What is a Kahn sort?"
+
+
+async def test_events_come_in_order_whether_they_were_there_or_are_announced(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    await write(run, *tokens("a", "b", "c"))
+
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        there = await socket.events(3)
+        await announce(run, *tokens("d", "e"))
+        await announce(run, Complete(answer="abcde"))
+        came = await socket.events(3)
+
+    assert [event["seq"] for event in there + came] == [1, 2, 3, 4, 5, 6]
+    assert "".join(event.get("content", "") for event in there + came) == "abcde"
+    assert came[-1]["type"] == "complete"
+
+
+async def test_a_client_that_comes_back_gets_what_it_does_not_have_and_nothing_twice(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    await write(run, *tokens("a", "b", "c"), Complete(answer="abc"))
+
+    async with Socket(address(conversation.id, {run.id: 2}), cookie=alices_cookie) as socket:
+        assert [event["seq"] for event in await socket.events(2)] == [3, 4]
+        assert await socket.says_nothing()
+
+
+async def test_an_announcement_that_was_lost_is_made_good_from_the_table(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        await announce(run, *tokens("a"))
+        await socket.events(1)
+
+        await write(run, *tokens("lost", "too"))
+        await announce(run, *tokens("d", "e"))
+
+        assert [event["seq"] for event in await socket.events(4)] == [2, 3, 4, 5]
+
+
+async def test_what_is_announced_twice_is_told_once(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        first = await write(run, *tokens("a", "b"))
+        second = await write(run, *tokens("c"))
+        both = {**second, "first": 1, "bodies": first["bodies"] + second["bodies"]}
+        for message in (first, both, second, first):
+            await sync_to_async(publish)(run.group_name, message)
+
+        assert [event["seq"] for event in await socket.events(3)] == [1, 2, 3]
+        assert await socket.says_nothing()
+
+
+async def test_without_any_announcement_the_table_is_looked_at(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="ping")
+        await socket.frame("pong")
+        short, long = await run_of(alice, conversation.id), await run_of(alice, conversation.id)
+        await write(short, *tokens("a", "b"), Complete(answer="ab"))
+        await write(long, *tokens("x"))
+
+        seen = await socket.events(4)
+        await write(long, Complete(answer="x"))
+        last = (await socket.events(1))[0]
+
+    assert [event["seq"] for event in seen if event["execution_id"] == str(short.id)] == [1, 2, 3]
+    assert (last["execution_id"], last["type"]) == (str(long.id), "complete")
+
+
+async def test_numbers_that_the_table_does_not_know_make_the_client_forget(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    await write(run, *tokens("a", "b"))
+
+    async with Socket(address(conversation.id, {run.id: 9}), cookie=alices_cookie) as socket:
+        assert await socket.frame() == {"type": "resync", "execution_id": str(run.id)}
+        assert [event["seq"] for event in await socket.events(2)] == [1, 2]
+
+
+async def test_a_log_that_lost_its_end_under_a_socket_is_told_anew(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        await announce(run, *tokens("a", "b", "c"))
+        await socket.events(3)
+
+        await run.events.filter(seq__gt=1).adelete()
+        await Execution.objects.filter(id=run.id).aupdate(last_seq=1)
+
+        assert (await socket.frame())["type"] == "resync"
+        assert (await socket.events(1))[0]["content"] == "a"
+
+
+async def test_anothers_run_is_not_told_even_if_its_id_is_named(
+    alice: Any, charlie: Any, conversation: Conversation
+) -> None:
+    foreign = await run_of(alice, conversation.id)
+    await write(foreign, *tokens("secret"))
+    own = await create(charlie)
+
+    async with Socket(address(own.id, {foreign.id: 0}), cookie=cookie_of(await browser(charlie))) as socket:
+        await announce(foreign, *tokens("secret"))
+        assert await socket.says_nothing()
+
+
+async def test_a_run_is_cancelled_from_the_socket(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="cancel", execution_id=str(run.id))
+        await socket.send(type="ping")
+        await socket.frame("pong")
+
+    assert (await Execution.objects.aget(id=run.id)).cancel_requested_at is not None
+
+
+@pytest.mark.parametrize("kind", ["cancel", "steer"])
+async def test_charlie_reaches_no_run_of_alice_from_a_socket_of_his_own(
+    alice: Any, charlie: Any, conversation: Conversation, kind: str
+) -> None:
+    run = await run_of(alice, conversation.id)
+    own = await create(charlie)
+
+    async with Socket(address(own.id), cookie=cookie_of(await browser(charlie))) as socket:
+        await socket.send(type=kind, execution_id=str(run.id), text="stop it")
+
+        assert (await socket.frame("error"))["error"]["code"] == "not_found"
+    assert (await Execution.objects.aget(id=run.id)).cancel_requested_at is None
+
+
+async def test_a_run_cannot_be_steered_yet_and_says_so(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="steer", execution_id=str(run.id), text="Shorter")
+
+        assert (await socket.frame("error"))["error"]["code"] == "not_yet"
+
+
+async def log_out(alice: Any, client: Client) -> None:
+    await sync_to_async(client.logout)()
+
+
+async def deactivate(alice: Any, client: Client) -> None:
+    await sync_to_async(accounts.deactivate)(alice)
+
+
+async def change_password(alice: Any, client: Client) -> None:
+    await sync_to_async(accounts.change_password)(alice, "an entirely different sentence")
+
+
+@pytest.mark.spec("S160")
+@pytest.mark.parametrize("end", [log_out, deactivate, change_password])
+async def test_the_socket_is_closed_within_five_seconds_of_the_sessions_end(
+    alice: Any, conversation: Conversation, end: Any
+) -> None:
+    client = await browser(alice)
+    async with Socket(address(conversation.id), cookie=cookie_of(client)) as socket:
+        await end(alice, client)
+
+        assert await socket.closed(timeout_s=5) == 4401
+
+
+async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(alice: Any, conversation: Conversation) -> None:
+    token, raw = await sync_to_async(accounts.make_token)(alice)
+    async with Socket(address(conversation.id), token=raw, origin=None) as socket:
+        await sync_to_async(accounts.revoke_token)(alice, token.id)
+
+        assert await socket.closed(timeout_s=5) == 4401
+
+
+async def test_nothing_is_said_on_a_socket_whose_session_has_just_ended(alice: Any, conversation: Conversation) -> None:
+    client = await browser(alice)
+    async with Socket(address(conversation.id), cookie=cookie_of(client)) as socket:
+        await sync_to_async(client.logout)()
+        await socket.send(type="say", text="Still me?")
+
+        assert await socket.closed() == 4401
+    assert await Message.objects.acount() == 0
+
+
+async def test_a_deleted_conversation_closes_its_sockets(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await sync_to_async(actions.delete)(alice, conversation.id)
+
+        assert await socket.closed(timeout_s=5) == 4404
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "not_json"),
+        ("[1]", "not_json"),
+        ('{"type": "dance"}', "unknown_type"),
+        ("{}", "unknown_type"),
+        ('{"type": "say"}', "invalid"),
+        ('{"type": "say", "text": 5}', "invalid"),
+        ('{"type": "say", "text": ""}', "question_empty"),
+        ('{"type": "say", "text": "\\u200b"}', "question_empty"),
+        ('{"type": "say", "text": "Hi", "mode": "juggling"}', "unknown_mode"),
+        ('{"type": "cancel", "execution_id": "1"}', "invalid"),
+        ('{"type": "say", "text": "' + "x" * 300_000 + '"}', "question_too_long"),
+        ('{"type": "say", "text": "' + "x" * 1_000_000 + '"}', "message_too_long"),
+        ("[" * 100_000, "not_json"),
+    ],
+)
+async def test_what_cannot_be_understood_is_answered_and_the_socket_stays_open(
+    alices_cookie: str, conversation: Conversation, text: str, code: str
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.ends.send_to(text_data=text)
+        error = await socket.frame("error")
+        await socket.send(type="ping")
+
+        assert error["error"]["code"] == code
+        assert error["error"]["message"]
+        assert await socket.frame() == {"type": "pong"}
+
+
+async def test_a_refused_question_names_its_client_id(alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="say", text=" ", client_id="c7")
+
+        assert (await socket.frame("error"))["client_id"] == "c7"
+
+
+async def test_eleven_megabytes_close_the_socket(alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.ends.send_to(text_data="x" * 11_000_000)
+
+        assert await socket.closed() == 1009
+
+
+async def test_a_flood_closes_the_socket(alices_cookie: str, conversation: Conversation) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        for _ in range(60):
+            await socket.ends.send_to(text_data="nonsense")
+
+        assert await socket.closed() == 1008
+
+
+@pytest.mark.parametrize("after", ["nonsense", "[]", '{"x": 1}', "{%22" + str(uuid.uuid4()) + "%22:-1}", "5"])
+async def test_numbers_that_are_none_are_refused(alices_cookie: str, conversation: Conversation, after: str) -> None:
+    async with Socket(f"/ws/conversations/{conversation.id}/?after={after}", cookie=alices_cookie) as socket:
+        assert (await socket.frame())["error"]["code"] == "bad_after"
+        assert await socket.closed() == 1008
+
+
+async def test_who_acknowledges_nothing_more_gets_two_hundred_events_and_goes_on_with_the_next_word(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        await announce(run, *tokens("first"))
+        await socket.events(1)
+        await socket.send(type="ack", execution_id=str(run.id), seq=1)
+        await socket.send(type="ping")
+        await socket.frame("pong")
+
+        await announce(run, *tokens(*"x" * 500))
+        window = await socket.events(200)
+        assert await socket.says_nothing()
+        await socket.send(type="ack", execution_id=str(run.id), seq=201)
+        more = await socket.events(200)
+        await socket.send(type="ack", execution_id=str(run.id), seq=401)
+        rest = await socket.events(100)
+
+    assert [event["seq"] for event in window + more + rest] == list(range(2, 502))
+
+
+async def test_who_falls_silent_with_a_full_window_is_closed_to_come_back(
+    alice: Any, alices_cookie: str, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conversations.consumers.STALLED_S", 0.5)
+    run = await run_of(alice, conversation.id)
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        await announce(run, *tokens("first"))
+        await socket.events(1)
+        await socket.send(type="ack", execution_id=str(run.id), seq=1)
+
+        await announce(run, *tokens(*"x" * 500))
+
+        assert await socket.closed() == 4008
+
+
+async def test_who_never_says_a_word_is_closed_after_two_megabytes(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    await write(run, *[Token(content="x" * 100_000) for _ in range(30)])
+
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        got = await socket.events(20)
+        assert await socket.closed() == 4008
+    async with Socket(address(conversation.id, {run.id: 20}), cookie=alices_cookie) as socket:
+        got += await socket.events(10)
+
+    assert [event["seq"] for event in got] == list(range(1, 31))
+
+
+async def test_text_of_every_kind_comes_back_as_it_was(alices_cookie: str, conversation: Conversation) -> None:
+    texts = ["\u202eright to left", "😀" * 10_000, "مرحبا", "a\u200bb", "e\u0301", "<script>alert(1)</script>", "a\r\nb\tc"]
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        for text in texts:
+            await socket.send(type="say", text=text)
+            assert (await socket.frame("said"))["message"]["text"] == text
+
+        await socket.ends.send_to(text_data=json.dumps({"type": "say", "text": "nul \x00 and half \ud83d"}))
+        assert (await socket.frame("said"))["message"]["text"] == "nul \ufffd and half \ufffd"
+
+
+def test_the_origin_of_the_tests_is_our_own() -> None:
+    assert OWN_ORIGIN == "http://testserver"

@@ -1,0 +1,75 @@
+"""Daphne as a process on the test's database: started, killed, started again on the same port."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psutil
+from django.db import connection
+
+from tests.house.waiting import until
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def database_url() -> str:
+    values: dict[str, Any] = connection.get_connection_params()
+    user = quote(values.get("user") or "", safe="")
+    password = f":{quote(values['password'], safe='')}" if values.get("password") else ""
+    host, port = values.get("host") or "", values.get("port") or ""
+    name = values["dbname"]
+    if host.startswith("/"):
+        return f"postgresql://{user}{password}@{quote(host, safe='')}:{port or 5432}/{name}"
+    return f"postgresql://{user}{password}@{host}:{port or 5432}/{name}"
+
+
+class Web:
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log = Path(tempfile.mkstemp(suffix=".log")[1])
+
+    def start(self, **more: str) -> None:
+        environment = {**os.environ, "DATABASE_URL": database_url(), "DB_POOL_SIZE": "8", **more}
+        command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "hyperagent.asgi:application"]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        until(self.answers, what=f"the web server answers; its log: {self.log}")
+
+    def answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.log.read_text()[-3000:]
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=5) as response:
+                return bool(response.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.log.unlink(missing_ok=True)
+
+    def memory_mb(self) -> float:
+        assert self.process is not None
+        return float(psutil.Process(self.process.pid).memory_info().rss) / 1e6

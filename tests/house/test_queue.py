@@ -1,0 +1,181 @@
+"""Background jobs on real processes: taken once they are committed, and not stopped by the death of any process."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from django.contrib import admin
+from django.db import connection, transaction
+from django_q.models import OrmQ, Schedule, Task
+
+from hyperagent.lib import queue
+from hyperagent.lib.conf import BASE_DIR
+from tests.house.waiting import until
+
+LEAVE_MARK = "tests.house.jobs.leave_mark"
+
+
+@contextmanager
+def worker(log: Path) -> Iterator[psutil.Process]:
+    """`manage.py worker` without runners, on the test's database."""
+    url = os.environ["DATABASE_URL"].replace("/hyperagent?", f"/{connection.settings_dict['NAME']}?")
+    env = {**os.environ, "DATABASE_URL": url, "QUEUE_WORKERS": "1", "LOG_LEVEL": "INFO"}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "worker", "--runners", "0"],
+            cwd=BASE_DIR,
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        until(lambda: len(cluster_of(psutil.Process(process.pid))) >= 5, what="the cluster's five processes")
+        yield psutil.Process(process.pid)
+        process.terminate()
+        assert process.wait(25) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def cluster_of(parent: psutil.Process) -> list[psutil.Process]:
+    """django-q2's processes, in the order in which they were started: main, sentinel, worker, monitor, pusher."""
+    try:
+        return sorted(parent.children(recursive=True), key=lambda process: process.pid)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def marks(path: Path) -> int:
+    return path.read_text().count("done") if path.exists() else 0
+
+
+@pytest.mark.django_db
+def test_only_tasks_are_taken() -> None:
+    with pytest.raises(queue.UnknownTask, match="cannot be imported"):
+        queue.enqueue("tests.house.jobs.nobody_wrote_this")
+    with pytest.raises(queue.UnknownTask, match="not marked as a task"):
+        queue.enqueue("tests.house.jobs.not_a_task", "x")
+    with pytest.raises(queue.UnknownTask):
+        queue.enqueue("os.system", "true")
+
+    assert OrmQ.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_a_job_carries_ids_only() -> None:
+    with pytest.raises(TypeError, match="ids only, not dict"):
+        queue.enqueue(LEAVE_MARK, {"text": "a whole question"})  # type: ignore[arg-type]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_is_gone_with_the_transaction_that_asked_for_it() -> None:
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        queue.enqueue(LEAVE_MARK, "/nowhere")
+        raise ZeroDivisionError
+
+    assert OrmQ.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_schedules_are_made_once_and_follow_the_code() -> None:
+    Schedule.objects.create(name="gone.task", func="gone.task")
+    queue.task(every_s=120)(queue.known(LEAVE_MARK))
+
+    try:
+        queue.schedule_tasks()
+        queue.schedule_tasks()
+    finally:
+        queue.task(queue.known(LEAVE_MARK))
+
+    row = Schedule.objects.get(name=LEAVE_MARK)
+    assert (row.func, row.minutes, row.repeats) == (LEAVE_MARK, 2, -1)
+    assert not Schedule.objects.filter(name="gone.task").exists()
+
+
+def test_the_queue_has_no_admin_pages() -> None:
+    registered = {model._meta.app_label for model in admin.site._registry}
+
+    assert "django_q" not in registered
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_jobs_are_done_a_failed_one_is_not_repeated_and_successes_leave_nothing(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    with worker(tmp_path / "log"):
+        queue.enqueue("tests.house.jobs.fail", str(bad))
+        queue.enqueue(LEAVE_MARK, str(good))
+
+        until(lambda: marks(good), what="the good job")
+        until(lambda: OrmQ.objects.count() == 0, what="both to be acknowledged")
+
+    assert (marks(good), marks(bad)) == (1, 1)
+    assert list(Task.objects.values_list("func", flat=True)) == ["tests.house.jobs.fail"]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("B1")
+@pytest.mark.django_db(transaction=True)
+def test_jobs_are_done_though_an_idle_process_of_the_queue_was_killed(tmp_path: Path) -> None:
+    with worker(tmp_path / "log") as parent:
+        idle = cluster_of(parent)[2]
+        queue.enqueue(LEAVE_MARK, str(tmp_path / "first"))
+        until(lambda: marks(tmp_path / "first"), what="a job before the fault")
+
+        idle.kill()
+        for number in range(4):
+            queue.enqueue(LEAVE_MARK, str(tmp_path / str(number)))
+
+        until(lambda: all(marks(tmp_path / str(n)) for n in range(4)), what="all four jobs", timeout_s=90)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("B1")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("victim", [0, 1])
+def test_jobs_are_done_though_the_queue_was_killed_and_nobody_is_left_behind(tmp_path: Path, victim: int) -> None:
+    with worker(tmp_path / "log") as parent:
+        cluster = cluster_of(parent)
+
+        cluster[victim].kill()
+        queue.enqueue(LEAVE_MARK, str(tmp_path / "after"))
+
+        until(lambda: not any(process.is_running() for process in cluster[2:]), what="the end of its children")
+        until(lambda: marks(tmp_path / "after"), what="the job", timeout_s=90)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_queue_that_is_busy_is_not_taken_for_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
+    with worker(tmp_path / "log") as parent:
+        cluster = f"{os.uname().nodename}-{parent.pid}-jobs"
+        queue.enqueue("tests.house.jobs.leave_mark_slowly", str(tmp_path / "slow"), 3)
+        queue.enqueue(LEAVE_MARK, str(tmp_path / "next"))
+        until(lambda: marks(tmp_path / "slow"), what="the slow job's begin")
+
+        assert not queue.is_stuck(cluster)
+        assert queue.is_stuck("a cluster with an idle worker")
+
+        until(lambda: OrmQ.objects.count() == 0, what="both jobs")
+        assert not queue.is_stuck(cluster)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_runs_is_finished_when_the_worker_is_stopped(tmp_path: Path) -> None:
+    with worker(tmp_path / "log") as parent:
+        queue.enqueue("tests.house.jobs.leave_mark_slowly", str(tmp_path / "slow"), 2)
+        until(lambda: marks(tmp_path / "slow"), what="the slow job's begin")
+
+        parent.send_signal(signal.SIGTERM)
+        until(lambda: marks(tmp_path / "slow") == 2, what="its end")
+
+    assert OrmQ.objects.count() == 0

@@ -1,0 +1,317 @@
+"""`manage.py up` from start to end, on real processes: what a person on a fresh machine gets, and keeps."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from hyperagent.embedded import instance, postgres
+from hyperagent.lib.conf import BASE_DIR
+from tests import services
+from tests.house.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
+OURS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "EMAIL_URL", "LOG_LEVEL", "DATA_DIR")
+DEBIAN_POSTGRES = Path("/usr/lib/postgresql/15/bin")
+START_TIMEOUT_S = 150.0
+
+
+@dataclass
+class Up:
+    """A running `manage.py up`."""
+
+    process: subprocess.Popen[bytes]
+    data_dir: Path
+    port: int
+    log_path: Path
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text(errors="replace")
+
+    def readiness(self) -> int:
+        """The status of /readyz; 0 if nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def wait_until_ready(self) -> None:
+        until(lambda: self.readiness() == 200, what=f"/readyz; the log:\n{self.log[-3000:]}", timeout_s=START_TIMEOUT_S)
+
+    def wait_until_greeted(self) -> None:
+        def greeted() -> bool:
+            assert self.process.poll() is None, self.log
+            return "Ctrl-C stops everything" in self.log
+
+        until(greeted, what="the greeting", timeout_s=START_TIMEOUT_S)
+
+    def pid_of(self, name: str) -> int:
+        """Of a part by its name in the log; 0 while it is away."""
+        if name in ("runner", "jobs"):
+            with suppress(psutil.Error):
+                for child in psutil.Process(self.pid_of("worker")).children():
+                    if name in child.cmdline():
+                        return child.pid
+            return 0
+        entries = json.loads((self.data_dir / "run" / "processes.json").read_text())
+        return next((int(entry["pid"]) for entry in entries if entry["name"] == name), 0)
+
+    def all_processes(self) -> list[psutil.Process]:
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+def environment(data_dir: Path, **settings: str) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
+    return {**inherited, "DATA_DIR": str(data_dir), "ENV_FILE": os.devnull, **settings}
+
+
+def start(data_dir: Path, *, port: int | None = None, **settings: str) -> Up:
+    port = port or instance.free_port()
+    log_path = data_dir.with_suffix(".log")
+    with log_path.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "up", "--port", str(port)],
+            cwd=BASE_DIR,
+            env=environment(data_dir, **settings),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Up(process, data_dir, port, log_path)
+
+
+def stop(up: Up) -> None:
+    if up.process.poll() is None:
+        processes = up.all_processes()
+        up.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            up.process.wait(60)
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+    up.process.wait()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Not below pytest's own folder, which other users may not enter: Postgres is started as one of them."""
+    path = Path(tempfile.mkdtemp(prefix="hyperagent-up-"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Up]:
+    path = Path(tempfile.mkdtemp(prefix="hyperagent-up-"))
+    up = start(path / "var")
+    try:
+        up.wait_until_greeted()
+        yield up
+    finally:
+        stop(up)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def manage(up: Up, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=BASE_DIR,
+        env=environment(up.data_dir, **settings),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.spec("B23")
+def test_it_greets_with_address_login_and_model_and_keeps_its_files_private(running: Up) -> None:
+    running.wait_until_ready()
+
+    assert f"HyperAgent is ready: http://127.0.0.1:{running.port}" in running.log
+    assert "Sign in as admin@localhost with the password " in running.log
+    assert "Model: the bundled small model" in running.log
+    assert "Degraded" not in running.log
+    assert running.data_dir.stat().st_mode & 0o077 in (0, 0o011)
+    for name in ("secret_key", "run/instance.json"):
+        assert (running.data_dir / name).stat().st_mode & 0o077 == 0
+    assert (running.data_dir / "run" / "pg").stat().st_mode & 0o077 == 0
+
+
+def test_a_second_one_on_the_same_folder_is_refused_with_a_way_out(running: Up) -> None:
+    refused = manage(running, "up", "--port", str(instance.free_port()))
+
+    assert refused.returncode == 1
+    assert f"(process {running.process.pid})" in refused.stderr
+    assert "DATA_DIR=" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = start(folder / "var", port=port)
+
+        assert refused.process.wait(60) == 1
+
+    assert f"port {port} of 127.0.0.1 is in use" in refused.log
+    assert "PORT=" in refused.log
+
+
+def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:
+    running.wait_until_ready()
+
+    report = manage(running, "doctor")
+
+    assert report.returncode == 0, report.stdout + report.stderr
+    assert "Everything that is needed is there." in report.stdout
+
+
+@pytest.mark.spec("B1")
+@pytest.mark.parametrize("name", ["redis", "postgres", "model", "web", "worker", "runner", "jobs"])
+def test_a_killed_part_comes_back(running: Up, name: str) -> None:
+    before = until(lambda: running.pid_of(name), what=name)
+
+    os.kill(before, signal.SIGKILL)
+
+    until(lambda: running.pid_of(name) not in (0, before), what=f"another {name}")
+    running.wait_until_ready()
+    assert running.process.poll() is None
+
+
+def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_data(folder: Path) -> None:
+    up = start(folder / "var", HYPERAGENT_ADMIN_PASSWORD="a password of my own")
+    up.wait_until_greeted()
+    processes = up.all_processes()
+
+    up.process.terminate()
+
+    assert up.process.wait(60) == 0
+    assert not any(process.is_running() for process in processes)
+    assert "password" not in up.log
+    assert not (folder / "var" / "run" / "instance.json").exists()
+    assert up.log.rindex("database system is shut down") > up.log.rindex("stopping")
+
+    again = start(folder / "var")
+    try:
+        again.wait_until_greeted()
+        assert "Sign in as" not in again.log
+    finally:
+        stop(again)
+
+
+@pytest.mark.spec("B1")
+@pytest.mark.parametrize("killed", ["up", "everything"])
+def test_the_next_start_works_after_kill_9_of(folder: Path, killed: str) -> None:
+    up = start(folder / "var")
+    up.wait_until_greeted()
+    processes = up.all_processes()
+
+    for process in processes if killed == "everything" else processes[:1]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    up.process.wait()
+    again = start(folder / "var", port=up.port)
+
+    try:
+        until(lambda: again.log.count("Ctrl-C stops everything") == 2, what="the second greeting", timeout_s=150)
+        again.wait_until_ready()
+        assert not any(process.is_running() for process in processes)
+    finally:
+        stop(again)
+
+
+def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -> None:
+    redis_server = shutil.which("redis-server")
+    if redis_server is None:
+        pytest.skip("redis-server is not installed; deploy/apt.txt lists it")
+    port, redis_port = instance.free_port(), instance.free_port()
+    started = services.Services()
+    server = postgres.prepare(started.folder / "pg", sockets=started.folder / "run", settings=services.FAST)
+    listening = tuple("127.0.0.1" if part == "" else part for part in server.command())
+    try:
+        started.start((*listening, "-p", str(port)), lambda: _answers(port), user=server.user, stop=signal.SIGINT)
+        command = (redis_server, "--port", str(redis_port), "--bind", "127.0.0.1", "--save", "")
+        started.start(command, lambda: _answers(redis_port), user=None, stop=signal.SIGTERM)
+        with psycopg.connect(_url(port, "postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE theirs")
+
+        up = start(
+            folder / "var",
+            DATABASE_URL=_url(port, "theirs"),
+            REDIS_URL=f"redis://127.0.0.1:{redis_port}/3",
+        )
+        try:
+            up.wait_until_greeted()
+            up.wait_until_ready()
+            assert up.pid_of("postgres") == up.pid_of("redis") == 0
+            assert not (folder / "var" / "postgres").exists()
+        finally:
+            stop(up)
+    finally:
+        started.stop()
+
+
+@pytest.mark.skipif(not DEBIAN_POSTGRES.exists(), reason="Debian's PostgreSQL 15 is not installed")
+def test_a_database_without_pgvector_is_met_with_one_clear_sentence(folder: Path) -> None:
+    port = instance.free_port()
+    started = services.Services()
+    data = started.folder / "pg15"
+    user = postgres.SERVICE_USER if os.geteuid() == 0 else None
+    if user is not None:
+        postgres.account_of(user)
+        started.folder.chmod(0o755)
+        data.mkdir()
+        shutil.chown(data, user, user)
+    initdb = [str(DEBIAN_POSTGRES / "initdb"), "-D", str(data), "-U", postgres.SUPERUSER, "--auth=trust"]
+    subprocess.run(initdb, user=user, group=user, cwd="/", check=True, capture_output=True)
+    command = (str(DEBIAN_POSTGRES / "postgres"), "-D", str(data), "-k", str(data), "-p", str(port))
+    try:
+        started.start(command, lambda: _answers(port), user=user, stop=signal.SIGINT)
+        settings = {
+            "DATABASE_URL": _url(port, "postgres"),
+            "REDIS_URL": "redis://127.0.0.1:1/0",
+            "SECRET_KEY": "k" * 40,
+        }
+
+        refused = start(folder / "var", **settings)
+        assert refused.process.wait(100) == 1
+        report = manage(refused, "doctor", **settings)
+    finally:
+        started.stop()
+
+    for text in (refused.log, report.stdout):
+        assert f"The database at 127.0.0.1:{port}/postgres has no pgvector extension." in text
+        assert "CREATE EXTENSION vector" in text
+        assert "Traceback" not in text
+    assert report.returncode == 1
+
+
+def _url(port: int, database: str) -> str:
+    return f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{port}/{database}"
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,451 @@
+"""The gateway against a provider that misbehaves on order."""
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from decimal import Decimal
+
+import pytest
+
+from hyperagent.lib.llm import (
+    ContextTooLong,
+    FinishReason,
+    LLMSettings,
+    Message,
+    ModelBusy,
+    ModelError,
+    ModelGarbled,
+    ModelGateway,
+    ModelRefused,
+    ModelReply,
+    ModelRequest,
+    ModelUnavailable,
+    NoModelConfigured,
+    Restarted,
+    Role,
+    TextDelta,
+    ThinkingDelta,
+    Tier,
+)
+from hyperagent.lib.llm.errors import Reason
+from tests.llm.asking import KEY, SEARCH, ask, compatible, deltas_of, env_for, providers
+from tests.llm.conftest import MakeGateway
+from tests.scripted import Script, ScriptedCall, ScriptedServer, ScriptedUsage
+
+
+async def test_a_stream_gives_its_pieces_and_then_the_reply(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(
+        Script(text="Hello world", thinking="hm", usage=ScriptedUsage(prompt_tokens=9, cached_tokens=4))
+    )
+
+    *pieces, reply = await deltas_of(gateway_with(), ask("hello"))
+
+    assert pieces == [ThinkingDelta("hm"), TextDelta("Hello "), TextDelta("world")]
+    assert isinstance(reply, ModelReply)
+    assert (reply.text, reply.thinking, reply.finish_reason) == ("Hello world", "hm", FinishReason.STOP)
+    assert (reply.provider, reply.model) == ("mine", "m-pro")
+    assert reply.usage.model_dump() == {"prompt_tokens": 9, "completion_tokens": 3, "cached_tokens": 4}
+    assert reply.cost_usd is None
+
+
+async def test_a_providers_own_price_is_the_cost(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
+    scripted_server.say("hello", cost_usd=0.0125)
+
+    reply = await gateway_with().complete(ask())
+
+    assert reply.cost_usd == Decimal("0.0125")
+
+
+@pytest.mark.spec("S190")
+async def test_thinking_goes_back_with_the_message_it_led_to(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with()
+    scripted_server.script(Script(text="Four.", thinking="two and two"), Script(text="Five."))
+    first = await gateway.complete(ask("2+2?"))
+    question = ask("2+2?").messages[0]
+
+    await gateway.complete(
+        ModelRequest(tier=Tier.PRO, messages=(question, first.as_message(), Message(role=Role.USER, content="sure?")))
+    )
+
+    assert scripted_server.calls[1].messages[1] == {
+        "role": "assistant",
+        "content": "Four.",
+        "reasoning_content": "two and two",
+    }
+
+
+@pytest.mark.spec("S190")
+async def test_thinking_stays_here_where_the_provider_does_not_want_it(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(**providers(compatible(scripted_server, enable_thinking=False)))
+    said = Message(role=Role.ASSISTANT, content="Four.", thinking="two and two")
+    scripted_server.say("ok")
+
+    await gateway.complete(ModelRequest(tier=Tier.PRO, messages=(said, *ask("sure?").messages)))
+
+    assert "reasoning_content" not in scripted_server.calls[0].messages[0]
+
+
+async def test_a_tool_call_and_its_result_are_sent_in_openais_words(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with()
+    scripted_server.script(
+        Script(tool_calls=[ScriptedCall(id="c1", name="web_search", arguments='{"q": "a"}')]), Script(text="done")
+    )
+    called = await gateway.complete(ask("search", tools=(SEARCH,), temperature=0.2, max_tokens=77))
+    result = Message(role=Role.TOOL, content="found", tool_call_id="c1")
+
+    await gateway.complete(
+        ModelRequest(tier=Tier.PRO, messages=(*ask("search").messages, called.as_message(), result), tools=(SEARCH,))
+    )
+
+    first, second = (call.body for call in scripted_server.calls)
+    assert (first["temperature"], first["max_tokens"], first["stream_options"]) == (0.2, 77, {"include_usage": True})
+    assert first["tools"][0]["function"]["name"] == "web_search"
+    assert second["messages"][1]["tool_calls"][0]["function"] == {"name": "web_search", "arguments": '{"q": "a"}'}
+    assert second["messages"][2] == {"role": "tool", "content": "found", "tool_call_id": "c1"}
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+async def test_a_busy_provider_is_asked_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, status: int
+) -> None:
+    scripted_server.script(Script(status=status), Script(text="at last"))
+
+    reply = await gateway_with().complete(ask())
+
+    assert reply.text == "at last"
+
+
+async def test_a_provider_that_stays_busy_is_given_up_after_bounded_attempts(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(status=429, times=3))
+
+    with pytest.raises(ModelBusy) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.reason is Reason.RATE_LIMITED
+    assert "'mine' is busy" in raised.value.user_message
+    assert len(scripted_server.calls) == 3
+
+
+async def test_a_retry_after_that_is_too_long_is_not_waited_for(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(status=429, retry_after="3600"))
+
+    with pytest.raises(ModelBusy) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.retry_after_s == 3600
+
+
+async def test_a_stream_that_breaks_is_taken_back_and_begun_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text="one two three four", cut_after=2), Script(text="one two three four"))
+
+    items = await deltas_of(gateway_with(), ask())
+
+    restart = items.index(Restarted("stream_cut"))
+    assert items[:restart] == [TextDelta("one "), TextDelta("two ")]
+    assert items[restart + 1] == TextDelta("one ")
+    reply = items[-1]
+    assert isinstance(reply, ModelReply)
+    assert (reply.text, reply.usage.completion_tokens) == ("one two three four", 4)
+
+
+@pytest.mark.parametrize("fault", ["malformed_after", "error_after"])
+async def test_a_stream_that_goes_wrong_within_is_begun_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, fault: str
+) -> None:
+    scripted_server.script(Script(text="one two three", **{fault: 1}), Script(text="better"))
+
+    reply = await gateway_with().complete(ask())
+
+    assert reply.text == "better"
+
+
+async def test_silence_before_the_first_token_is_not_waited_out(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(LLM_FIRST_TOKEN_TIMEOUT_SECONDS="0.2", LLM_ATTEMPTS="1")
+    scripted_server.script(Script(text="never", first_delay_s=60))
+
+    with pytest.raises(ModelBusy) as raised:
+        await gateway.complete(ask())
+
+    assert raised.value.reason is Reason.NO_FIRST_TOKEN
+    await _seen(scripted_server, lambda server: server.calls[0].disconnected)
+
+
+async def test_silence_between_tokens_ends_the_attempt(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(LLM_TOKEN_TIMEOUT_SECONDS="0.2")
+    scripted_server.script(Script(text="one two three", silence_after=2), Script(text="whole"))
+
+    items = await deltas_of(gateway, ask())
+
+    assert Restarted("silence") in items
+    assert items[-1].text == "whole"  # type: ignore[union-attr]
+    await _seen(scripted_server, lambda server: server.calls[0].disconnected)
+
+
+async def test_an_answer_that_is_slow_but_alive_is_heard_to_its_end(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(LLM_TOKEN_TIMEOUT_SECONDS="0.5", LLM_ATTEMPTS="1")
+    scripted_server.script(Script(text=" ".join(["word"] * 14), tokens_per_s=20))
+
+    reply = await gateway.complete(ask())
+
+    assert reply.usage.completion_tokens == 14
+
+
+async def test_a_cancelled_task_stops_the_provider_at_once(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text=" ".join(["word"] * 10_000), tokens_per_s=50))
+    gateway = gateway_with()
+    first_token = asyncio.Event()
+
+    async def listen() -> None:
+        async for _ in gateway.stream(ask()):
+            first_token.set()
+
+    task = asyncio.create_task(listen())
+    await asyncio.wait_for(first_token.wait(), 10)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await _seen(scripted_server, lambda server: server.calls[0].disconnected)
+    assert scripted_server.calls[0].tokens_sent < 1000
+
+
+async def test_leaving_the_stream_stops_the_provider_at_once(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text=" ".join(["word"] * 10_000), tokens_per_s=50))
+
+    async with aclosing(gateway_with().stream(ask())) as items:
+        await anext(items)
+
+    await _seen(scripted_server, lambda server: server.calls[0].disconnected)
+
+
+async def test_a_connection_is_used_again(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
+    gateway = gateway_with()
+    scripted_server.say("hello", times=5)
+
+    for _ in range(5):
+        await gateway.complete(ask())
+
+    assert len({call.peer for call in scripted_server.calls}) == 1
+
+
+async def test_an_empty_answer_is_asked_for_once_more(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text=""), Script(text="something"))
+
+    reply = await gateway_with().complete(ask())
+
+    assert reply.text == "something"
+
+
+async def test_two_empty_answers_are_an_error(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
+    scripted_server.script(Script(text="  ", times=2))
+
+    with pytest.raises(ModelGarbled) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.reason is Reason.EMPTY_ANSWER
+
+
+@pytest.mark.parametrize(("finish", "reason"), [("content_filter", Reason.FILTERED), ("length", Reason.ALL_THOUGHT)])
+async def test_an_answer_that_was_withheld_is_not_asked_for_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, finish: str, reason: Reason
+) -> None:
+    scripted_server.script(Script(text="", finish_reason=finish))
+
+    with pytest.raises(ModelGarbled) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.reason is reason
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (Script(status=401, error_message=f"Incorrect API key provided: {KEY}"), Reason.WRONG_KEY),
+        (Script(status=404, error_code="model_not_found"), Reason.UNKNOWN_MODEL),
+        (Script(status=429, error_code="insufficient_quota"), Reason.NO_CREDIT),
+        (Script(status=400, error_message="unknown parameter"), Reason.BAD_REQUEST),
+        (Script(status=400, error_code="context_length_exceeded"), Reason.CONTEXT_TOO_LONG),
+    ],
+)
+async def test_what_a_person_must_mend_is_not_tried_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, script: Script, reason: Reason
+) -> None:
+    scripted_server.script(script)
+
+    with pytest.raises(ModelRefused) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.reason is reason
+    assert isinstance(raised.value, ContextTooLong) == (reason is Reason.CONTEXT_TOO_LONG)
+    assert "mine" in raised.value.user_message
+
+
+async def test_no_key_is_in_any_message_or_log(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    scripted_server.script(Script(status=401, error_message=f"wrong key {KEY} in Bearer {KEY}"))
+
+    with pytest.raises(ModelRefused) as raised:
+        await gateway_with().complete(ask())
+
+    error = raised.value
+    assert "wrong key" in error.detail
+    assert KEY not in f"{error!r} {error} {error.user_message} {error.detail} {vars(error)} {caplog.text}"
+
+
+async def test_nobody_at_the_address_is_said_so(unused_tcp_port: int) -> None:
+    mine = {"name": "mine", "base_url": f"http://127.0.0.1:{unused_tcp_port}/v1", "tier_models": {"pro": "m"}}
+    gateway = ModelGateway(LLMSettings.from_env(providers(mine)), chance=lambda: 0.0)
+
+    with pytest.raises(ModelUnavailable) as raised:
+        await gateway.complete(ask())
+
+    assert "'mine' cannot be reached" in raised.value.user_message
+    await gateway.aclose()
+
+
+async def test_a_server_that_hangs_up_is_asked_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(refuse=True), Script(text="hello"))
+
+    reply = await gateway_with().complete(ask())
+
+    assert reply.text == "hello"
+
+
+async def test_the_next_model_of_the_tier_is_asked_when_one_fails(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(PRO_FALLBACKS="mine/second,mine/third")
+    scripted_server.script(
+        Script(model="m-pro", status=503, times=3),
+        Script(model="second", text="half an", cut_after=1, times=3),
+        Script(model="third", text="whole answer"),
+    )
+
+    items = await deltas_of(gateway, ask())
+
+    assert [type(item) for item in items[-3:]] == [TextDelta, TextDelta, ModelReply]
+    assert items[-1].model == "third"  # type: ignore[union-attr]
+    assert items.count(Restarted("stream_cut")) == 3
+
+
+async def test_when_all_fail_the_chosen_models_error_is_told(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(PRO_FALLBACKS="mine/second")
+    scripted_server.script(Script(model="m-pro", status=429, times=3), Script(model="second", status=401))
+
+    with pytest.raises(ModelError) as raised:
+        await gateway.complete(ask())
+
+    assert (raised.value.model, raised.value.reason) == ("m-pro", Reason.RATE_LIMITED)
+
+
+async def test_a_server_that_does_not_stream_is_understood(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text="all at once", thinking="hm", whole=True))
+
+    *pieces, reply = await deltas_of(gateway_with(), ask())
+
+    assert pieces == [ThinkingDelta("hm"), TextDelta("all at once")]
+    assert isinstance(reply, ModelReply)
+    assert reply.finish_reason is FinishReason.STOP
+
+
+async def test_a_provider_with_a_limit_never_has_more_calls_at_once(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(**providers(compatible(scripted_server, max_concurrency=2)))
+    scripted_server.script(Script(text="a b c d", tokens_per_s=100, times=8))
+
+    await asyncio.gather(*(gateway.complete(ask()) for _ in range(8)))
+
+    assert scripted_server.most_at_once == 2
+
+
+async def test_embeddings_come_in_the_order_of_the_texts(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(EMBEDDING_MODEL="mine/embedder")
+
+    vectors = await gateway.embed(["a", "b", "a"])
+
+    assert vectors[0] == vectors[2] != vectors[1]
+    assert scripted_server.calls[0].model == "embedder"
+
+
+async def test_embeddings_come_through_litellm_for_its_providers(scripted_server: ScriptedServer) -> None:
+    env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{scripted_server.url}/v1"}
+    gateway = ModelGateway(LLMSettings.from_env(env))
+
+    vectors = await gateway.embed(["a", "b", "a"], model="openai/text-embedding-3-small")
+
+    assert vectors[0] == vectors[2] != vectors[1]
+
+
+async def test_local_embeddings_are_refused_with_the_way_out(gateway_with: MakeGateway) -> None:
+    with pytest.raises(NoModelConfigured, match="EMBEDDING_MODEL"):
+        await gateway_with().embed(["a"])
+
+
+def test_the_gateway_does_not_load_litellm(scripted_server: ScriptedServer) -> None:
+    """Neither its import nor a whole call to an OpenAI-compatible server."""
+    scripted_server.say("hello")
+    program = (
+        "import asyncio, json, sys\n"
+        "from hyperagent.lib.llm import *\n"
+        "settings = LLMSettings.from_env(json.loads(sys.argv[1]))\n"
+        "request = ModelRequest(tier='pro', messages=(Message(role='user', content='hi'),))\n"
+        "async def main():\n"
+        "    gateway = ModelGateway(settings)\n"
+        "    print((await gateway.complete(request)).text, 'litellm' in sys.modules, 'django' in sys.modules)\n"
+        "    await gateway.aclose()\n"
+        "asyncio.run(main())\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(env_for(scripted_server))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["hello", "False", "False"]
+
+
+async def _seen(server: ScriptedServer, condition: Callable[[ScriptedServer], bool]) -> None:
+    await asyncio.to_thread(server.wait_until, condition)

@@ -1,0 +1,95 @@
+"""What the page's tests share: a browser, a server for the page's own files, and what the browser complained about."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage"]
+
+
+class _Files(SimpleHTTPRequestHandler):
+    # The system's table of types may not know these, and a module of another type is not run.
+    extensions_map = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".css": "text/css"}
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture(scope="session")
+def static_site() -> Iterator[str]:
+    """The project's files over HTTP, for what needs no server of ours."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=str(ROOT)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A browser context that notes what must not happen: requests to elsewhere, dialogs, errors in the console."""
+
+    context: BrowserContext
+    foreign: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def new_page(self) -> Page:
+        page = self.context.new_page()
+        page.on("dialog", self._dialog)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        return page
+
+    def _dialog(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def refuse_foreign(self, route: Route) -> None:
+        if route.request.url.startswith(("http://127.0.0.1", "http://localhost")):
+            route.continue_()
+        else:
+            self.foreign.append(route.request.url)
+            route.abort()
+
+
+@pytest.fixture
+def open_context(browser: Browser) -> Iterator[Any]:
+    opened: list[BrowserContext] = []
+
+    def open_it(**options: Any) -> Watched:
+        context = browser.new_context(**options)
+        opened.append(context)
+        watched = Watched(context)
+        context.route("**/*", watched.refuse_foreign)
+        return watched
+
+    yield open_it
+    for context in opened:
+        context.close()
+
+
+@pytest.fixture
+def watched(open_context: Any) -> Watched:
+    opened: Watched = open_context()
+    return opened

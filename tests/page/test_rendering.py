@@ -1,0 +1,175 @@
+"""What a model writes is an attacker's text: shown, it runs nothing, loads nothing from elsewhere and pretends nothing."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.page.conftest import Watched
+from tests.page.hostile_markdown import PAYLOADS
+
+INVENTORY = """() => [...document.querySelectorAll("#shown .prose-block, #shown .prose-block *")].map((node) => ({
+    tag: node.localName,
+    attributes: Object.fromEntries([...node.attributes].map(({ name, value }) => [name, value])),
+}))"""
+TAGS = set(
+    "a b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s strong sub sup table tbody td th thead tr u ul".split()
+)
+ATTRIBUTES = {
+    "a": {"href", "target", "rel", "title", "dir"},
+    "img": {"src", "alt", "loading", "align"},
+    "div": {"class", "tabindex", "role", "aria-label"},
+    "ol": {"start"},
+    "li": {"class", "dir"},
+}
+CLASSES = {"", "prose-block", "table-frame", "task"}
+
+
+@pytest.fixture
+def page(watched: Watched, static_site: str) -> Page:
+    page = watched.new_page()
+    page.goto(f"{static_site}/tests/page/render.html")
+    page.wait_for_function("typeof show === 'function'")
+    return page
+
+
+def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
+    faults = []
+    for node in nodes:
+        tag, attributes = node["tag"], node["attributes"]
+        foreign = set(attributes) - ATTRIBUTES.get(tag, {"dir", "align"})
+        if tag not in TAGS or foreign or attributes.get("class", "") not in CLASSES:
+            faults.append(f"<{tag} {attributes}>")
+        if not attributes.get("href", "https://").startswith(("https://", "http://", "mailto:")):
+            faults.append(f"link to {attributes['href']}")
+        if "href" in attributes and (attributes["rel"], attributes["target"]) != ("noopener noreferrer nofollow", "_blank"):
+            faults.append(f"link {attributes}")
+        if not attributes.get("src", origin + "/").startswith(origin + "/"):
+            faults.append(f"picture from {attributes['src']}")
+    return faults
+
+
+@pytest.mark.spec("T10", "T12")
+def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watched: Watched, static_site: str) -> None:
+    faults = {}
+    for name, text in PAYLOADS.items():
+        page.evaluate("clear()")
+        page.evaluate("text => show(text)", text)
+        found = faults_of(page.evaluate(INVENTORY), static_site)
+        if found:
+            faults[name] = found
+    page.wait_for_load_state("networkidle")
+
+    assert faults == {}
+    assert (watched.dialogs, watched.foreign, page.url) == ([], [], f"{static_site}/tests/page/render.html")
+
+
+@pytest.mark.spec("T10", "T12")
+def test_no_payload_does_harm_half_written(page: Page, watched: Watched, static_site: str) -> None:
+    faults = {}
+    for name, text in PAYLOADS.items():
+        page.evaluate("clear()")
+        found = page.evaluate(
+            """async ({ text, inventory }) => {
+                const seen = [];
+                const step = Math.max(3, Math.ceil(text.length / 16));
+                for (let end = step; end < text.length + step; end += step) {
+                    await show("Before.\\n\\n" + text.slice(0, end), true);
+                    seen.push(...eval(inventory)());
+                }
+                return seen;
+            }""",
+            {"text": text, "inventory": INVENTORY},
+        )
+        if wrong := faults_of(found, static_site):
+            faults[name] = wrong
+    page.wait_for_load_state("networkidle")
+
+    assert faults == {}
+    assert (watched.dialogs, watched.foreign) == ([], [])
+
+
+def test_a_picture_from_elsewhere_becomes_a_link_that_says_where_it_leads(page: Page, watched: Watched) -> None:
+    page.evaluate("show('![Sales by month](https://charts.example/a.png?q=1)')")
+
+    link = page.locator("#shown a")
+    assert link.inner_text() == "Picture: Sales by month (on charts.example)"
+    assert link.get_attribute("href") == "https://charts.example/a.png?q=1"
+    assert watched.foreign == []
+
+
+def test_a_picture_of_our_own_site_is_shown(page: Page) -> None:
+    page.evaluate("show('![Logo](/static/icons/hyperagent.svg)')")
+
+    page.wait_for_function("document.querySelector('#shown img').naturalWidth > 0")
+
+
+def test_a_link_whose_words_name_another_site_says_where_it_leads(page: Page) -> None:
+    page.evaluate("show('[https://bank.example/login](https://evil.example/x) [bank.example](https://www.bank.example/)')")
+
+    assert page.locator("#shown a").all_inner_texts() == [
+        "https://bank.example/login (leads to evil.example)",
+        "bank.example",
+    ]
+
+
+def test_code_has_its_language_colours_and_a_copy_button(page: Page, watched: Watched) -> None:
+    watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = "def f(x):\n    return '<b>' + x\n"
+    page.evaluate("code => show('```python\\n' + code + '```\\n\\nEnd.')", code)
+
+    page.locator("#shown .hljs-keyword").first.wait_for()
+    assert page.locator("#shown pre code").text_content() == code.rstrip("\n")
+    assert page.locator("#shown figcaption span").first.inner_text() == "python"
+    page.get_by_role("button", name="Copy code").click()
+    page.locator("#announcements", has_text="Copied").wait_for(state="attached")
+    assert page.evaluate("navigator.clipboard.readText()") == code.rstrip("\n")
+
+
+def test_finished_blocks_are_left_alone_while_text_arrives(page: Page) -> None:
+    changed = page.evaluate(
+        """async () => {
+            const parts = ["First paragraph.\\n\\n", "- one\\n- two\\n\\n", "Third.\\n\\n", "Fourth **bold** part", " goes on", " and on."];
+            let text = parts.slice(0, 3).join("");
+            await show(text + parts[3], true);
+            const changes = [];
+            const observer = new MutationObserver((records) => changes.push(...records));
+            const options = { childList: true, characterData: true, attributes: true, subtree: true };
+            for (const block of [...document.querySelectorAll("#shown .prose-block")].slice(0, 2)) observer.observe(block, options);
+            const bold = document.querySelector("#shown strong");
+            for (const part of parts.slice(3)) await show((text += part), true);
+            return { changes: changes.length, sameBold: bold.isConnected };
+        }"""
+    )
+
+    assert changed == {"changes": 0, "sameBold": True}
+
+
+def test_each_block_is_told_once_when_it_is_finished(page: Page) -> None:
+    page.evaluate("show('One.\\n\\nTwo', true)")
+    page.evaluate("show('One.\\n\\nTwo is longer.\\n\\nThree', true)")
+    page.evaluate("show('One.\\n\\nTwo is longer.\\n\\nThree.', false)")
+
+    assert [line.strip() for line in page.locator("#announcements p").all_text_contents()] == ["One.", "Two is longer.", "Three."]
+
+
+def test_a_long_answer_stays_quick_while_it_streams(page: Page) -> None:
+    """Not a time but work: the last pieces of a long text are not drawn more often than the first."""
+    drawn = page.evaluate(
+        """async () => {
+            const paragraph = "Some **words** that make a paragraph.\\n\\n";
+            let text = "";
+            let added = 0;
+            const observer = new MutationObserver((records) => records.forEach((record) => (added += record.addedNodes.length)));
+            observer.observe(document.getElementById("shown"), { childList: true, subtree: true });
+            const counts = [];
+            for (let round = 0; round < 2; round++) {
+                added = 0;
+                for (let i = 0; i < 60; i++) await show((text += paragraph), true);
+                counts.push(added);
+            }
+            return counts;
+        }"""
+    )
+
+    assert drawn[1] <= drawn[0] + 2

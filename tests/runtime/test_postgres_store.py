@@ -1,0 +1,111 @@
+"""The contract suite on Postgres, through the runner's own writer."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connections
+
+from agents import actions
+from agents.engine.records import EffectRecord, Loaded, StepRecord
+from agents.engine.run import Journal
+from agents.models import Event, Execution
+from agents.runtime import store as sql
+from agents.runtime.announcer import Announcer
+from agents.runtime.outbox import Outbox
+from agents.runtime.writer import Writer
+from hitl.models import Request, RequestStatus
+from tests.engine.contract import *  # noqa: F403
+from tests.engine.contract import StoreUnderTest, agent, step
+from tests.runtime.driving import database_dsn
+
+
+class PostgresUnderTest:
+    def __init__(self, user: Any) -> None:
+        self._user = user
+        self.announcer = Announcer(settings.CONFIG.redis_url.get_secret_value())
+        self.writer = Writer(database_dsn(), announcer=self.announcer, expires_s=None)
+
+    async def new_execution(self) -> UUID:
+        made = await sync_to_async(actions.start)(user=self._user, conversation_id=None, question="q")
+        return made.id
+
+    async def take_over(self, execution_id: UUID) -> tuple[Journal, Loaded]:
+        @sync_to_async
+        def claim() -> int:
+            execution = Execution.objects.get(id=execution_id)
+            execution.epoch += 1
+            execution.status = "running"
+            execution.save()
+            return execution.epoch
+
+        epoch = await claim()
+        loaded, end = await self._load(execution_id)
+        journal = Outbox(
+            execution_id,
+            epoch=epoch,
+            group=f"test.{execution_id}",
+            wake_writer=self.writer.wake,
+            last_seq=end.seq,
+            last_hash=end.hash,
+        )
+        return journal, loaded
+
+    async def answer(self, request_id: UUID, value: Any) -> None:
+        await sync_to_async(Request.objects.filter(request_id=request_id).update)(
+            status=RequestStatus.ANSWERED, answer=value
+        )
+
+    async def events(self, execution_id: UUID) -> list[tuple[int, str, bytes]]:
+        rows = Event.objects.filter(execution_id=execution_id).order_by("seq").values_list("seq", "body", "hash")
+        return [(seq, body, bytes(hash_)) for seq, body, hash_ in await sync_to_async(list)(rows)]
+
+    async def steps(self, execution_id: UUID) -> list[StepRecord]:
+        loaded, _ = await self._load(execution_id)
+        return [step for steps in loaded.steps.values() for step in steps.values()]
+
+    async def effects(self, execution_id: UUID) -> list[EffectRecord]:
+        loaded, _ = await self._load(execution_id)
+        return list(loaded.effects.values())
+
+    async def _load(self, execution_id: UUID) -> tuple[Loaded, sql.End]:
+        async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
+            loaded, end = await sql.load(connection, execution_id)
+        # What hitl adds to every answer is its own; the suite asks for what was given.
+        own = {"status", "decided_by"}
+        loaded.answers = {
+            id_: {name: value for name, value in answer.items() if name not in own}
+            for id_, answer in loaded.answers.items()
+        }
+        return loaded, end
+
+
+@pytest.fixture
+async def store(transactional_db: None, alice: Any) -> AsyncIterator[StoreUnderTest]:
+    under_test = PostgresUnderTest(alice)
+    under_test.announcer.start()
+    under_test.writer.start()
+    yield under_test
+    await under_test.writer.stop()
+    await under_test.announcer.stop()
+    await sync_to_async(connections.close_all)()
+
+
+async def test_a_record_that_postgres_refuses_harms_no_other_run(store: PostgresUnderTest) -> None:
+    """Both go out in one transaction; one has an agent that no table knows."""
+    good, bad = await store.new_execution(), await store.new_execution()
+    (good_journal, _), (bad_journal, _) = await store.take_over(good), await store.take_over(bad)
+    root = agent()
+
+    good_journal.write(root)
+    bad_journal.write(step(agent(), (0,)))
+    await good_journal.committed()
+
+    with pytest.raises(psycopg.Error):
+        await bad_journal.committed()
+    loaded, _ = await store._load(good)
+    assert loaded.agents["root"].id == root.id
