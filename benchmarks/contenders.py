@@ -1,4 +1,4 @@
-"""Who is measured: the product and its peers, each as lines that a client may ask on and processes that cost something."""
+"""Who is measured: the product and its peers, each as lines to ask on and as processes that cost something."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping

@@ -138,7 +138,7 @@ async def latency(bench: Bench) -> list[Figure]:
 
 
 async def capacity(bench: Bench) -> list[Figure]:
-    """The most streams that one runner holds. A number that fails is tried once more: the machine is others' as well."""
+    """The most streams that one runner holds. A number that fails is tried once more: others use the machine, too."""
     held = 0
     climbed = {}
     for streams in bench.sizes.climb:

@@ -18,7 +18,8 @@ SELECT extract(epoch FROM pg_xact_commit_timestamp(q.xmin)) * 1000.0,
        extract(epoch FROM e.started_at) * 1000.0,
        min((v.body::json->>'timestamp')::float8),
        min((v.body::json->>'timestamp')::float8) FILTER (WHERE v.type = 'token'),
-       extract(epoch FROM pg_xact_commit_timestamp(min(v.xmin::text::bigint) FILTER (WHERE v.type = 'token')::text::xid)) * 1000.0
+       extract(epoch FROM pg_xact_commit_timestamp(
+           (min(v.xmin::text::bigint) FILTER (WHERE v.type = 'token'))::text::xid)) * 1000.0
 FROM agents_execution e
 JOIN conversations_message r ON r.execution_id = e.id JOIN conversations_message q ON q.id = r.parent_id
 JOIN agents_event v ON v.execution_id = e.id

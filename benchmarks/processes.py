@@ -1,4 +1,4 @@
-"""What processes cost, read from /proc: CPU of a process with its children, memory, and the machine's load. Starts none."""
+"""What processes cost, read from /proc: CPU of a process with its children, memory, the machine's load."""
 
 import os
 from collections.abc import Iterable, Mapping

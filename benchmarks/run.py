@@ -1,4 +1,4 @@
-"""`make bench`: measures, prints a table, and leaves the raw values under var/bench/. `--quick` only shows that it works."""
+"""`make bench`: measures, prints a table, leaves raw values under var/bench/. `--quick` only shows that it works."""
 
 import argparse
 import asyncio
@@ -7,6 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,9 +25,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny numbers: shows that every figure can be measured")
     parser.add_argument("--only", action="append", choices=tuple(MEASUREMENTS), help="may be given several times")
+    parser.add_argument("--rounds", type=int, help="how often what is compared is measured in turns")
     parser.add_argument("--out", type=Path, help="the JSON file; by default var/bench/<time>.json")
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
+    sizes = replace(sizes, rounds=options.rounds or sizes.rounds)
     out = options.out or ROOT / os.environ.get("DATA_DIR", "var") / "bench" / time.strftime("%Y%m%d-%H%M%S.json")
     try:
         with Stand(conversations=sizes.conversations) as stand:
@@ -69,8 +72,8 @@ def _noise(bench: Bench) -> str:
     client = max((window.client_share for window in bench.windows), default=0.0)
     repeated = sum(window.repeated for window in bench.windows)
     return (
-        f"others took up to {others:.2f} cores, the load client {client:.2f}; {bench.disturbed} rounds began on a machine"
-        f" that was not quiet; {repeated} events came twice"
+        f"others took up to {others:.2f} cores, the load client {client:.2f}; {bench.disturbed} rounds began on a"
+        f" machine that was not quiet; {repeated} events came twice"
     )
 
 

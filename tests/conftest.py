@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record-to", metavar="FILE", help="write the outcome of each requirement's tests, for `make spec`")
+    parser.addoption("--record-to", metavar="FILE", help="where `make spec` finds the outcomes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,10 +8,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from hyperagent.embedded import postgres, valkey
-from hyperagent.lib.supervisor import die_with_parent
+from hyperagent.lib.child import command_of
 
 START_TIMEOUT_S = 60.0
 # A test run may lose its database; nothing else may wait for the disk.
@@ -31,16 +32,23 @@ class Services:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hyperagent-tests-"))
         self.processes: list[subprocess.Popen[bytes]] = []
+        self._restarts: dict[str, Callable[[], None]] = {}
 
     def start_postgres(self) -> str:
         server = postgres.prepare(self.folder / "postgres", sockets=self.folder / "run", settings=FAST)
-        self.start(server.command(), server.is_ready, user=server.user, stop=signal.SIGINT)
+        self._restarts["postgres"] = partial(
+            self.start, server.command(), server.is_ready, user=server.user, stop=signal.SIGINT
+        )
+        self._restarts["postgres"]()
         postgres.make_database(server)
         return server.url()
 
     def start_valkey(self) -> str:
         server = valkey.prepare(self.folder / "valkey")
-        self.start(server.command(), server.is_ready, user=None, stop=signal.SIGTERM)
+        self._restarts["valkey"] = partial(
+            self.start, server.command(), server.is_ready, user=None, stop=signal.SIGTERM
+        )
+        self._restarts["valkey"]()
         return server.url()
 
     def start(
@@ -49,15 +57,12 @@ class Services:
         log = self.folder / f"{Path(command[0]).name}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command,
+                command_of(tuple(command), death_signal=stop, user=user),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                user=user,
-                group=user,
                 cwd="/",
-                preexec_fn=die_with_parent(stop),
             )
         self.processes.append(process)
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -65,6 +70,18 @@ class Services:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{command[0]} did not start:\n{log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.05)
+
+    def restart(self, name: str, with_signal: signal.Signals, *, while_away: Callable[[], object]) -> None:
+        """Ends `postgres` or `valkey` with a signal, does something without it, and starts it again."""
+        place = ["postgres", "valkey"].index(name)
+        ended = self.processes.pop(place)
+        ended.send_signal(with_signal)
+        ended.wait(30)
+        try:
+            while_away()
+        finally:
+            self._restarts[name]()
+            self.processes.insert(place, self.processes.pop())
 
     def stop(self) -> None:
         for process in reversed(self.processes):

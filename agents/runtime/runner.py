@@ -30,7 +30,7 @@ from hyperagent.lib.wake import CHANNEL
 
 log = structlog.get_logger(__name__)
 
-LOOK_EVERY_S = 4.0
+LOOK_EVERY_S = 4.0  # at most; a lease is renewed three times before it would run out
 CLAIM_AT_ONCE = 16
 DRAIN_S = 7.0
 SHUTDOWN_S = 9.0
@@ -195,7 +195,7 @@ class Runner:
                 await self._look()
             except psycopg.Error as error:
                 log.warning("runner.cannot_look", error=str(error).split("\n")[0])
-            await asyncio.sleep(LOOK_EVERY_S * random.uniform(0.8, 1.2))
+            await asyncio.sleep(min(LOOK_EVERY_S, self.options.lease_s / 4) * random.uniform(0.8, 1.2))
 
     async def _look(self) -> None:
         """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""

@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
+import psycopg
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.utils.module_loading import autodiscover_modules, import_string
@@ -28,7 +29,7 @@ from django_q.models import OrmQ, Schedule
 from django_q.signals import post_execute_in_worker, pre_execute
 from django_q.tasks import async_task
 
-from hyperagent.lib.supervisor import end_with
+from hyperagent.lib.child import end_with
 
 log = logging.getLogger(__name__)
 CHANNEL = "hyperagent_jobs"
@@ -101,7 +102,7 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
     def dequeue(self) -> list[tuple[int, str]] | None:
         try:
             return self._take() or None
-        except (OperationalError, InterfaceError) as error:
+        except (OperationalError, InterfaceError, psycopg.Error) as error:
             # django-q2 would wait for ten seconds and fork a new process.
             log.warning("the queue cannot reach the database: %s", error)
             connection.close()

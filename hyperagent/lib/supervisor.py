@@ -4,12 +4,10 @@ Run it on the main thread: the kernel ends a child together with the thread that
 """
 
 import asyncio
-import ctypes
 import itertools
 import json
 import os
 import signal
-import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -17,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from hyperagent.lib.child import command_of
 from hyperagent.lib.leftovers import Ledger, kill_group
 
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 MAX_LINE_BYTES = 1 << 20
 # A program that lived this long is taken for healthy: its next death is the first again.
@@ -209,17 +206,14 @@ class Supervisor:
         reading, writing = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
-                *program.command,
+                *command_of(program.command, death_signal=program.stop_signal, user=program.user),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=writing,
                 stderr=asyncio.subprocess.STDOUT,
                 env=dict(program.env),
                 cwd=program.cwd,
-                user=program.user,
-                group=program.user,
                 # A group of its own: Ctrl-C reaches the supervisor alone, and what is left of the group can be killed.
                 start_new_session=True,
-                preexec_fn=die_with_parent(program.stop_signal),
             )
         except BaseException:
             os.close(reading)
@@ -290,19 +284,3 @@ def death_notice(returncode: int | None, deaths: int, delay_s: float) -> str:
     if deaths < WORRY_AFTER_DEATHS:
         return again
     return f"{again}. It died {deaths} times in a row: the reason is in its lines above, or `manage.py doctor` knows it"
-
-
-def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
-    """For `preexec_fn`: the kernel (Linux only) sends the child `death_signal` when the thread that made it is gone."""
-    parent = os.getpid()
-    return lambda: end_with(parent, death_signal)
-
-
-def end_with(parent: int, death_signal: signal.Signals) -> None:
-    """Ties this process to the life of its parent, whose number the caller knows from before the fork."""
-    if _libc is None:
-        return
-    _libc.prctl(_PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
-    if os.getppid() != parent:
-        # It died between the fork and the line above.
-        os.kill(os.getpid(), death_signal)

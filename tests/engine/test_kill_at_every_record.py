@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agents.engine.chain import faults
@@ -22,7 +22,24 @@ from agents.engine.run import Run
 from agents.engine.states import AgentStatus, EffectStatus, StepStatus
 from tests.doubles.memory_journal import Death, MemoryStore
 from tests.engine.driving import Case, End, drive
-from tests.engine.programs import Body, Outside, World, bodies, size
+from tests.engine.programs import (
+    All,
+    Ask,
+    Body,
+    Do,
+    DoTheSame,
+    Emit,
+    Fork,
+    Note,
+    Now,
+    Outside,
+    Probe,
+    Step,
+    Wait,
+    World,
+    bodies,
+    size,
+)
 
 EXAMPLES = int(os.environ.get("ENGINE_EXAMPLES") or 0)
 MOST_DRIVERS = 300
@@ -165,12 +182,21 @@ async def survives_every_kill(body: Body, seed: int) -> int:
 
 
 @pytest.mark.spec("B1", "B2", "B9")
+@pytest.mark.timeout(600)
 @settings(
-    max_examples=EXAMPLES or 120,
+    max_examples=EXAMPLES or 50,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
+)
+@example(
+    (Do(World.WORKS, Probe.NONE), Do(World.WORKS_SILENTLY, Probe.NONE), Do(World.FAILS_SILENTLY, Probe.TRUTHFUL)), 1
+)
+@example((Ask(), All(((Ask(), Emit()), (Step(), DoTheSame()), (DoTheSame(), Ask(), DoTheSame())))), 2)
+@example((Fork((Fork((Ask(), Do())), DoTheSame(), Emit())), Fork((DoTheSame(), Ask())), Note(), Emit(), Wait()), 3)
+@example(
+    (All(((Fork((Now(), Ask())), Step(True, False)), (Do(World.REFUSES, caught=False),)), caught=False), Emit()), 4
 )
 @given(bodies().filter(lambda body: size(body) <= 16), st.integers(0, 2**16))
 def test_a_run_that_is_killed_at_any_record_ends_as_if_it_had_not_been(body: Body, seed: int) -> None:

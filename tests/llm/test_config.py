@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hyperagent.lib.llm import BadSettings, LLMSettings, NoModelConfigured, Tier, Usage, adapter, resolve
-from hyperagent.lib.llm.config import LITELLM_PROVIDERS
+from hyperagent.lib.llm.providers import LITELLM_PROVIDERS
 from tests.llm.asking import KEY, ask, providers
 
 MINE = {"name": "mine", "base_url": "http://localhost:9/v1", "api_key": KEY, "tier_models": {"pro": "m"}}

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hyperagent.lib.llm import retry
-from hyperagent.lib.llm.config import Limits
 from hyperagent.lib.llm.errors import Reason, model_error
+from hyperagent.lib.llm.providers import Limits
 
 LIMITS = Limits(attempts=3, retry_budget_s=60)
 AGAIN = {

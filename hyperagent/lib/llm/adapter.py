@@ -24,8 +24,8 @@ import orjson
 from pydantic import SecretStr
 
 from hyperagent.lib.llm import plain
-from hyperagent.lib.llm.config import Limits, Protocol, Provider
 from hyperagent.lib.llm.errors import ModelError, Reason, model_error, scrub
+from hyperagent.lib.llm.providers import Limits, Protocol, Provider
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.retry import retry_after_s
 from hyperagent.lib.llm.types import Message, ModelRequest, Piece, Role, Tier, ToolSpec, Usage

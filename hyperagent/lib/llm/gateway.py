@@ -14,8 +14,9 @@ import orjson
 from pydantic import BaseModel
 
 from hyperagent.lib.llm import adapter, plain, resolve, retry, structured
-from hyperagent.lib.llm.config import LOCAL_EMBEDDING, LLMSettings, UnknownProvider, named_model
+from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
 from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
+from hyperagent.lib.llm.providers import LOCAL_EMBEDDING
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
 from hyperagent.lib.llm.structured import Structured, Unfit

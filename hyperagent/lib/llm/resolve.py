@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from hyperagent.lib.llm.config import Choice, LLMSettings, Provider, UnknownProvider, named_model, provider_named
+from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model, provider_named
 from hyperagent.lib.llm.errors import not_configured
+from hyperagent.lib.llm.providers import Choice, Provider
 from hyperagent.lib.llm.types import ModelRequest, Tier
 
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from hyperagent.lib.llm.config import Limits
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelGarbled, ModelUnavailable, Reason
+from hyperagent.lib.llm.providers import Limits
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 20.0

@@ -11,8 +11,8 @@ from typing import Self
 
 import aiohttp
 
-from hyperagent.lib.llm.config import Limits
 from hyperagent.lib.llm.errors import Reason
+from hyperagent.lib.llm.providers import Limits
 
 ERROR_BODY_LIMIT_BYTES = 64 * 1024
 _DRAIN_TIMEOUT_S = 0.25

@@ -1,0 +1,317 @@
+"""One question by a program: waited for or streamed, with a real runner behind it."""
+
+import asyncio
+import json
+import threading
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+
+from agents.engine.events import Complete
+from agents.models import Event, Execution
+from conversations import actions
+from conversations.models import Conversation
+from tests.faces.conftest import token_of
+from tests.faces.runs import append, make_run, tokens
+from tests.runtime.driving import Runners, ended, until
+from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
+
+pytestmark = pytest.mark.usefixtures("in_threads")
+
+QUERY, STREAM = "/api/v1/query", "/api/v1/query/stream"
+
+
+class Program(AsyncClient):
+    """Sends its token with each request. (Django's client takes headers at its making, and sends them under wrong names.)"""
+
+    token = ""
+
+    async def request(self, **request: Any) -> Any:
+        if self.token:
+            request["headers"] = [*request.get("headers", []), (b"authorization", f"Bearer {self.token}".encode())]
+        return await super().request(**request)
+
+
+async def program_of(user: Any) -> Program:
+    program = Program()
+    program.token = await sync_to_async(token_of)(user)
+    return program
+
+
+@pytest.fixture
+async def api(in_threads: None, alice: Any) -> Program:
+    return await program_of(alice)
+
+
+async def post(api: AsyncClient, url: str, body: Any, **options: Any) -> Any:
+    return await api.post(url, json.dumps(body), content_type="application/json", **options)
+
+
+def parts(text: str) -> list[dict[str, Any]]:
+    """The events of a stream, each checked against its frame."""
+    events = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if "data" in fields:
+            event = json.loads(fields["data"])
+            assert (fields["id"], fields["event"]) == (str(event["seq"]), event["type"])
+            events.append(event)
+    return events
+
+
+async def text_of(response: Any) -> str:
+    return "".join([part.decode() async for part in response.streaming_content])
+
+
+@pytest.mark.spec("S150", "S151")
+async def test_a_question_is_answered_when_its_run_has_ended(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Forty-two."))
+    await make_runner(scripted_server.url)
+
+    answered = await post(api, QUERY, {"query": "What is the answer?", "mode": "chat"})
+
+    said = answered.json()
+    run = await Execution.objects.aget()
+    assert answered.status_code == 200
+    assert (said["status"], said["answer"], said["execution_id"]) == ("completed", "Forty-two.", str(run.id))
+    assert said["conversation_id"] == str(run.conversation_id)
+    assert said["usage"]["prompt_tokens"] > 0
+    assert {agent["agent_name"] for agent in said["agents"]} >= {"chat"}
+    assert (said["sources"], said["skipped"]) == ([], [])
+
+
+@pytest.mark.spec("S142")
+async def test_the_stream_has_every_event_of_the_log_once_and_ends(
+    api: Program, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+
+    response = await post(api, STREAM, {"query": "say 60 tokens at 200/s"})
+    said = parts(await text_of(response))
+
+    log = [json.loads(body) async for body in Event.objects.order_by("seq").values_list("body", flat=True)]
+    assert response.headers["content-type"] == "text/event-stream"
+    assert said == log
+    assert said[-1]["type"] == "complete"
+    assert said[-1]["answer"].split()[-1] == "w59"
+
+
+async def test_a_client_that_leaves_does_not_stop_the_run(
+    api: Program, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    response = await post(api, STREAM, {"query": "say 100 tokens at 200/s"})
+
+    stream = aiter(response.streaming_content)
+    await anext(stream)
+    await anext(stream)
+    await stream.aclose()
+
+    run = await ended((await Execution.objects.aget()).id)
+    assert (run.status, len(run.answer.split())) == ("completed", 100)
+
+
+async def test_a_conversation_is_gone_on_with(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Hello Alice."), Script(text="You are Alice."))
+    await make_runner(scripted_server.url)
+
+    first = (await post(api, QUERY, {"query": "I am Alice"})).json()
+    second = (await post(api, QUERY, {"query": "Who am I?", "conversation_id": first["conversation_id"]})).json()
+
+    run = await Execution.objects.aget(id=second["execution_id"])
+    assert second["answer"] == "You are Alice."
+    assert [said["content"] for said in run.input["history"]] == ["I am Alice", "Hello Alice."]
+
+
+async def test_a_history_that_the_client_keeps_replaces_ours(api: Program, alice: Any) -> None:
+    told = [{"role": "user", "content": "I am Bob"}, {"role": "assistant", "content": "Hello Bob"}]
+
+    asking = asyncio.create_task(post(api, QUERY, {"query": "Who am I?", "messages": told, "task_id": "t1"}))
+    run = await until(Execution.objects.afirst)
+    await sync_to_async(append)(run, Complete(answer="Bob"))
+    answered = await asking
+
+    assert answered.json()["answer"] == "Bob"
+    assert run.input["history"] == told
+    assert run.input["options"] == {"task_id": "t1", "on_approval": "skip"}
+
+
+async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) -> None:
+    other = await program_of(charlie)
+
+    async def answered(client: Program, body: dict[str, Any]) -> Any:
+        return await post(client, QUERY, body, headers={"idempotency-key": "key-1"})
+
+    asking = [asyncio.create_task(answered(api, {"query": "Hi"})) for _ in range(3)]
+    run = await until(Execution.objects.afirst)
+    await sync_to_async(append)(run, Complete(answer="Hello"))
+    together = [(await one).json() for one in asking]
+    later = await answered(api, {"query": "Hi"})
+    reused = await answered(api, {"query": "Something else"})
+    foreign = asyncio.create_task(answered(other, {"query": "Hi"}))
+    await until(Execution.objects.filter(user=charlie).aexists)
+    foreign.cancel()
+
+    assert {one["execution_id"] for one in [*together, later.json()]} == {str(run.id)}
+    assert (reused.status_code, reused.json()["error"]["code"]) == (409, "key_used")
+    assert await Execution.objects.acount() == 2
+
+
+async def test_a_run_that_fails_answers_in_the_error_shape_with_its_id(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(status=401))
+    await make_runner(scripted_server.url)
+
+    failed = await post(api, QUERY, {"query": "Hi"})
+
+    error = failed.json()["error"]
+    run = await Execution.objects.aget()
+    assert failed.status_code in {502, 503}
+    assert (error["code"], error["message"]) == (run.error_code, run.error_message)
+    assert error["execution_id"] == str(run.id)
+    assert "Traceback" not in error["message"]
+
+
+async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program) -> None:
+    asking = asyncio.create_task(post(api, QUERY, {"query": "Hi", "on_approval": "wait"}))
+    run = await until(Execution.objects.afirst)
+    await Execution.objects.filter(id=run.id).aupdate(status="awaiting_user")
+
+    waiting = await asking
+
+    assert waiting.status_code == 202
+    assert (waiting.json()["status"], waiting.json()["requests"]) == ("awaiting_user", [])
+
+
+async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> None:
+    before = threading.active_count()
+    asking = [asyncio.create_task(post(api, QUERY, {"query": f"Question {number}"})) for number in range(50)]
+
+    async def all_asked() -> bool:
+        return await Execution.objects.acount() == 50
+
+    await until(all_asked, timeout_s=60)
+
+    assert threading.active_count() - before < 20
+    for one in asking:
+        one.cancel()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"query": ""}, 400, "question_empty"),
+        ({"query": "x" * 1_000_000}, 400, "question_too_long"),
+        ({"query": "Hi", "mode": "juggling"}, 400, "unknown_mode"),
+        ({"query": "Hi", "mode": "IMAGE"}, 400, "mode_not_available"),
+        ({"query": "Hi", "conversation_id": str(uuid.uuid4())}, 404, "not_found"),
+        ({"query": "Hi", "conversation_id": "mine"}, 400, "invalid"),
+        ({"query": "Hi", "document_ids": ["1"]}, 400, "invalid"),
+        ({"query": "Hi", "attachment_ids": ["1"]}, 400, "invalid"),
+        ({"query": "Hi", "messages": "Hello"}, 400, "invalid"),
+        ({"query": "Hi", "messages": [{"role": "pope", "content": "Hello"}]}, 400, "invalid"),
+        ({"query": "Hi", "messages": [{"role": "user", "content": "x" * 201_000}]}, 400, "invalid"),
+        ({"query": "Hi", "on_approval": "perhaps"}, 400, "invalid"),
+        ([], 400, "invalid"),
+        ({}, 400, "invalid"),
+    ],
+)
+@pytest.mark.parametrize("url", [QUERY, STREAM])
+async def test_what_cannot_be_asked_is_refused_at_once(api: Program, url: str, body: Any, status: int, code: str) -> None:
+    refused = await post(api, url, body)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
+    assert await Execution.objects.acount() == 0
+    assert await Conversation.objects.acount() == 0
+
+
+async def test_an_unknown_mode_names_those_that_there_are(api: Program) -> None:
+    error = (await post(api, QUERY, {"query": "Hi", "mode": "juggling"})).json()["error"]
+
+    assert "chat" in error["message"]
+    assert {"task", "chat"} <= set(error["allowed"])
+
+
+@pytest.mark.parametrize("url", [QUERY, STREAM])
+async def test_who_has_no_token_or_a_wrong_one_asks_nothing(in_threads: None, url: str) -> None:
+    unknown = Program()
+    unknown.token = f"ha_{'x' * 43}"
+
+    answers = [await post(client, url, {"query": "Hi"}) for client in (AsyncClient(), unknown)]
+
+    assert [answer.status_code for answer in answers] == [401, 401]
+    assert "www-authenticate" in answers[1].headers
+
+
+async def test_a_session_without_the_csrf_token_asks_nothing(alice: Any) -> None:
+    browser = AsyncClient(enforce_csrf_checks=True)
+    await browser.aforce_login(alice)
+
+    answers = [
+        await post(browser, QUERY, {"query": "Hi"}),
+        await post(browser, QUERY, {"query": "Hi"}, headers={"origin": "http://evil.example"}),
+        await browser.post(QUERY, '{"query": "Hi"}', content_type="text/plain"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert await Execution.objects.acount() == 0
+
+
+async def test_the_events_of_a_run_are_read_from_any_number_as_pages_or_as_a_stream(api: Program, alice: Any) -> None:
+    run = await sync_to_async(make_run)(alice)
+    await sync_to_async(append)(run, *tokens("a", "b", "c"), Complete(answer="abc"))
+    url = f"/api/v1/executions/{run.id}/events"
+
+    first = (await api.get(f"{url}?limit=3")).json()
+    second = (await api.get(first["next"])).json()
+    stream = await api.get(f"{url}?after=1", headers={"accept": "text/event-stream", "last-event-id": "2"})
+    streamed = parts(await text_of(stream))
+
+    assert [event["seq"] for event in first["results"] + second["results"]] == [1, 2, 3, 4]
+    assert (first["previous"], second["next"]) == (None, None)
+    assert streamed == [first["results"][2], second["results"][0]]
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "99999999999999999999", "1e3"])
+async def test_a_number_that_is_none_is_refused(api: Program, alice: Any, after: str) -> None:
+    run = await sync_to_async(make_run)(alice)
+
+    refused = await api.get(f"/api/v1/executions/{run.id}/events?after={after}", headers={"accept": "text/event-stream"})
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid")
+
+
+async def test_a_run_is_cancelled_over_the_api_once_or_twice(
+    api: Program, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    asking = asyncio.create_task(post(api, QUERY, {"query": "say 2000 tokens at 50/s"}))
+    run = await until(Execution.objects.filter(status="running", last_seq__gt=4).afirst)
+
+    twice = [await post(api, f"/api/v1/executions/{run.id}/cancel", {}) for _ in range(2)]
+    answered = await asking
+
+    assert [one.status_code for one in twice] == [202, 202]
+    assert (answered.status_code, answered.json()["status"]) == (200, "cancelled")
+    assert (await post(api, f"/api/v1/executions/{run.id}/cancel", {})).json()["status"] == "cancelled"
+
+
+async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Program, alice: Any) -> None:
+    conversation = await sync_to_async(actions.create)(alice)
+    said = await sync_to_async(actions.say)(alice, conversation.id, "Hi")
+    await sync_to_async(append)(said.execution, *tokens("a"), Complete(answer="a"))
+
+    response = await api.get(
+        f"/api/v1/executions/{said.execution.id}/events", headers={"accept": "text/event-stream"}
+    )
+
+    assert [event["type"] for event in parts(await text_of(response))] == ["token", "complete"]
