@@ -1,6 +1,8 @@
 # Everything that a person types. Needs Python 3.11 or newer and make; the rest is installed into .venv.
 
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3 || command -v python)
+# The first that is new enough and runs; without one, python3, and deploy/bootstrap.py says what to do.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && exit; done; echo python3)
 export DATA_DIR ?= var
 BIN := .venv/bin
 

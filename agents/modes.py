@@ -16,7 +16,7 @@ class Mode:
     skill: str | None = None
 
 
-# Document 1's table: its ExecutorAgent is our chat agent; the dedicated modes call a skill at once.
+# The names of older programs too. The dedicated modes call a skill at once.
 _TABLE = (
     Mode("task", None),
     Mode("chat", "chat"),

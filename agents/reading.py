@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Now
 
 from agents.engine.events import TERMINAL_TYPES
 from agents.engine.states import TERMINAL_STATUSES
@@ -44,6 +44,15 @@ class Progress:
     is_over: bool
 
 
+def log_end(run: str = "") -> Coalesce:
+    """The number of a run's last event, as an expression; `run` leads to the run, such as `execution__`.
+
+    The run's own column is written when its driver leaves it, not with each event. One look at an index.
+    """
+    newest = Event.objects.filter(execution=OuterRef(f"{run}pk")).order_by("-seq").values("seq")[:1]
+    return Coalesce(Subquery(newest), 0)
+
+
 _AFTER = """
     SELECT seq, type, body FROM (
         SELECT seq, type, body, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS bytes_before FROM (
@@ -70,7 +79,7 @@ def progress_of(execution_id: uuid.UUID | str) -> Progress | None:
 
 def progress(execution_ids: Iterable[uuid.UUID | str]) -> Mapping[str, Progress]:
     """One query."""
-    rows = Execution.objects.filter(id__in=list(execution_ids)).values_list("id", "last_seq", "status")
+    rows = Execution.objects.filter(id__in=list(execution_ids)).values_list("id", log_end(), "status")
     return {str(execution_id): _progress(*progress) for execution_id, *progress in rows}
 
 
@@ -78,7 +87,7 @@ def lately_in_conversations(conversation_ids: Iterable[str]) -> Mapping[str, dic
     """For each conversation its runs that go on or have just ended. One query."""
     rows = Execution.objects.filter(_LATELY, conversation_id__in=list(conversation_ids))
     found: dict[str, dict[str, Progress]] = {}
-    for conversation_id, execution_id, *progress in rows.values_list("conversation_id", "id", "last_seq", "status"):
+    for conversation_id, execution_id, *progress in rows.values_list("conversation_id", "id", log_end(), "status"):
         found.setdefault(str(conversation_id), {})[str(execution_id)] = _progress(*progress)
     return found
 
@@ -88,7 +97,7 @@ def for_reader(conversation_id: str, named: Iterable[str]) -> Mapping[str, Progr
     those that ended since it read the tables. One query.
     """
     rows = Execution.objects.filter(_LATELY | Q(id__in=list(named)), conversation_id=conversation_id)
-    found = rows.order_by("created_at").values_list("id", "last_seq", "status")
+    found = rows.order_by("created_at").values_list("id", log_end(), "status")
     return {str(execution_id): _progress(*progress) for execution_id, *progress in found}
 
 

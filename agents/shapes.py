@@ -39,12 +39,18 @@ def model_of(execution: Execution) -> str | None:
     return str(model) if model else None
 
 
+def last_seq_of(execution: Execution) -> int:
+    """From the log if it was read with it (`reading.log_end`); the run's own number is right once it is over."""
+    found = getattr(execution, "log_end", None)
+    return execution.last_seq if found is None else int(found)
+
+
 def reply_summary(execution: Execution) -> Json:
     """What a message says of the run that answers it."""
     return {
         "id": str(execution.id),
         "status": execution.status,
-        "last_seq": execution.last_seq,
+        "last_seq": last_seq_of(execution),
         "error": error_of(execution),
         "usage": usage_of(execution),
         "model": model_of(execution),
@@ -63,7 +69,7 @@ def listed(execution: Execution, question_preview: str) -> Json:
         "question": question_preview,
         "error": error_of(execution),
         "usage": usage_of(execution),
-        "last_seq": execution.last_seq,
+        "last_seq": last_seq_of(execution),
         "created_at": iso(execution.created_at),
         "started_at": iso(execution.started_at),
         "ended_at": iso(execution.ended_at),

@@ -1,11 +1,14 @@
 """Background jobs about runs. Each is a hint and idempotent: the execution's row is the truth."""
 
+import logging
 from datetime import timedelta
 
 from django.utils import timezone
 
 from agents.models import Execution
-from hyperagent.lib.queue import enqueue, task
+from hyperagent.lib.queue import UnknownTask, enqueue, task
+
+log = logging.getLogger(__name__)
 
 LATE_S = 60
 AT_ONCE = 200
@@ -17,4 +20,7 @@ def sweep_finished() -> None:
     late = timezone.now() - timedelta(seconds=LATE_S)
     unhandled = Execution.objects.filter(ended_at__lt=late, finish_handled_at=None).exclude(on_finish="")
     for execution in unhandled.order_by("ended_at")[:AT_ONCE]:
-        enqueue(execution.on_finish, execution.id)
+        try:
+            enqueue(execution.on_finish, execution.id)
+        except UnknownTask as error:
+            log.error("the follow-up of run %s cannot be done: %s", execution.id, error)

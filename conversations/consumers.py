@@ -34,7 +34,8 @@ from hyperagent.lib.threads import in_thread
 log = logging.getLogger(__name__)
 
 NOT_LET_IN, NOT_ALLOWED, NOT_THERE, BEHIND = 4401, 4403, 4404, 4008
-TOO_BIG, FLOOD, AGAIN_LATER = 1009, 1008, 1013
+# Of the codes that the protocol has for these (1009, 1008, 1013, 1011, 1008), Daphne lets an application send none.
+TOO_BIG, FLOOD, AGAIN_LATER, FAILED, BAD_ADDRESS = 4009, 4029, 4013, 4500, 4400
 # A client that acknowledges and falls silent with a full window.
 STALLED_S = 10.0
 MAX_BAD_MESSAGES = 50
@@ -79,7 +80,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 error_id = uuid.uuid4().hex[:12]
                 log.exception("a socket failed", extra={"error_id": error_id})
                 await self.say_text(frames.failure("internal", f"Something went wrong here. Its number is {error_id}."))
-                await self.end(1011)
+                await self.end(FAILED)
                 return
             await self.end(AGAIN_LATER)
 
@@ -101,7 +102,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             return
         except Refused as refused:
             await self.say_text(frames.error(refused))
-            await self.end(1008)
+            await self.end(BAD_ADDRESS)
             return
         if caller is None:
             await self.end(NOT_LET_IN)

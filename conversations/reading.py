@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from agents.engine.states import TERMINAL_STATUSES
 from agents.models import Execution
+from agents.reading import log_end
 from conversations.models import Conversation, Message, Role
 from conversations.shapes import message_shape
 from hyperagent.accounts.models import User
@@ -33,7 +34,8 @@ def messages_of(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def _with_runs(messages: QuerySet[Message]) -> QuerySet[Message]:
-    return messages.select_related("execution").defer("execution__input", "execution__question")
+    rows = messages.select_related("execution").defer("execution__input", "execution__question")
+    return rows.annotate(log_end=log_end("execution__"))
 
 
 def as_markdown(conversation: Conversation) -> str:

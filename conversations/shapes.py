@@ -25,6 +25,8 @@ def conversation_frame(conversation: Conversation) -> Json:
 def message_shape(message: Message) -> Json:
     """Needs the execution loaded with it: no query of its own."""
     execution = message.execution
+    if execution is not None and hasattr(message, "log_end"):
+        execution.log_end = message.log_end  # type: ignore[attr-defined]
     return {
         "id": str(message.id),
         "parent_id": str(message.parent_id) if message.parent_id else None,

@@ -20,10 +20,11 @@ SELECT request_id, status, decided_by_id::text, answer FROM hitl_request
 WHERE execution_id = %s AND status <> 'pending'
 """
 
-# Parameters: execution_id. A run that ended leaves no question open.
+# Parameters: execution_id, epoch. A run that ended leaves no question open; only its driver may say that it ended.
 CLOSE_REQUESTS = """
 UPDATE hitl_request SET status = 'expired', responded_at = clock_timestamp()
-WHERE execution_id = %s AND status = 'pending'
+WHERE execution_id = %(execution_id)s AND status = 'pending'
+  AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
 
 

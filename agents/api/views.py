@@ -51,7 +51,7 @@ def _described(spec: AgentSpec) -> dict[str, Any]:
 
 def visible_to(request: Request) -> QuerySet[Execution]:
     """The caller's own runs. Nobody sees another's here, administrators neither: they have the admin pages."""
-    return Execution.objects.filter(user=request.user.pk)
+    return Execution.objects.filter(user=request.user.pk).annotate(log_end=reading.log_end())
 
 
 class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
@@ -74,7 +74,9 @@ class ExecutionList(generics.ListAPIView[Execution]):
     queryset = Execution.objects.none()
 
     def get_queryset(self) -> QuerySet[Execution]:
-        rows = Execution.objects.defer(*UNLISTED).annotate(preview=Left("question", shapes.QUESTION_PREVIEW_CHARS))
+        rows = Execution.objects.defer(*UNLISTED).annotate(
+            preview=Left("question", shapes.QUESTION_PREVIEW_CHARS), log_end=reading.log_end()
+        )
         if self._is_about_others():
             return rows
         return rows.filter(user=self.request.user.pk)
@@ -110,9 +112,11 @@ class ExecutionCancel(APIView):
     @extend_schema(request=None, responses={202: serializers.ExecutionSerializer, 404: serializers.ErrorSerializer})
     def post(self, request: Request, execution_id: uuid.UUID) -> Response:
         """Asks the run to stop. Doing it twice, or to a run that is over, changes nothing."""
-        execution = own_or_404(visible_to(request).only("id"), id=execution_id)
+        own = visible_to(request)
+        execution = own_or_404(own.only("id"), id=execution_id)
         assert request.user.is_authenticated
-        return Response(_detailed(actions.cancel(execution.id, by=request.user)), status=202)
+        actions.cancel(execution.id, by=request.user)
+        return Response(_detailed(own_or_404(own, id=execution_id)), status=202)
 
 
 def _detailed(execution: Execution) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One turn: what happens between a question and its answer. Ordinary code over a context; see DESIGN in agents/README.md."""
+"""One turn: what happens between a question and its answer. Ordinary code over a context."""
 
 from pathlib import Path
 from typing import Any

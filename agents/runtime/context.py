@@ -8,8 +8,9 @@ from uuid import UUID
 
 from agents.engine.context import Context, Outcome
 from agents.engine.errors import OutsideError
-from agents.engine.events import TokenReset, Usage, UsageReported
-from agents.engine.records import Announced, Loaded, Record, StepRecord
+from agents.engine.events import Body, TokenReset, Usage, UsageReported
+from agents.engine.journal import falls_to
+from agents.engine.records import Announced, Cut, Loaded, Record, StepRecord
 from agents.engine.run import Program, Run
 from agents.engine.states import StepKind
 from agents.runtime.outbox import Outbox, Progressed
@@ -38,6 +39,7 @@ class DrivenRun(Run):
         self.outbox = outbox
         self.models = models
         self.under_suspicion = False
+        self.paid: list[dict[str, Any]] = []
         self.streamed: defaultdict[UUID, list[str]] = defaultdict(list)
         self._recorded_length: defaultdict[tuple[UUID, str], int] = defaultdict(int)
 
@@ -48,6 +50,11 @@ class DrivenRun(Run):
             self.outbox.write(Progressed())
         else:
             super().record(*records)
+
+    def cut(self, cut: Cut, because: Body) -> None:
+        before = self.steps_of(cut.agent_id).values()
+        self.paid.extend(step.usage for step in before if step.usage and falls_to(cut.path, step.path))
+        super().cut(cut, because)
 
     def show_recorded(self, agent_id: UUID, reply: ModelReply) -> None:
         """A streamed reply is in the journal: its text stays, whatever comes after."""
@@ -72,8 +79,8 @@ class DrivenRun(Run):
         self.outbox.add_token(agent_id, channel, text)
 
     def usage(self) -> Usage:
-        """What all recorded model calls took; the cost is unknown if one of them is."""
-        used = [step.usage for steps in self.loaded.steps.values() for step in steps.values() if step.usage]
+        """What all model calls took, cut ones too; the cost is unknown if one of them is."""
+        used = self.paid + [step.usage for steps in self.loaded.steps.values() for step in steps.values() if step.usage]
         costs = [usage["cost_usd"] for usage in used]
         return Usage(
             prompt_tokens=sum(usage["prompt_tokens"] for usage in used),

@@ -13,8 +13,8 @@ from agents.engine.errors import Cancelled, GivenBack, LeaseLost, StepFailed, Su
 from agents.engine.events import AgentShutdown, Body, Complete, Error, Source, StatusChanged
 from agents.engine.records import AgentRecord, Announced, Loaded
 from agents.engine.run import Program, ended, with_event
-from agents.engine.states import AgentStatus, ExecutionStatus
-from agents.runtime import store
+from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus
+from agents.runtime import leases, store
 from agents.runtime.context import AgentContext, DrivenRun
 from agents.runtime.leases import MAX_CRASHES, Claim
 from agents.runtime.outbox import Moved, Outbox, lost
@@ -92,11 +92,20 @@ class Driver:
         structlog.contextvars.bind_contextvars(execution_id=str(self.claim.id), epoch=self.claim.epoch)
         try:
             over = await self._drive()
-        except LeaseLost:
-            log.warning("run.lost")
+        except (LeaseLost, psycopg.Error) as error:
+            log.warning("run.lost", why=str(error).split("\n")[0])
+            await self._give_up()
             return
         if over and self.claim.on_finish:
             await self._tools.finished(self.claim.on_finish, self.claim.id)
+
+    async def _give_up(self) -> None:
+        """For the case that the lease is still ours. If not even that can be said, it runs out."""
+        try:
+            async with self._tools.connection() as connection:
+                await leases.give_up(connection, self.claim.id, self.claim.epoch)
+        except psycopg.Error as error:
+            log.warning("run.not_given_up", why=str(error).split("\n")[0])
 
     async def _drive(self) -> bool:
         """True if the run is over."""
@@ -112,6 +121,7 @@ class Driver:
         run = self._run = DrivenRun(
             self.claim.id, outbox=outbox, models=self._tools.models, programs=self._tools.programs, loaded=loaded
         )
+        run.paid.extend(end.cut_usage)
         run.draining = self._draining
         run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         root = loaded.agents.get("root")
@@ -125,19 +135,18 @@ class Driver:
             moved, last, agent_status = await self._outcome(run, root)
         finally:
             await run.stop_children()
-        agent = ended(root, agent_status, moved.result, error=moved.error_message)
-        leaving = with_event(agent) if agent_status is not AgentStatus.RUNNING else ()
-        return await self._leave(run, (*leaving, moved, Announced(root.id, last)), moved.status)
+        over = moved.status in TERMINAL_STATUSES
+        if over:
+            _end_agents(run, ended(root, agent_status, moved.result, error=moved.error_message))
+        await self._leave(run, moved, Announced(root.id, last))
+        return over
 
     async def _outcome(self, run: DrivenRun, root: AgentRecord) -> tuple[Moved, Body, AgentStatus]:
         """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
         try:
             result = await self._result(run, root)
-        except Suspended:
-            waiting = ExecutionStatus.AWAITING_USER
-            return Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING
-        except GivenBack:
-            return Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING
+        except (Suspended, GivenBack) as signal:
+            return _paused(signal)
         except Cancelled:
             return _cancelled(run)
         except StepFailed as error:
@@ -175,12 +184,11 @@ class Driver:
                 raise run.outbox.error from None
             raise (Cancelled if self._cancelled else GivenBack) from None
 
-    async def _leave(self, run: DrivenRun, records: tuple[Any, ...], status: ExecutionStatus) -> bool:
+    async def _leave(self, run: DrivenRun, moved: Moved, last: Announced) -> None:
         """Stores the end. From here on nothing more can be written under this lease."""
         self.is_leaving = True
-        run.outbox.write(*records)
+        run.outbox.write(moved, last)
         await run.outbox.committed()
-        return status in (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
     async def _refused(self, run: DrivenRun, error: psycopg.Error) -> tuple[Moved, Body, AgentStatus]:
         """Postgres would not store something of this run: the rest of it is worth nothing, but its end must be told."""
@@ -195,6 +203,21 @@ class Driver:
     async def _load(self) -> tuple[Loaded, End]:
         async with self._tools.connection() as connection:
             return await store.load(connection, self.claim.id)
+
+
+def _end_agents(run: DrivenRun, root: AgentRecord) -> None:
+    """The run is over, and so is every agent of it that still seems to work."""
+    for agent in list(run.loaded.agents.values()):
+        if agent.id != root.id and agent.status in LIVE_AGENTS:
+            run.record(*with_event(ended(agent, AgentStatus.CANCELLED, None)))
+    run.record(*with_event(root))
+
+
+def _paused(signal: Suspended | GivenBack) -> tuple[Moved, Body, AgentStatus]:
+    if isinstance(signal, Suspended):
+        waiting = ExecutionStatus.AWAITING_USER
+        return Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING
+    return Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING
 
 
 def _failed(code: str, message: str, *, retryable: bool = True) -> tuple[Moved, Body, AgentStatus]:

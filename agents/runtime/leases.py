@@ -11,6 +11,7 @@ from psycopg.rows import class_row
 MAX_CRASHES: Final = 3
 SUSPECT: Final = 2
 
+# Rows are locked in the order of their ids, here and by the writer: two that lock several never wait for each other.
 # A run is recovered when its lease ran out, or when its runner is known to be dead ($1).
 # Whom to blame: the only run that the runner drove, or the only one that was suspected before; the others gain
 # suspicion. A suspect is driven beside at most innocent runs, so a run that kills its runner is found out after a few
@@ -56,10 +57,13 @@ WITH beat AS (
     VALUES (%(name)s, %(host)s, %(pid)s, '', %(driving)s, %(concurrency)s, clock_timestamp(), clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET seen_at = clock_timestamp(), driving = excluded.driving, pid = excluded.pid,
         host = excluded.host, concurrency = excluded.concurrency
+), held AS (
+    SELECT e.id FROM agents_execution e
+    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[]) AS w(id, epoch) ON e.id = w.id AND e.epoch = w.epoch
+    WHERE e.status = 'running' ORDER BY e.id FOR NO KEY UPDATE OF e
 )
 UPDATE agents_execution e SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
-FROM unnest(%(ids)s::uuid[], %(epochs)s::int[]) AS held(id, epoch)
-WHERE e.id = held.id AND e.epoch = held.epoch AND e.status = 'running'
+FROM held WHERE e.id = held.id
 RETURNING e.id, e.cancel_requested_at IS NOT NULL AS cancel_requested, e.woken_at IS NOT NULL AS woken
 """
 
@@ -147,6 +151,20 @@ async def recover(connection: psycopg.AsyncConnection[Any]) -> int:
     """Frees the runs whose lease ran out. Returns how many. One query."""
     cursor = await connection.execute(_RECOVER, {"runner": "", "suspect": SUSPECT})
     return cursor.rowcount
+
+
+_GIVE_UP = """
+WITH given AS (
+    UPDATE agents_execution SET status = 'pending', lease_until = NULL, leased_by = ''
+    WHERE id = %s AND epoch = %s AND status = 'running' RETURNING id
+)
+SELECT pg_notify('hyperagent_runs', id::text) FROM given
+"""
+
+
+async def give_up(connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int) -> None:
+    """The driver cannot go on, without fault of the run's: whoever is free may. Nothing if the lease is another's."""
+    await connection.execute(_GIVE_UP, [execution_id, epoch])
 
 
 def recover_runner(name: str) -> int:

@@ -77,6 +77,8 @@ class Parcel:
     records: list[Any]
     rows: list[Row]
     marks: int
+    last_seq: int
+    last_hash: bytes
 
 
 class Outbox:
@@ -157,7 +159,7 @@ class Outbox:
             rows.append(
                 Row(self.last_seq, event.agent_id, kind, body, self.last_hash, event.origin, event.timestamp_ms)
             )
-        return Parcel(self, records, rows, self._written)
+        return Parcel(self, records, rows, self._written, self.last_seq, self.last_hash)
 
     def stored(self, marks: int) -> None:
         """Everything up to this mark is durable."""

@@ -69,6 +69,7 @@ class Runner:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._claimable = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._one_suspect = asyncio.Lock()
 
     # --- life
 
@@ -137,10 +138,11 @@ class Runner:
 
     async def _claim_suspect(self) -> None:
         """One run at a time of those that may have killed a runner: so that the next death names it."""
-        busy = any(driver.claim.is_suspect for driver in self.driving.values())
-        if not busy and len(self.driving) < self.options.concurrency:
-            for claim in await self._claims(1, suspects=True):
-                self._drive(claim)
+        async with self._one_suspect:
+            busy = any(driver.claim.is_suspect for driver in self.driving.values())
+            if not busy and not self._stopping.is_set() and len(self.driving) < self.options.concurrency:
+                for claim in await self._claims(1, suspects=True):
+                    self._drive(claim)
 
     async def _claims(self, limit: int, *, suspects: bool) -> list[leases.Claim]:
         async with self._connection() as connection:
@@ -195,7 +197,8 @@ class Runner:
                 await self._look()
             except psycopg.Error as error:
                 log.warning("runner.cannot_look", error=str(error).split("\n")[0])
-            await asyncio.sleep(min(LOOK_EVERY_S, self.options.lease_s / 4) * random.uniform(0.8, 1.2))
+            spread = random.uniform(0.8, 1.2)  # noqa: S311 - so that not all runners look at once
+            await asyncio.sleep(min(LOOK_EVERY_S, self.options.lease_s / 4) * spread)
 
     async def _look(self) -> None:
         """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""

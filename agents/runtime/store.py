@@ -14,16 +14,21 @@ from psycopg.rows import tuple_row
 
 from agents.engine.chain import GENESIS
 from agents.engine.records import AgentRecord, Asked, Cut, EffectRecord, Loaded, StepRecord
-from agents.engine.states import AgentStatus, EffectStatus, ExecutionStatus, StepKind, StepStatus
+from agents.engine.states import TERMINAL_STATUSES, AgentStatus, EffectStatus, StepKind, StepStatus
 from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed
 from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS, answers_of
 from hyperagent.lib.text import clean_value
 
+# A parcel is held if its run is still ours and the event before its first is stored: a crash of Postgres may have taken
+# frames whose commit did not wait for the disk, and then this driver counts on from what is no longer there.
 APPEND_EVENTS = """
 WITH held AS (
     SELECT e.id FROM agents_execution e
-    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[]) AS w(id, epoch) ON e.id = w.id AND e.epoch = w.epoch
-    WHERE e.status = 'running' FOR SHARE OF e
+    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[], %(follow)s::bigint[]) AS w(id, epoch, follow)
+      ON e.id = w.id AND e.epoch = w.epoch
+    WHERE e.status = 'running'
+      AND (w.follow = 0 OR EXISTS (SELECT 1 FROM agents_event p WHERE p.execution_id = w.id AND p.seq = w.follow))
+    ORDER BY e.id FOR SHARE OF e
 ), added AS (
     INSERT INTO agents_event (execution_id, seq, agent_id, type, body, hash, origin, created_at)
     SELECT v.execution_id, v.seq, v.agent_id, v.type, v.body, v.hash, v.origin, to_timestamp(v.ms / 1000.0)
@@ -100,12 +105,10 @@ FROM agents_agentexecution a LEFT JOIN agents_step s ON s.agent_id = a.id AND s.
 WHERE a.execution_id = %(execution_id)s GROUP BY a.id
 """
 
-_SETTLE_AGENTS = f"""
+_SUM_UP_AGENTS = f"""
 WITH used AS ({_USED})
 UPDATE agents_agentexecution a
-SET prompt_tokens = used.prompt_tokens, completion_tokens = used.completion_tokens, cost_usd = used.cost_usd,
-    status = CASE WHEN %(over)s::bool AND a.ended_at IS NULL THEN %(agent_status)s ELSE a.status END,
-    ended_at = CASE WHEN %(over)s::bool THEN coalesce(a.ended_at, clock_timestamp()) ELSE a.ended_at END
+SET prompt_tokens = used.prompt_tokens, completion_tokens = used.completion_tokens, cost_usd = used.cost_usd
 FROM used WHERE a.id = used.agent_id
   AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
@@ -128,12 +131,6 @@ SELECT pg_notify('hyperagent_runs', id::text) FROM agents_execution
 WHERE id = %(execution_id)s AND (status = 'pending' OR (status = 'awaiting_user' AND woken_at IS NOT NULL))
 """
 
-_AGENT_END = {
-    ExecutionStatus.COMPLETED: AgentStatus.CANCELLED,
-    ExecutionStatus.FAILED: AgentStatus.FAILED,
-    ExecutionStatus.CANCELLED: AgentStatus.CANCELLED,
-}
-
 Statement = tuple[str, Any]
 
 
@@ -144,6 +141,7 @@ def append_values(parcels: Iterable[Parcel]) -> dict[str, Any]:
     return {
         "ids": [parcel.outbox.execution_id for parcel in parcels],
         "epochs": [parcel.outbox.epoch for parcel in parcels],
+        "follow": [parcel.rows[0].seq - 1 if parcel.rows else parcel.last_seq for parcel in parcels],
         "of": [execution_id for execution_id, _ in rows],
         "seq": [row.seq for _, row in rows],
         "agent": [row.agent_id for _, row in rows],
@@ -184,20 +182,19 @@ def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
 
 
 def _move_statements(moved: Moved, parcel: Parcel, own: dict[str, Any]) -> list[Statement]:
-    over = moved.status in _AGENT_END
+    over = moved.status in TERMINAL_STATUSES
     values = own | {
         "status": moved.status,
         "answer": moved.answer,
         "result": _json(moved.result),
         "error_code": moved.error_code,
         "error_message": moved.error_message,
-        "last_seq": parcel.outbox.last_seq,
-        "last_hash": parcel.outbox.last_hash,
+        "last_seq": parcel.last_seq,
+        "last_hash": parcel.last_hash,
         "over": over,
-        "agent_status": _AGENT_END.get(moved.status, AgentStatus.RUNNING),
     }
-    made: list[Statement] = [(_SETTLE_AGENTS, values), (_MOVE, values)]
-    made.append((CLOSE_REQUESTS, [own["execution_id"]]) if over else (_WAKE_IF_WOKEN, own))
+    made: list[Statement] = [(_SUM_UP_AGENTS, values), (_MOVE, values)]
+    made.append((CLOSE_REQUESTS, own) if over else (_WAKE_IF_WOKEN, own))
     return made
 
 
@@ -280,23 +277,37 @@ _LOAD_SHOWN = """
 SELECT agent_id, type, body FROM agents_event
 WHERE execution_id = %s AND type IN ('token', 'token_reset') ORDER BY seq
 """
+_LOAD_CUT_USAGE = """
+SELECT s.usage FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
+WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.usage->>'prompt_tokens' IS NOT NULL
+"""
 LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY seq DESC LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where the event log ends."""
+    """Where the event log ends, and what was paid for steps that no longer count."""
 
     seq: int = 0
     hash: bytes = GENESIS
+    cut_usage: tuple[Any, ...] = ()
 
 
 async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
-    """Everything recorded of a run, in one round trip of seven queries."""
-    queries = (_LOAD_AGENTS, _LOAD_STEPS, _LOAD_EFFECTS, READ_ANSWERS, _LOAD_ORIGINS, _LOAD_SHOWN, LOAD_END)
+    """Everything recorded of a run, in one round trip of eight queries."""
+    queries = (
+        _LOAD_AGENTS,
+        _LOAD_STEPS,
+        _LOAD_EFFECTS,
+        READ_ANSWERS,
+        _LOAD_ORIGINS,
+        _LOAD_SHOWN,
+        _LOAD_CUT_USAGE,
+        LOAD_END,
+    )
     async with connection.pipeline():
         cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
-    agents, steps, effects, answers, origins, shown, end = [await cursor.fetchall() for cursor in cursors]
+    agents, steps, effects, answers, origins, shown, cut, end = [await cursor.fetchall() for cursor in cursors]
     loaded = Loaded(answers=answers_of(answers), origins={origin for (origin,) in origins}, shown=shown_lengths(shown))
     for id_, parent_id, name, lineage, task, status, output, error in agents:
         loaded.agents[lineage] = AgentRecord(id_, parent_id, name, lineage, task, AgentStatus(status), output, error)
@@ -317,7 +328,8 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
         loaded.effects[key] = EffectRecord(
             key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response
         )
-    return loaded, End(end[0][0], bytes(end[0][1])) if end else End()
+    seq, hashed = end[0] if end else (0, GENESIS)
+    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut))
 
 
 def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str], int]:

@@ -208,9 +208,7 @@ async def run(plan: Plan, config: Config) -> int:
         await supervisor.first_of(serving)
         return serving.result() if serving.done() else 0
     except StartFailed as failure:
-        for words in failure.last_words:
-            log.line("", words)
-        log.say("up", f"HyperAgent does not start: {failure}")
+        log.say("up", f"HyperAgent does not start: {failure} (its own words stand above)")
         return 1
     finally:
         serving.cancel()

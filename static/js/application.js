@@ -47,9 +47,10 @@ export function createApplication({ page, csrfToken, api }) {
     list.touch(session.value.conversationId);
   }
 
+  // Left before it is deleted: the server ends the socket of what is gone, which would look like a fault.
   async function remove(id) {
-    await list.remove(id);
     if (id === conversationId.value) go(null);
+    await list.remove(id);
   }
 
   addEventListener("popstate", () => show(conversationIn(location.pathname)));

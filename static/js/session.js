@@ -148,6 +148,12 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     else if (connection.value === "waiting") socket?.reconnectNow();
   }
 
+  // A socket from before may look open for minutes and lead nowhere.
+  function cameOnline() {
+    if (failure.value) restart();
+    else socket?.reconnectNow();
+  }
+
   // Only where the messages could not be read: there is no socket yet.
   function restart() {
     failure.value = null;
@@ -160,7 +166,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     clearTimeout(reloadTimer);
     clearTimeout(flushTimer);
     cancelAnimationFrame(frameRequest);
-    removeEventListener("online", wake);
+    removeEventListener("online", cameOnline);
     document.removeEventListener("visibilitychange", wake);
     socket?.close();
   }
@@ -197,7 +203,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     }
   }
 
-  addEventListener("online", wake);
+  addEventListener("online", cameOnline);
   document.addEventListener("visibilitychange", wake);
   start();
   return {

@@ -43,7 +43,8 @@ def append(execution: Execution, *bodies: Body) -> dict[str, Any]:
     if is_final:
         execution.status, execution.ended_at = "completed", now
         execution.answer = bodies[-1].answer  # type: ignore[attr-defined]
-    execution.save()
+        # As with a runner: the numbers of the log's end are written when the run is left.
+        execution.save()
     return {
         "type": "run.events",
         "execution_id": str(execution.id),

@@ -295,7 +295,7 @@ async def test_a_run_is_cancelled_over_the_api_once_or_twice(
 ) -> None:
     await make_runner(echo_server.url)
     asking = asyncio.create_task(post(api, QUERY, {"query": "say 2000 tokens at 50/s"}))
-    run = await until(Execution.objects.filter(status="running", last_seq__gt=4).afirst)
+    run = await until(Execution.objects.filter(status="running", events__seq__gt=4).afirst)
 
     twice = [await post(api, f"/api/v1/executions/{run.id}/cancel", {}) for _ in range(2)]
     answered = await asking

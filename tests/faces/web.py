@@ -9,8 +9,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 from django.db import connection
@@ -21,14 +20,9 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def database_url() -> str:
-    values: dict[str, Any] = connection.get_connection_params()
-    user = quote(values.get("user") or "", safe="")
-    password = f":{quote(values['password'], safe='')}" if values.get("password") else ""
-    host, port = values.get("host") or "", values.get("port") or ""
-    name = values["dbname"]
-    if host.startswith("/"):
-        return f"postgresql://{user}{password}@{quote(host, safe='')}:{port or 5432}/{name}"
-    return f"postgresql://{user}{password}@{host}:{port or 5432}/{name}"
+    """The address that the tests were given, with the name of the database that they made in it."""
+    parts = urlsplit(os.environ["DATABASE_URL"])
+    return urlunsplit(parts._replace(path=f"/{connection.settings_dict['NAME']}"))
 
 
 class Web:
@@ -68,7 +62,11 @@ class Web:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:
                 self.kill()
-        self.log.unlink(missing_ok=True)
+        said = self.log.read_text(errors="replace")
+        self.log.unlink()
+        if "Traceback" in said:
+            # Shown with the test that failed because of it.
+            print(said[-6000:], file=sys.stderr)
 
     def memory_mb(self) -> float:
         assert self.process is not None

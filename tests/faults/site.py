@@ -172,8 +172,9 @@ class Site:
 
     def ask(self, question: str) -> UUID:
         """Says it in a new conversation; the id of the run."""
-        made = self.post("conversations", {}).json()
-        said = self.post(f"conversations/{made['id']}/messages", {"text": question})
+        made = self.post("conversations", {})
+        assert made.status_code == 201, made.text + self.log("web")[-3000:]
+        said = self.post(f"conversations/{made.json()['id']}/messages", {"text": question})
         assert said.status_code == 201, said.text
         return UUID(said.json()["reply"]["execution"]["id"])
 

@@ -27,7 +27,7 @@ from tests.house.waiting import until
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
 OURS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "EMAIL_URL", "LOG_LEVEL", "DATA_DIR")
 DEBIAN_POSTGRES = Path("/usr/lib/postgresql/15/bin")
-START_TIMEOUT_S = 150.0
+START_TIMEOUT_S = 120.0
 
 
 @dataclass
@@ -54,7 +54,11 @@ class Up:
             return 0
 
     def wait_until_ready(self) -> None:
-        until(lambda: self.readiness() == 200, what=f"/readyz; the log:\n{self.log[-3000:]}", timeout_s=START_TIMEOUT_S)
+        try:
+            until(lambda: self.readiness() == 200, what="/readyz", timeout_s=START_TIMEOUT_S)
+        except AssertionError:
+            print(self.log[-6000:])
+            raise
 
     def wait_until_greeted(self) -> None:
         def greeted() -> bool:

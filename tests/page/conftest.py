@@ -19,7 +19,7 @@ class _Files(SimpleHTTPRequestHandler):
     # The system's table of types may not know these, and a module of another type is not run.
     extensions_map = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".css": "text/css"}
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, *arguments: Any) -> None:
         """Says nothing."""
 
 

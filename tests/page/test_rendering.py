@@ -1,4 +1,4 @@
-"""What a model writes is an attacker's text: shown, it runs nothing, loads nothing from elsewhere and pretends nothing."""
+"""What a model writes is an attacker's text: shown, it runs nothing, loads nothing and pretends nothing."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ INVENTORY = """() => [...document.querySelectorAll("#shown .prose-block, #shown 
     tag: node.localName,
     attributes: Object.fromEntries([...node.attributes].map(({ name, value }) => [name, value])),
 }))"""
-TAGS = set(
-    "a b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s strong sub sup table tbody td th thead tr u ul".split()
-)
+INLINE = {"a", "b", "br", "code", "del", "em", "i", "img", "kbd", "s", "strong", "sub", "sup", "u"}
+BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
+TAGS = INLINE | BLOCKS | {"table", "tbody", "td", "th", "thead", "tr"}
 ATTRIBUTES = {
     "a": {"href", "target", "rel", "title", "dir"},
     "img": {"src", "alt", "loading", "align"},
@@ -42,7 +42,10 @@ def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
             faults.append(f"<{tag} {attributes}>")
         if not attributes.get("href", "https://").startswith(("https://", "http://", "mailto:")):
             faults.append(f"link to {attributes['href']}")
-        if "href" in attributes and (attributes["rel"], attributes["target"]) != ("noopener noreferrer nofollow", "_blank"):
+        if "href" in attributes and (attributes["rel"], attributes["target"]) != (
+            "noopener noreferrer nofollow",
+            "_blank",
+        ):
             faults.append(f"link {attributes}")
         if not attributes.get("src", origin + "/").startswith(origin + "/"):
             faults.append(f"picture from {attributes['src']}")
@@ -105,7 +108,9 @@ def test_a_picture_of_our_own_site_is_shown(page: Page) -> None:
 
 
 def test_a_link_whose_words_name_another_site_says_where_it_leads(page: Page) -> None:
-    page.evaluate("show('[https://bank.example/login](https://evil.example/x) [bank.example](https://www.bank.example/)')")
+    page.evaluate(
+        "show('[https://bank.example/login](https://evil.example/x) [bank.example](https://www.bank.example/)')"
+    )
 
     assert page.locator("#shown a").all_inner_texts() == [
         "https://bank.example/login (leads to evil.example)",
@@ -129,13 +134,14 @@ def test_code_has_its_language_colours_and_a_copy_button(page: Page, watched: Wa
 def test_finished_blocks_are_left_alone_while_text_arrives(page: Page) -> None:
     changed = page.evaluate(
         """async () => {
-            const parts = ["First paragraph.\\n\\n", "- one\\n- two\\n\\n", "Third.\\n\\n", "Fourth **bold** part", " goes on", " and on."];
+            const parts = ["First.\\n\\n", "- a\\n- b\\n\\n", "Third.\\n\\n", "Fourth **bold** part", " goes on", "."];
             let text = parts.slice(0, 3).join("");
             await show(text + parts[3], true);
             const changes = [];
             const observer = new MutationObserver((records) => changes.push(...records));
             const options = { childList: true, characterData: true, attributes: true, subtree: true };
-            for (const block of [...document.querySelectorAll("#shown .prose-block")].slice(0, 2)) observer.observe(block, options);
+            const finished = [...document.querySelectorAll("#shown .prose-block")].slice(0, 2);
+            for (const block of finished) observer.observe(block, options);
             const bold = document.querySelector("#shown strong");
             for (const part of parts.slice(3)) await show((text += part), true);
             return { changes: changes.length, sameBold: bold.isConnected };
@@ -150,7 +156,11 @@ def test_each_block_is_told_once_when_it_is_finished(page: Page) -> None:
     page.evaluate("show('One.\\n\\nTwo is longer.\\n\\nThree', true)")
     page.evaluate("show('One.\\n\\nTwo is longer.\\n\\nThree.', false)")
 
-    assert [line.strip() for line in page.locator("#announcements p").all_text_contents()] == ["One.", "Two is longer.", "Three."]
+    assert [line.strip() for line in page.locator("#announcements p").all_text_contents()] == [
+        "One.",
+        "Two is longer.",
+        "Three.",
+    ]
 
 
 def test_a_long_answer_stays_quick_while_it_streams(page: Page) -> None:
@@ -160,7 +170,8 @@ def test_a_long_answer_stays_quick_while_it_streams(page: Page) -> None:
             const paragraph = "Some **words** that make a paragraph.\\n\\n";
             let text = "";
             let added = 0;
-            const observer = new MutationObserver((records) => records.forEach((record) => (added += record.addedNodes.length)));
+            const count = (records) => records.forEach((record) => (added += record.addedNodes.length));
+            const observer = new MutationObserver(count);
             observer.observe(document.getElementById("shown"), { childList: true, subtree: true });
             const counts = [];
             for (let round = 0; round < 2; round++) {

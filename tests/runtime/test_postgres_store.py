@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -11,16 +11,18 @@ from django.conf import settings
 from django.db import connections
 
 from agents import actions
-from agents.engine.records import EffectRecord, Loaded, StepRecord
+from agents.engine.errors import LeaseLost
+from agents.engine.records import Asked, EffectRecord, Loaded, StepRecord
 from agents.engine.run import Journal
+from agents.engine.states import ExecutionStatus
 from agents.models import Event, Execution
 from agents.runtime import store as sql
 from agents.runtime.announcer import Announcer
-from agents.runtime.outbox import Outbox
+from agents.runtime.outbox import Moved, Outbox
 from agents.runtime.writer import Writer
 from hitl.models import Request, RequestStatus
 from tests.engine.contract import *  # noqa: F403
-from tests.engine.contract import StoreUnderTest, agent, step
+from tests.engine.contract import StoreUnderTest, agent, said, step, stored
 from tests.runtime.driving import database_dsn
 
 
@@ -109,3 +111,33 @@ async def test_a_record_that_postgres_refuses_harms_no_other_run(store: Postgres
         await bad_journal.committed()
     loaded, _ = await store._load(good)
     assert loaded.agents["root"].id == root.id
+
+
+async def test_a_driver_whose_last_frames_went_with_a_crash_of_postgres_does_not_count_on(
+    store: PostgresUnderTest,
+) -> None:
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    await stored(journal, root, said(root, "one"), said(root, "two"))
+    await sync_to_async(Event.objects.filter(execution_id=id_, seq=2).delete)()
+
+    journal.write(said(root, "three"))
+
+    with pytest.raises(LeaseLost):
+        await journal.committed()
+    assert [seq for seq, _, _ in await store.events(id_)] == [1]
+
+
+async def test_an_older_driver_closes_no_question(store: PostgresUnderTest) -> None:
+    id_ = await store.new_execution()
+    old, _ = await store.take_over(id_)
+    new, _ = await store.take_over(id_)
+    root, request_id = agent(), uuid4()
+    await stored(new, root, Asked(request_id, root.id, root.name, "input", {"question": "?"}))
+
+    old.write(Moved(ExecutionStatus.COMPLETED, "stale"))
+
+    with pytest.raises(LeaseLost):
+        await old.committed()
+    assert await sync_to_async(Request.objects.get)(request_id=request_id, status=RequestStatus.PENDING)

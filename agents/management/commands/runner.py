@@ -4,19 +4,20 @@ import asyncio
 import os
 import signal
 import socket
+from functools import partial
 from typing import Any
 
-import structlog
+import psycopg
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from agents import registry
 from agents.pipeline.programs import programs
 from agents.runtime.runner import Options, Runner
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
-
-log = structlog.get_logger(__name__)
+from hyperagent.lib.llm.slots_postgres import PostgresSlots
 
 
 class Command(BaseCommand):
@@ -33,7 +34,10 @@ class Command(BaseCommand):
 async def _serve(name: str, concurrency: int) -> None:
     config = settings.CONFIG
     models = LLMSettings.from_env(os.environ)
+    if faults := models.faults_of_agents(registry.agents()):
+        raise CommandError("\n".join(map(str, faults)))
     dsn = config.database_url.get_secret_value()
+    slots = PostgresSlots(partial(psycopg.AsyncConnection.connect, dsn, autocommit=True))
     options = Options(
         name=name,
         dsn=dsn,
@@ -41,11 +45,12 @@ async def _serve(name: str, concurrency: int) -> None:
         concurrency=concurrency,
         lease_s=config.lease_seconds,
     )
-    runner = Runner(options, models=ModelGateway(models), programs=programs())
+    runner = Runner(options, models=ModelGateway(models, slots), programs=programs())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.stop)
     if models.needs_litellm:
         # Seconds of import: before the first turn, and not on the loop.
-        loop.run_in_executor(None, adapter.litellm_library)
+        loop.run_in_executor(None, adapter.preload)
     await runner.run()
+    await slots.aclose()

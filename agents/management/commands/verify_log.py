@@ -21,14 +21,13 @@ class Command(BaseCommand):
         parser.add_argument("execution", nargs="?", help="The id of one execution; all of them without it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        checked = faulty = events = 0
+        checked = faulty = 0
         for execution in _executions(options["execution"]):
             checked += 1
-            events += execution.last_seq
             for fault in verify(execution):
                 faulty += 1
                 self.stderr.write(f"execution {execution.id}, event {fault.seq}: {fault.what}")
-        self.stdout.write(f"{checked:,} executions and {events:,} events checked, {faulty:,} faults")
+        self.stdout.write(f"{checked:,} executions checked, {faulty:,} faults")
         if faulty:
             sys.exit(1)
 
@@ -45,6 +44,9 @@ def verify(execution: Execution) -> Iterator[Fault]:
             yield seq, body, last_hash
 
     yield from faults(rows())
+    if not execution.is_over:
+        # Its driver writes these down when it leaves the run.
+        return
     if last_seq != execution.last_seq:
         yield Fault(execution.last_seq, f"the log ends at {last_seq}, the execution says {execution.last_seq}")
     elif last_hash != bytes(execution.last_hash):
@@ -52,7 +54,7 @@ def verify(execution: Execution) -> Iterator[Fault]:
 
 
 def _executions(which: str | None) -> Iterator[Execution]:
-    rows = Execution.objects.only("id", "last_seq", "last_hash").order_by("created_at", "id")
+    rows = Execution.objects.only("id", "status", "last_seq", "last_hash").order_by("created_at", "id")
     if which is None:
         return rows.iterator(chunk_size=CHUNK)
     try:

@@ -91,8 +91,11 @@ function grow(area) {
   area.style.blockSize = `${area.scrollHeight}px`;
 }
 
+// The server knows modes by name; these have a better word for people than their name.
+const MODE_WORDS = { task: "Auto", rag: "Documents", data: "Data analysis" };
+
 const modeName = (mode) => (typeof mode === "string" ? mode : (mode.name ?? mode.id));
-const modeLabel = (mode) => (typeof mode === "string" ? mode[0].toUpperCase() + mode.slice(1) : (mode.label ?? modeName(mode)));
+const modeLabel = (mode) => mode.label ?? MODE_WORDS[modeName(mode)] ?? modeName(mode)[0].toUpperCase() + modeName(mode).slice(1);
 
 function knownMode(modes, wanted) {
   const names = modes.map(modeName);
