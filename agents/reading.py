@@ -93,8 +93,8 @@ def lately_in_conversations(conversation_ids: Iterable[str]) -> Mapping[str, dic
 
 
 def for_reader(conversation_id: str, named: Iterable[str]) -> Mapping[str, Progress]:
-    """The runs whose events somebody who opens the conversation is to be sent: those that it names, those that go on, and
-    those that ended since it read the tables. One query.
+    """The runs whose events somebody who opens the conversation is to be sent: those that it names, those that go
+    on, and those that ended since it read the tables. One query.
     """
     rows = Execution.objects.filter(_LATELY | Q(id__in=list(named)), conversation_id=conversation_id)
     found = rows.order_by("created_at").values_list("id", log_end(), "status")

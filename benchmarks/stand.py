@@ -25,7 +25,7 @@ from benchmarks import processes
 from benchmarks.relays import MODEL
 from hyperagent.embedded import postgres, valkey
 from hyperagent.embedded.instance import free_port
-from hyperagent.lib.supervisor import die_with_parent
+from hyperagent.lib.child import command_of
 
 ROOT = Path(__file__).resolve().parent.parent
 START_TIMEOUT_S = 120.0
@@ -178,16 +178,13 @@ class Stand:
     ) -> None:
         with self._log(name).open("wb") as output:
             self._started[name] = subprocess.Popen(
-                command,
+                command_of(tuple(command), death_signal=stop, user=user),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 env=env,
-                user=user,
-                group=user,
                 cwd="/" if user else ROOT,
-                preexec_fn=die_with_parent(stop),
             )
 
     def _wait(self, name: str, is_ready: Callable[[], bool]) -> None:

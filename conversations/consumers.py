@@ -34,7 +34,7 @@ from hyperagent.lib.threads import in_thread
 log = logging.getLogger(__name__)
 
 NOT_LET_IN, NOT_ALLOWED, NOT_THERE, BEHIND = 4401, 4403, 4404, 4008
-# Of the codes that the protocol has for these (1009, 1008, 1013, 1011, 1008), Daphne lets an application send none.
+# The protocol has codes of its own for these (1009, 1008, 1013, 1011); Daphne lets an application send none of them.
 TOO_BIG, FLOOD, AGAIN_LATER, FAILED, BAD_ADDRESS = 4009, 4029, 4013, 4500, 4400
 # A client that acknowledges and falls silent with a full window.
 STALLED_S = 10.0

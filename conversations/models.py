@@ -75,7 +75,8 @@ class Conversation(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.title or str(self.id)
+        # Not the title: it is made of what somebody said, and this stands in logs and on admin pages.
+        return str(self.id)
 
     @property
     def group_name(self) -> str:

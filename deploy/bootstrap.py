@@ -91,6 +91,8 @@ def environment() -> "dict[str, str]":
     """Bytecode is wanted (every start is three times faster), and a home that cannot be written must not matter."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env.setdefault("UV_LINK_MODE", "copy")
+    # The machine's own certificates, as pip does: behind a company's proxy there are no others.
+    env.setdefault("UV_SYSTEM_CERTS", "true")
     if not os.access(os.path.expanduser("~"), os.W_OK):
         env["UV_CACHE_DIR"] = str(VENV / "cache")
         env["PIP_NO_CACHE_DIR"] = "1"

@@ -115,7 +115,8 @@ def _database(url: str) -> dict[str, Any]:
         return {}
     options: dict[str, Any] = {"application_name": os.environ.get("HYPERAGENT_NAME", "hyperagent")}
     if IS_WEB:
-        options["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5}
+        # Without `reconnect_timeout` the pool waits ever longer between its tries: 10 s and more after a short outage.
+        options["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5, "reconnect_timeout": 1}
     parsed = environ.Env.db_url_config(url)
     return {
         **parsed,

@@ -21,10 +21,14 @@ class PortInUse(Exception):
 
 
 def make_data_dir(path: Path) -> Path:
-    """Private. Where the servers run as a user of their own, that user must pass through it, though not look around."""
+    """Private. Where the servers run as a user of their own, that user must pass through it, though not look around.
+
+    Another `up` may be at work in it, so what is there already must not change.
+    """
     mode = 0o711 if os.geteuid() == 0 else 0o700
-    files.make_private(path / "run")
-    return files.make_private(path, mode=mode)
+    files.make_private(path, mode=mode)
+    files.make_private(path / "run", mode=mode)
+    return path
 
 
 def lock(data_dir: Path) -> int:

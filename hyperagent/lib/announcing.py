@@ -22,7 +22,7 @@ def publish(group: str, message: dict[str, Any]) -> bool:
     if layer is None:
         return False
     try:
-        _client().publish(redis_channel(group), layer.serialize(message))
+        client().publish(redis_channel(group), layer.serialize(message))
     except redis.RedisError as error:
         log.warning("could not announce %s to %s: %s", message.get("type"), group, error)
         return False
@@ -39,7 +39,7 @@ def _config() -> dict[str, Any]:
 
 
 @cache
-def _client() -> redis.Redis:
+def client() -> redis.Redis:
     address = _config()["hosts"][0]["address"]
     # One try: whoever waits for the answer to a request must not wait for Redis.
     return redis.Redis.from_url(

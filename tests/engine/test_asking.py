@@ -234,32 +234,29 @@ async def test_a_child_that_nobody_waits_for_ends_with_the_root() -> None:
     assert (gate.entered, gate.cancelled) == (1, 1)
 
 
-async def test_a_time_limit_around_a_wait_leaves_the_count_of_what_runs_right() -> None:
+@pytest.mark.parametrize("waits_for", ["a child", "an answer"])
+async def test_a_time_limit_around_a_wait_leaves_the_count_of_what_runs_right(waits_for: str) -> None:
     """Whoever gives up waiting can go on again: the others' questions must not suspend the run under its feet."""
     gate, meanwhile = Gate(), Gate()
 
     async def child(ctx: Context, value: Any) -> Any:
         return await ask(ctx, "of the child")
 
-    async def impatient(ctx: Context, waiting: Any) -> Any:
-        try:
-            async with asyncio.timeout(0):
-                await waiting
-        except TimeoutError:
-            return await gate.step(ctx)
-
     async def root(ctx: Context, value: Any) -> Any:
         handle = await ctx.fork("child", None)
-        return await ctx.all(
-            meanwhile.step,
-            lambda c: impatient(c, c.wait(handle)),
-            lambda c: impatient(c, ask(c, "too late")),
-            lambda c: ask(c, "last"),
-        )
+
+        async def impatient(c: Context) -> Any:
+            try:
+                async with asyncio.timeout(0):
+                    await (c.wait(handle) if waits_for == "a child" else ask(c, "too late"))
+            except TimeoutError:
+                return await gate.step(c)
+
+        return await ctx.all(meanwhile.step, impatient, lambda c: ask(c, "last"))
 
     case = Case({"root": root, "child": child})
     async with case.driving() as (run, driver):
-        await until(lambda: gate.entered == 2 and len(run.open_questions) == 2)
+        await until(lambda: gate.entered and len(run.open_questions) == 2)
         meanwhile.open()
         await until(lambda: any(step.path == (1, 0, 0) for step in case.store.steps(case.execution_id)))
         for _ in range(20):

@@ -285,3 +285,45 @@ async def test_an_effect_of_a_branch_is_not_repeated_when_the_call_before_the_fa
     await waits_again(case, program_with("new"))
 
     assert len(set(sent)) == len(sent) == 4
+
+
+@pytest.mark.spec("S90")
+async def test_a_child_that_had_ended_stays_as_it_ended_when_its_fork_is_cut() -> None:
+    case = Case({})
+
+    async def child(ctx: Context, value: Any) -> Any:
+        return value
+
+    def root_with(value: str) -> Any:
+        async def root(ctx: Context, _: Any) -> Any:
+            return [await ctx.wait(await ctx.fork("child", value)), await ctx.ask("input", {"question": "?"})]
+
+        return root
+
+    case.programs = {"child": child}
+    await until_it_waits(case, root_with("old"))
+    await waits_again(case, root_with("new"))
+
+    children = [agent for agent in case.store.agents(case.execution_id) if agent.name == "child"]
+    assert sorted((agent.output, agent.status.value) for agent in children) == [
+        ("new", "completed"),
+        ("old", "completed"),
+    ]
+
+
+async def test_what_is_said_after_a_cut_is_said_again_by_the_driver_that_cut() -> None:
+    case = Case({})
+
+    def program_with(name: str) -> Any:
+        async def program(ctx: Context, value: Any) -> Any:
+            say(ctx, "before")
+            await case.model(ctx, name)
+            say(ctx, "after")
+            return await ctx.ask("input", {"question": "?"})
+
+        return program
+
+    await until_it_waits(case, program_with("old"))
+    await waits_again(case, program_with("new"))
+
+    assert case.titles == ["before", "after", "after"]

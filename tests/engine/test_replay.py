@@ -228,7 +228,8 @@ async def test_what_is_said_is_said_once_over_all_replays() -> None:
     assert case.titles == ["a", "a", "b", *["in a branch"] * 4, "0", "1", "2"]
 
 
-async def test_what_a_performer_says_does_not_swallow_what_is_said_after_it() -> None:
+@pytest.mark.parametrize("dying", [Death.WRITE_IS_LOST, Death.WRITE_IS_STORED])
+async def test_what_a_performer_says_does_not_swallow_or_double_what_is_said_after_it(dying: Death) -> None:
     case = Case({})
 
     async def program(ctx: Context, value: Any) -> Any:
@@ -239,14 +240,15 @@ async def test_what_a_performer_says_does_not_swallow_what_is_said_after_it() ->
         say(ctx, "before")
         await ctx.effect(Effect("mail", {}, send))
         say(ctx, "after")
-        return "done"
+        return await ctx.ask("input", {"question": "?"})
 
     case.programs = {"root": program}
     # The driver's writes: the agent, "before", the effect as started, "sending", the effect as finished, "after".
-    killed = await case.drive(death=Death.WRITE_IS_LOST, at=6)
-    end = await case.drive()
+    killed = await case.drive(death=dying, at=6)
+    for _ in range(2):
+        assert (await case.drive()).how == "waiting"
 
-    assert (killed.how, end.value) == ("killed", "done")
+    assert killed.how == "killed"
     assert case.titles == ["before", "sending", "after"]
 
 

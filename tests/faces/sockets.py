@@ -28,7 +28,9 @@ def cookie_of(client: Client) -> str:
 class Socket:
     """Closes by itself at the end of the `async with`."""
 
-    def __init__(self, path: str, *, cookie: str | None = None, token: str | None = None, origin: str | None = OWN_ORIGIN) -> None:
+    def __init__(
+        self, path: str, *, cookie: str | None = None, token: str | None = None, origin: str | None = OWN_ORIGIN
+    ) -> None:
         headers = [(b"host", HOST.encode())]
         headers += [(b"cookie", cookie.encode())] if cookie else []
         headers += [(b"origin", origin.encode())] if origin else []
@@ -68,7 +70,7 @@ class Socket:
         return code
 
     async def says_nothing(self) -> bool:
-        return await self.ends.receive_nothing(0.3)
+        return bool(await self.ends.receive_nothing(0.3))
 
 
 async def browser(user: Any) -> Client:

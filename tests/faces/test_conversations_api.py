@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from agents.engine.events import Complete
 from agents.models import Execution
 from conversations import actions
 from conversations.models import Conversation, Message
 from tests.faces.runs import append, make_run, tokens
-from agents.engine.events import Complete
 
 BASE = "/api/v1/conversations"
 
@@ -96,7 +96,9 @@ def test_a_renamed_conversation_keeps_the_name_that_a_person_gave(alice: Any, ap
     assert Conversation.objects.get().title == "My sort"
 
 
-def test_a_deleted_conversation_is_gone_and_its_runs_are_kept_and_stopped(alice: Any, api_of: Callable[..., Any]) -> None:
+def test_a_deleted_conversation_is_gone_and_its_runs_are_kept_and_stopped(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
     api = api_of(alice)
     said = actions.say(alice, actions.create(alice).id, "Hi")
     url = f"{BASE}/{said.conversation.id}"
@@ -114,7 +116,9 @@ def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
     api = api_of(alice)
 
     def queries(url: str) -> int:
-        with CaptureQueriesContext(connection, ) as caught:
+        with CaptureQueriesContext(
+            connection,
+        ) as caught:
             assert api.get(url).status_code == 200
         return len(caught)
 
@@ -150,7 +154,9 @@ def test_the_page_of_conversations_goes_on_where_it_ended(alice: Any, api_of: Ca
     assert second["next"] is None
 
 
-def test_conversations_that_programs_began_are_listed_only_when_asked_for(alice: Any, api_of: Callable[..., Any]) -> None:
+def test_conversations_that_programs_began_are_listed_only_when_asked_for(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
     api = api_of(alice)
     actions.create(alice, title="Mine")
     actions.say_in_new(alice, "A program's question")
@@ -245,7 +251,9 @@ def test_the_modes_of_old_are_understood(alice: Any) -> None:
         actions.say(alice, conversation.id, "Hi", mode="WRITING")
 
 
-def test_a_missing_conversation_looks_like_another_persons(alice: Any, charlie: Any, api_of: Callable[..., Any]) -> None:
+def test_a_missing_conversation_looks_like_another_persons(
+    alice: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
     api = api_of(charlie)
     foreign = api.get(f"{BASE}/{actions.create(alice).id}")
 

@@ -26,7 +26,9 @@ QUERY, STREAM = "/api/v1/query", "/api/v1/query/stream"
 
 
 class Program(AsyncClient):
-    """Sends its token with each request. (Django's client takes headers at its making, and sends them under wrong names.)"""
+    """Sends its token with each request. (Django's client takes headers at its making, and sends them under wrong
+    names.)
+    """
 
     token = ""
 
@@ -226,7 +228,9 @@ async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> No
     ],
 )
 @pytest.mark.parametrize("url", [QUERY, STREAM])
-async def test_what_cannot_be_asked_is_refused_at_once(api: Program, url: str, body: Any, status: int, code: str) -> None:
+async def test_what_cannot_be_asked_is_refused_at_once(
+    api: Program, url: str, body: Any, status: int, code: str
+) -> None:
     refused = await post(api, url, body)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
@@ -285,7 +289,9 @@ async def test_the_events_of_a_run_are_read_from_any_number_as_pages_or_as_a_str
 async def test_a_number_that_is_none_is_refused(api: Program, alice: Any, after: str) -> None:
     run = await sync_to_async(make_run)(alice)
 
-    refused = await api.get(f"/api/v1/executions/{run.id}/events?after={after}", headers={"accept": "text/event-stream"})
+    refused = await api.get(
+        f"/api/v1/executions/{run.id}/events?after={after}", headers={"accept": "text/event-stream"}
+    )
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid")
 
@@ -310,8 +316,6 @@ async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Prog
     said = await sync_to_async(actions.say)(alice, conversation.id, "Hi")
     await sync_to_async(append)(said.execution, *tokens("a"), Complete(answer="a"))
 
-    response = await api.get(
-        f"/api/v1/executions/{said.execution.id}/events", headers={"accept": "text/event-stream"}
-    )
+    response = await api.get(f"/api/v1/executions/{said.execution.id}/events", headers={"accept": "text/event-stream"})
 
     assert [event["type"] for event in parts(await text_of(response))] == ["token", "complete"]

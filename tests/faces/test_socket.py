@@ -37,7 +37,15 @@ async def alices_cookie(in_threads: None, alice: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://testserver.evil.example", "http://evil-testserver", "file://testserver", None]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://testserver.evil.example",
+        "http://evil-testserver",
+        "file://testserver",
+        None,
+    ],
 )
 async def test_a_page_of_another_origin_gets_no_socket_on_alices_cookie(
     alices_cookie: str, conversation: Conversation, origin: str | None
@@ -116,7 +124,9 @@ async def test_a_question_is_said_once_and_shown_in_every_tab(alices_cookie: str
         assert await Execution.objects.acount() == 1
 
 
-async def test_a_tab_that_lost_the_answer_hears_again_what_it_had_said(alices_cookie: str, conversation: Conversation) -> None:
+async def test_a_tab_that_lost_the_answer_hears_again_what_it_had_said(
+    alices_cookie: str, conversation: Conversation
+) -> None:
     async with Socket(address(conversation.id), cookie=alices_cookie) as tab:
         await tab.send(type="say", text="Hi there", client_id="c1")
         first = await tab.frame("said")
@@ -127,7 +137,9 @@ async def test_a_tab_that_lost_the_answer_hears_again_what_it_had_said(alices_co
         assert await tab.frame("said") == first
 
 
-async def test_the_first_question_names_the_conversation_in_every_tab(alices_cookie: str, conversation: Conversation) -> None:
+async def test_the_first_question_names_the_conversation_in_every_tab(
+    alices_cookie: str, conversation: Conversation
+) -> None:
     async with Socket(address(conversation.id), cookie=alices_cookie) as tab:
         await tab.send(type="say", text="What is a Kahn sort?")
 
@@ -176,9 +188,7 @@ async def test_an_announcement_that_was_lost_is_made_good_from_the_table(
         assert [event["seq"] for event in await socket.events(4)] == [2, 3, 4, 5]
 
 
-async def test_what_is_announced_twice_is_told_once(
-    alice: Any, alices_cookie: str, conversation: Conversation
-) -> None:
+async def test_what_is_announced_twice_is_told_once(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
     run = await run_of(alice, conversation.id)
     async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
         first = await write(run, *tokens("a", "b"))
@@ -270,7 +280,9 @@ async def test_charlie_reaches_no_run_of_alice_from_a_socket_of_his_own(
     assert (await Execution.objects.aget(id=run.id)).cancel_requested_at is None
 
 
-async def test_a_run_cannot_be_steered_yet_and_says_so(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
+async def test_a_run_cannot_be_steered_yet_and_says_so(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
     run = await run_of(alice, conversation.id)
     async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
         await socket.send(type="steer", execution_id=str(run.id), text="Shorter")
@@ -302,7 +314,9 @@ async def test_the_socket_is_closed_within_five_seconds_of_the_sessions_end(
         assert await socket.closed(timeout_s=5) == 4401
 
 
-async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(alice: Any, conversation: Conversation) -> None:
+async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(
+    alice: Any, conversation: Conversation
+) -> None:
     token, raw = await sync_to_async(accounts.make_token)(alice)
     async with Socket(address(conversation.id), token=raw, origin=None) as socket:
         await sync_to_async(accounts.revoke_token)(alice, token.id)
@@ -320,7 +334,9 @@ async def test_nothing_is_said_on_a_socket_whose_session_has_just_ended(alice: A
     assert await Message.objects.acount() == 0
 
 
-async def test_a_deleted_conversation_closes_its_sockets(alice: Any, alices_cookie: str, conversation: Conversation) -> None:
+async def test_a_deleted_conversation_closes_its_sockets(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
     async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
         await sync_to_async(actions.delete)(alice, conversation.id)
 
@@ -440,7 +456,15 @@ async def test_who_never_says_a_word_is_closed_after_two_megabytes(
 
 
 async def test_text_of_every_kind_comes_back_as_it_was(alices_cookie: str, conversation: Conversation) -> None:
-    texts = ["\u202eright to left", "😀" * 10_000, "مرحبا", "a\u200bb", "e\u0301", "<script>alert(1)</script>", "a\r\nb\tc"]
+    texts = [
+        "\u202eright to left",
+        "😀" * 10_000,
+        "مرحبا",
+        "a\u200bb",
+        "e\u0301",
+        "<script>alert(1)</script>",
+        "a\r\nb\tc",
+    ]
     async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
         for text in texts:
             await socket.send(type="say", text=text)

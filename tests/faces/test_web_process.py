@@ -39,7 +39,9 @@ async def conversation(in_threads: None, alice: Any) -> Conversation:
 
 
 @asynccontextmanager
-async def connected(web: Web, conversation: Conversation, token: str, after: dict[str, int] | None = None) -> AsyncIterator[ClientConnection]:
+async def connected(
+    web: Web, conversation: Conversation, token: str, after: dict[str, int] | None = None
+) -> AsyncIterator[ClientConnection]:
     url = f"ws://127.0.0.1:{web.port}/ws/conversations/{conversation.id}/?after={json.dumps(after or {})}"
     async with websockets.connect(url.replace(" ", ""), subprotocols=[f"bearer.{token}"], max_size=None) as client:  # type: ignore[list-item]
         await client.send('{"type": "ping"}')
@@ -164,8 +166,9 @@ async def test_a_client_that_never_reads_is_closed_and_goes_on_where_it_was(
 
     while seen[-1:] != [60]:
         # Ten frames of room in the client, and no word from it.
-        url = f"ws://127.0.0.1:{web.port}/ws/conversations/{conversation.id}/?after={json.dumps({str(run.id): len(seen)})}"
-        async with websockets.connect(url.replace(" ", ""), subprotocols=[f"bearer.{token}"]) as client:  # type: ignore[list-item]
+        after = json.dumps({str(run.id): len(seen)}).replace(" ", "")
+        url = f"ws://127.0.0.1:{web.port}/ws/conversations/{conversation.id}/?after={after}"
+        async with websockets.connect(url, subprotocols=[f"bearer.{token}"]) as client:  # type: ignore[list-item]
             try:
                 while seen[-1:] != [60]:
                     seen.append(json.loads(await client.recv())["event"]["seq"])
@@ -176,9 +179,7 @@ async def test_a_client_that_never_reads_is_closed_and_goes_on_where_it_was(
     assert codes == [4008, 4008]
 
 
-async def test_an_idle_socket_weighs_sixty_kilobytes_at_most(
-    web: Web, alice: Any, token: str
-) -> None:
+async def test_an_idle_socket_weighs_sixty_kilobytes_at_most(web: Web, alice: Any, token: str) -> None:
     async def open_many(count: int) -> list[Any]:
         opened = []
         for _ in range(count):

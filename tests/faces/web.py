@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 from django.db import connection
 
 from tests.house.waiting import until
@@ -36,7 +36,16 @@ class Web:
 
     def start(self, **more: str) -> None:
         environment = {**os.environ, "DATABASE_URL": database_url(), "DB_POOL_SIZE": "8", **more}
-        command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "hyperagent.asgi:application"]
+        command = [
+            sys.executable,
+            "-m",
+            "daphne",
+            "-b",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+            "hyperagent.asgi:application",
+        ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         until(self.answers, what=f"the web server answers; its log: {self.log}")

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Any]:
-    from tests.faults.site import Site
+    from tests.site import Site
 
     with Site() as running:
         yield running

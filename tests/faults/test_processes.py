@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.faults.site import LEASE_S, Follower, Site, words
+from tests.site import LEASE_S, Follower, Site, words
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
 
@@ -95,9 +95,8 @@ async def test_f09_redis_killed_under_load_loses_nothing(site: Site) -> None:
     following = [asyncio.create_task(Follower(site, id_).follow()) for id_ in ids]
     await asyncio.to_thread(site.until_tokens, ids[-1])
 
-    await asyncio.to_thread(
-        site.services.restart, "valkey", signal.SIGKILL, while_away=lambda: ids.append(site.ask("say 5 tokens"))
-    )
+    # Not in a thread: what it starts would die with the thread.
+    site.services.restart("valkey", signal.SIGKILL, while_away=lambda: ids.append(site.ask("say 5 tokens")))
     streams = await asyncio.gather(*following)
     await asyncio.to_thread(site.until_ended, *ids)
 
@@ -115,7 +114,7 @@ async def test_f10_postgres_restarted_under_load_loses_nothing_and_shows_nobody_
     def ask_while_away() -> None:
         answers.append(site.post("conversations", {}))
 
-    await asyncio.to_thread(site.services.restart, "postgres", signal.SIGINT, while_away=ask_while_away)
+    site.services.restart("postgres", signal.SIGINT, while_away=ask_while_away)
     await asyncio.to_thread(site.until_ended, *ids)
 
     assert [answer.status_code for answer in answers] == [503]

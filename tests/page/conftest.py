@@ -36,6 +36,15 @@ def static_site() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def live_site() -> Iterator[Any]:
+    """The whole product as processes (`tests.site.Site`); its model answers by script or echoes."""
+    from tests.site import Site
+
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.

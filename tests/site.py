@@ -160,6 +160,12 @@ class Site:
 
     # --- talking to it
 
+    email, password = EMAIL, PASSWORD
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     @property
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}

@@ -1,0 +1,185 @@
+"""`ask` and `verify_log` in a terminal, and the sample conversation."""
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
+
+from agents.engine.events import Complete
+from agents.models import Event, Execution
+from conversations import actions
+from conversations.models import Conversation
+from conversations.samples import make_samples
+from conversations.tasks import turn_finished
+from tests.faces.runs import append, make_run, tokens
+from tests.faces.web import ROOT, database_url
+from tests.runtime.driving import Runners, until
+from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
+
+
+def verified(*args: str) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command("verify_log", *args, stdout=out, stderr=err)
+    except SystemExit as ended:
+        return int(str(ended.code)), out.getvalue() + err.getvalue()
+    return 0, out.getvalue() + err.getvalue()
+
+
+@pytest.mark.spec("B9")
+def test_a_log_as_it_was_written_is_clean(alice: Any) -> None:
+    run = make_run(alice)
+    append(run, *tokens("a", "b"), Complete(answer="ab"))
+    append(make_run(alice), *tokens("still going"))
+
+    assert verified() == (0, "2 executions checked, 0 faults\n")
+    assert verified(str(run.id))[0] == 0
+
+
+def _changed(run: Execution) -> None:
+    Event.objects.filter(execution=run, seq=2).update(body='{"type":"token","content":"forged"}')
+
+
+def _lost(run: Execution) -> None:
+    Event.objects.filter(execution=run, seq=2).delete()
+
+
+def _cut(run: Execution) -> None:
+    Event.objects.filter(execution=run, seq=4).delete()
+
+
+@pytest.mark.spec("B9")
+@pytest.mark.parametrize(("damage", "words"), [(_changed, "changed"), (_lost, "missing"), (_cut, "ends at 3")])
+def test_a_log_that_was_changed_later_is_found_out(alice: Any, damage: Any, words: str) -> None:
+    run = make_run(alice)
+    append(run, *tokens("a", "b", "c"), Complete(answer="abc"))
+
+    damage(run)
+
+    status, said = verified()
+    assert status == 1
+    assert str(run.id) in said
+    assert words in said
+
+
+def test_an_id_that_is_none_and_an_unknown_one_are_said(db: None) -> None:
+    for wrong in ("mine", str(uuid.uuid4())):
+        with pytest.raises(CommandError, match=wrong):
+            verified(wrong)
+
+
+@pytest.mark.spec("B23")
+def test_the_sample_conversation_is_made_once_and_its_log_is_clean(alice: Any, api_of: Any) -> None:
+    sample = make_samples(alice)
+
+    assert sample is not None
+    assert make_samples(alice) is None
+    shown = api_of(alice).get(f"/api/v1/conversations/{sample.id}/messages").json()["results"]
+    assert [message["role"] for message in shown] == ["user", "assistant"]
+    assert shown[1]["execution"]["status"] == "completed"
+    assert "sample" in shown[1]["text"]
+    assert verified() == (0, "1 executions checked, 0 faults\n")
+
+
+def test_a_sample_that_was_deleted_does_not_come_back(alice: Any) -> None:
+    sample = make_samples(alice)
+    assert sample is not None
+    actions.delete(alice, sample.id)
+
+    assert make_samples(alice) is None
+
+
+def test_the_title_that_a_run_chose_replaces_the_first_words_but_never_a_persons(alice: Any) -> None:
+    named, unnamed = actions.create(alice, title="Mine"), actions.create(alice)
+    for conversation in (named, unnamed):
+        said = actions.say(alice, conversation.id, "What is a Kahn sort, and why?")
+        said.execution.result = {"title": "Kahn's sort"}
+        append(said.execution, Complete(answer="A sort."))
+
+        turn_finished(str(said.execution.id))
+        turn_finished(str(said.execution.id))
+
+        assert Execution.objects.get(id=said.execution.id).finish_handled_at is not None
+    titles = dict(Conversation.objects.values_list("id", "title"))
+    assert titles == {named.id: "Mine", unnamed.id: "Kahn's sort"}
+
+
+class Asking:
+    """`manage.py ask` as a process."""
+
+    def __init__(self, *args: str) -> None:
+        environment = {**os.environ, "DATABASE_URL": database_url(), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "ask", *args],
+            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    async def ended(self) -> tuple[int, str, str]:
+        out, err = await asyncio.to_thread(self.process.communicate, timeout=90)
+        return self.process.returncode, out, err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_threads")
+async def test_a_question_is_answered_in_the_terminal(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Hello \x1b[31mAlice."), Script(text="Again."))
+    await make_runner(scripted_server.url)
+
+    status, out, err = await Asking("Hi", "--user", alice.email).ended()
+    as_json = await Asking("Hi again", "--user", alice.email, "--json").ended()
+
+    assert (status, out, err) == (0, "Hello [31mAlice.\n", "")
+    assert as_json[0] == 0
+    events = [json.loads(line) for line in as_json[1].splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["answer"] == "Again."
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_threads")
+async def test_ctrl_c_stops_the_run(alice: Any, echo_server: ScriptedServer, make_runner: Runners) -> None:
+    await make_runner(echo_server.url)
+    asking = Asking("say 2000 tokens at 50/s", "--user", alice.email)
+    assert asking.process.stdout is not None
+    assert await asyncio.to_thread(asking.process.stdout.read, 2) == "w0"
+
+    asking.process.send_signal(signal.SIGINT)
+    status, _, err = await asking.ended()
+
+    assert (status, "Traceback" in err) == (130, False)
+    assert await until(Execution.objects.filter(status="cancelled").aexists)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_threads")
+async def test_what_goes_wrong_is_said_in_a_line(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    nobody_works = await Asking("Hi", "--user", alice.email).ended()
+    scripted_server.script(Script(status=401))
+    await make_runner(scripted_server.url)
+    unknown = await Asking("Hi", "--user", "nobody@example.org").ended()
+    unnamed = await Asking("Hi").ended()
+    empty = await Asking(" ", "--user", alice.email).ended()
+    mode = await Asking("Hi", "--user", alice.email, "--mode", "juggling").ended()
+    failed = await Asking("Hi", "--user", alice.email).ended()
+
+    answers = [nobody_works, unknown, unnamed, empty, mode, failed]
+    assert [status for status, _, _ in answers] == [1] * 6
+    words = ["manage.py worker", "nobody@example.org", "--user", "empty", "juggling"]
+    assert [word in err for word, (_, _, err) in zip(words, answers, strict=False)] == [True] * 5
+    assert not any("Traceback" in err for _, _, err in answers)
+    run = await sync_to_async(Execution.objects.get)()
+    assert run.error_message in failed[2]

@@ -1,0 +1,73 @@
+"""The pages around the chat: who gets them, what they bring, and the API's description."""
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from conversations import actions
+
+
+def page_data(html: str) -> dict[str, Any]:
+    found = re.search(r'<script id="page-data" type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    conversation = actions.create(alice)
+    browser = client_of(alice)
+
+    start, one = browser.get("/"), browser.get(f"/c/{conversation.id}/")
+
+    assert (start.status_code, one.status_code) == (200, 200)
+    data = page_data(one.content.decode())
+    assert data["user"] == {"id": str(alice.id), "email": alice.email, "display_name": "Alice", "is_staff": False}
+    assert data["conversation_id"] == str(conversation.id)
+    assert page_data(start.content.decode())["conversation_id"] is None
+    assert {"task", "chat"} <= set(data["modes"])
+    assert data["max_question_chars"] > 0
+    assert "csrftoken" in browser.cookies
+
+
+def test_the_chat_page_asks_strangers_to_sign_in(client: Client, db: None) -> None:
+    answer = client.get("/")
+
+    assert (answer.status_code, answer["location"]) == (302, "/accounts/login/?next=/")
+
+
+@pytest.mark.parametrize("whose", ["alices", "nobodys"])
+def test_anothers_conversation_has_no_page(
+    alice: Any, charlie: Any, client_of: Callable[[Any], Client], whose: str
+) -> None:
+    wanted = actions.create(alice).id if whose == "alices" else uuid.uuid4()
+
+    assert client_of(charlie).get(f"/c/{wanted}/").status_code == 404
+
+
+@pytest.mark.spec("S152")
+def test_the_api_is_described_and_shown_on_a_page(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    browser = client_of(alice)
+
+    schema, docs = browser.get("/api/schema/", headers={"accept": "application/json"}), browser.get("/api/docs/")
+
+    assert schema.status_code == 200
+    assert docs.status_code == 200
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", docs.content.decode(), re.DOTALL)
+    assert all(not script.strip() for script in scripts)
+    assert "http://" not in re.sub(r"http://testserver", "", docs.content.decode())
+
+
+def test_the_description_is_made_without_a_warning(tmp_path: Any) -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
+
+    described = (tmp_path / "schema.yml").read_text()
+    for route in ("/api/v1/query:", "/api/v1/query/stream:", "/api/v1/executions/{execution_id}/events:"):
+        assert route in described
+    assert "text/event-stream" in described
