@@ -53,6 +53,7 @@ class Execution(models.Model):
     error_message = models.TextField(blank=True)
     on_finish = models.CharField(max_length=200, blank=True)
     finish_handled_at = models.DateTimeField(null=True, blank=True)
+    log_folded_at = models.DateTimeField(null=True, blank=True)
 
     epoch = models.PositiveIntegerField(default=0, help_text="Number of the lease; a write with an older one fails.")
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -108,6 +109,11 @@ class Execution(models.Model):
                 fields=["status"],
                 name="agents_execution_live",
                 condition=~models.Q(status__in=["completed", "failed", "cancelled"]),
+            ),
+            models.Index(
+                fields=["ended_at"],
+                name="agents_execution_unfolded",
+                condition=models.Q(ended_at__isnull=False, log_folded_at__isnull=True),
             ),
             models.Index(
                 fields=["ended_at"],
@@ -196,7 +202,10 @@ class Step(models.Model):
 
 
 class Effect(models.Model):
-    """A step that changes the world, in the ledger before it happens. The key is given to the other side where it takes one."""
+    """A step that changes the world, in the ledger before it happens.
+
+    The key is given to the other side where it takes one.
+    """
 
     key = models.CharField(primary_key=True, max_length=64)
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="effects")
@@ -225,7 +234,8 @@ class Effect(models.Model):
 class Event(models.Model):
     """One thing that people see, numbered in its execution. `body` is the exact JSON text that was sent.
 
-    `hash` = SHA-256 of the hash before (32 zero bytes for the first) and the body.
+    `hash` = SHA-256 of the hash before (32 zero bytes for the first) and the body. After the run has ended, token
+    frames that follow each other are folded into the row of the last: its body then has a line for each, to the letter.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -241,6 +251,7 @@ class Event(models.Model):
     agent_id = models.UUIDField(null=True, blank=True)
     type = models.CharField(max_length=32)
     body = models.TextField()
+    frames = models.PositiveSmallIntegerField(db_default=1, help_text="How many numbers it stands for, up to its own.")
     hash = models.BinaryField(max_length=32)
     origin = models.CharField(
         max_length=400,

@@ -54,9 +54,10 @@ def log_end(run: str = "") -> Coalesce:
 
 
 _AFTER = """
-    SELECT seq, type, body FROM (
-        SELECT seq, type, body, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS bytes_before FROM (
-            SELECT seq, type, body FROM agents_event
+    SELECT seq, type, body, frames FROM (
+        SELECT seq, type, body, frames,
+               sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS bytes_before FROM (
+            SELECT seq, type, body, frames FROM agents_event
              WHERE execution_id = %(execution)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
         ) AS next
     ) AS page WHERE bytes_before <= %(bytes)s ORDER BY seq
@@ -69,8 +70,15 @@ def events_after(execution_id: uuid.UUID | str, after: int, *, limit: int = PAGE
     with connection.cursor() as cursor:
         cursor.execute(_AFTER, values)
         rows = cursor.fetchall()
-    events = [LoggedEvent(*row) for row in rows]
+    events = [event for row in rows for event in unfolded(*row) if event.seq > after][:limit]
     return [event for place, event in enumerate(events, after + 1) if event.seq == place]
+
+
+def unfolded(seq: int, kind: str, body: str, frames: int) -> list[LoggedEvent]:
+    """The events that a row stands for: itself, or each of the token frames that were folded into it."""
+    if frames == 1:
+        return [LoggedEvent(seq, kind, body)]
+    return [LoggedEvent(number, kind, line) for number, line in enumerate(body.split("\n"), seq - frames + 1)]
 
 
 def progress_of(execution_id: uuid.UUID | str) -> Progress | None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from agents import folding
 from agents.models import Execution
 from hyperagent.lib.queue import UnknownTask, enqueue, task
 
@@ -24,3 +25,9 @@ def sweep_finished() -> None:
             enqueue(execution.on_finish, execution.id)
         except UnknownTask as error:
             log.error("the follow-up of run %s cannot be done: %s", execution.id, error)
+
+
+@task(every_s=300)
+def fold_logs() -> None:
+    """Makes the logs of ended runs small."""
+    folding.fold_ended()

@@ -74,7 +74,10 @@ def install(requirements: str) -> None:
     must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV, may_fail=True)
     hashed = ("--require-hashes", "-r", requirements)
     uv = VENV / "bin" / "uv"
-    if uv.exists() and run(str(uv), "pip", "install", "--quiet", "--python", str(PYTHON), "--compile-bytecode", *hashed) == 0:
+    if (
+        uv.exists()
+        and run(str(uv), "pip", "install", "--quiet", "--python", str(PYTHON), "--compile-bytecode", *hashed) == 0
+    ):
         return
     print("Installing with pip instead (some minutes) ...", flush=True)
     must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--compile", *hashed)
@@ -93,7 +96,7 @@ def environment() -> "dict[str, str]":
     env.setdefault("UV_LINK_MODE", "copy")
     # The machine's own certificates, as pip does: behind a company's proxy there are no others.
     env.setdefault("UV_SYSTEM_CERTS", "true")
-    if not os.access(os.path.expanduser("~"), os.W_OK):
+    if not os.access(str(Path.home()), os.W_OK):
         env["UV_CACHE_DIR"] = str(VENV / "cache")
         env["PIP_NO_CACHE_DIR"] = "1"
     return env
@@ -101,7 +104,8 @@ def environment() -> "dict[str, str]":
 
 def run(*command: str, quiet: bool = False) -> int:
     output = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, cwd=str(ROOT), env=environment(), stdout=output, stderr=output).returncode
+    ended = subprocess.run(command, cwd=str(ROOT), env=environment(), stdout=output, stderr=output, check=False)
+    return ended.returncode
 
 
 def must(*command: str, may_fail: bool = False) -> None:

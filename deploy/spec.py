@@ -1,4 +1,4 @@
-"""`make spec`: every requirement of docs/requirements.md with the tests that show it, as the last `make test` found them."""
+"""`make spec`: each requirement of docs/requirements.md with its tests, as the last `make test` found them."""
 
 import json
 import re

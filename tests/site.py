@@ -186,14 +186,14 @@ class Site:
 
     def query(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         with psycopg.connect(self.env["DATABASE_URL"], autocommit=True, row_factory=dict_row) as connection:
-            return connection.execute(sql, values).fetchall()  # type: ignore[call-overload, no-any-return]
+            return connection.execute(sql, values).fetchall()
 
     def execution(self, id_: UUID) -> dict[str, Any]:
         return self.query("SELECT * FROM agents_execution WHERE id = %s", id_)[0]
 
     def events(self, id_: UUID) -> list[dict[str, Any]]:
         rows = self.query("SELECT body FROM agents_event WHERE execution_id = %s ORDER BY seq", id_)
-        return [json.loads(row["body"]) for row in rows]
+        return [json.loads(line) for row in rows for line in row["body"].split("\n")]
 
     def until_tokens(self, id_: UUID, count: int = 3) -> None:
         _wait(lambda: sum(event["type"] == "token" for event in self.events(id_)) >= count, "tokens", 30)

@@ -1,4 +1,4 @@
-"""Where guardrails look at what comes in and what goes out. The scanners come with their own folder and plug in here."""
+"""Where guardrails look at what comes in and what goes out. Scanners plug in here."""
 
 from collections.abc import Awaitable, Callable
 

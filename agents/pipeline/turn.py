@@ -47,7 +47,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _title(context: AgentContext, question: str, *, wanted: bool) -> str:
-    """A title by the cheap model; empty if none is wanted or the model has no good day: a title is no reason to fail."""
+    """A title by the cheap model; empty if none is wanted or the call fails: a title is no reason to fail."""
     if not wanted:
         return ""
     messages = (

@@ -336,9 +336,10 @@ def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str
     """How many characters of each agent's channels people have been shown, resets taken into account."""
     lengths: dict[tuple[UUID, str], int] = {}
     for agent_id, kind, body in rows:
-        event = orjson.loads(body)
-        key = (agent_id, event["channel"])
-        lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
+        for line in body.split("\n"):
+            event = orjson.loads(line)
+            key = (agent_id, event["channel"])
+            lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
     return lengths
 
 

@@ -253,4 +253,3 @@ def _not_ready(url: str) -> list[str]:
         return [f"{name}: {problem}" for name, problem in missing.items()]
     except OSError as error:
         return [f"the web server does not answer: {error}"]
-

@@ -184,7 +184,7 @@ async def survives_every_kill(body: Body, seed: int) -> int:
 @pytest.mark.spec("B1", "B2", "B9")
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=EXAMPLES or 50,
+    max_examples=EXAMPLES or 100,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,

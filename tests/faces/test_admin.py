@@ -153,7 +153,8 @@ def many_rows(django_db_setup: None, django_db_blocker: Any) -> Any:
         cursor.execute(
             "INSERT INTO agents_event (execution_id, seq, type, body, hash, origin, created_at)"
             " SELECT e.id, n, v.type, v.body, v.hash, '', e.created_at"
-            " FROM agents_execution e, generate_series(1, 10) n, (SELECT * FROM agents_event WHERE seq = 1) v WHERE e.id <> v.execution_id"
+            " FROM agents_execution e, generate_series(1, 10) n,"
+            " (SELECT * FROM agents_event WHERE seq = 1) v WHERE e.id <> v.execution_id"
         )
         cursor.execute("ANALYZE agents_execution, agents_event")
         yield user, run

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 from django.db import connection
 
 from tests.house.waiting import until

@@ -1,7 +1,26 @@
 """The servers that tests and `manage.py up` bring: Postgres with pgvector, and a Valkey without harmful commands."""
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import psycopg
 import pytest
+import redis
+from django.core.cache import cache
 from django.db import connection
+
+from hyperagent.embedded import files, postgres, valkey
+from hyperagent.lib.cache import Cache, JsonSerializer
+from tests import services
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[services.Services]:
+    started = services.Services()
+    yield started
+    started.stop()
 
 
 @pytest.mark.django_db
@@ -11,3 +30,90 @@ def test_the_database_knows_vectors() -> None:
         cursor.execute("SELECT '[1,2]'::vector <-> '[1,4]'::vector")
 
         assert cursor.fetchone() == (2.0,)
+
+
+@pytest.mark.parametrize("command", ["CONFIG GET *", "FLUSHALL", "DEBUG SLEEP 0", "EVAL return(1) 0", "ACL LIST"])
+def test_the_embedded_redis_refuses_what_harms(started: services.Services, command: str) -> None:
+    client = redis.Redis.from_url(started.start_valkey() if not started.processes else _url_of(started))
+
+    with pytest.raises(redis.ResponseError):
+        client.execute_command(*command.split())  # type: ignore[no-untyped-call]
+    assert client.set("k", "v")
+    client.close()
+
+
+def _url_of(started: services.Services) -> str:
+    return valkey.Valkey(started.folder / "valkey").url()
+
+
+def test_the_sockets_are_open_to_nobody_else(started: services.Services) -> None:
+    if not started.processes:
+        started.start_valkey()
+
+    socket = valkey.Valkey(started.folder / "valkey").socket
+
+    assert socket.stat().st_mode & 0o077 == 0
+    assert socket.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_long_data_folder_gets_a_short_private_socket_folder(tmp_path: Path) -> None:
+    wanted = tmp_path / ("long" * 30)
+
+    folder = files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME)
+
+    try:
+        assert len(str(folder / postgres.SOCKET_NAME)) <= files.MAX_SOCKET_PATH
+        assert folder.stat().st_mode & 0o077 == 0
+        assert folder == files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME)
+    finally:
+        folder.rmdir()
+
+
+def test_an_initialisation_that_was_killed_is_begun_anew() -> None:
+    started = services.Services()
+    half = started.folder / "postgres.new"
+    half.mkdir()
+    (half / "PG_VERSION").write_text("half made")
+    try:
+        url = started.start_postgres()
+
+        with psycopg.connect(url) as database:
+            assert database.execute("SELECT extname FROM pg_extension WHERE extname = 'vector'").fetchone()
+    finally:
+        started.stop()
+    assert not half.exists()
+
+
+def test_the_cache_holds_json_and_never_unpickles() -> None:
+    serializer = JsonSerializer()
+
+    assert serializer.loads(b'{"a": [1, "x"]}') == {"a": [1, "x"]}
+    with pytest.raises(orjson.JSONDecodeError):
+        serializer.loads(b"\x80\x04cos\nsystem\n.")
+    with pytest.raises(TypeError):
+        serializer.dumps(object())
+
+
+def test_the_cache_counts_and_keeps() -> None:
+    cache.set("people", ["Alice", "Bob"], 60)
+    cache.set("tries", 1, 60)
+
+    assert cache.get("people") == ["Alice", "Bob"]
+    assert cache.incr("tries") == 2
+    cache.delete_many(["people", "tries"])
+    assert cache.get("people") is None
+
+
+def test_a_cache_that_is_away_is_an_empty_one() -> None:
+    away = Cache("redis://127.0.0.1:1/0", {"OPTIONS": {"serializer": JsonSerializer(), "socket_connect_timeout": 1}})
+
+    away.set("k", 1)
+
+    assert away.get("k", "nothing") == "nothing"
+    assert away.add("k", 1)
+    assert away.get_many(["k"]) == {}
+    assert not away.delete("k")
+
+
+def test_tests_see_no_key_of_the_machine() -> None:
+    assert not [name for name in os.environ if name.endswith("_API_KEY")]

@@ -73,7 +73,7 @@ class Up:
             with suppress(psutil.Error):
                 for child in psutil.Process(self.pid_of("worker")).children():
                     if name in child.cmdline():
-                        return child.pid
+                        return int(child.pid)
             return 0
         entries = json.loads((self.data_dir / "run" / "processes.json").read_text())
         return next((int(entry["pid"]) for entry in entries if entry["name"] == name), 0)
@@ -161,13 +161,18 @@ def test_it_greets_with_address_login_and_model_and_keeps_its_files_private(runn
     assert (running.data_dir / "run" / "pg").stat().st_mode & 0o077 == 0
 
 
-def test_a_second_one_on_the_same_folder_is_refused_with_a_way_out(running: Up) -> None:
+def test_a_second_one_on_the_same_folder_is_refused_and_changes_nothing(running: Up) -> None:
+    folders = (running.data_dir, running.data_dir / "run", running.data_dir / "run" / "pg")
+    before = [folder.stat().st_mode for folder in folders]
+
     refused = manage(running, "up", "--port", str(instance.free_port()))
 
     assert refused.returncode == 1
     assert f"(process {running.process.pid})" in refused.stderr
     assert "DATA_DIR=" in refused.stderr
     assert "Traceback" not in refused.stderr
+    # Postgres, which runs as another user, must still find its way when it starts again.
+    assert [folder.stat().st_mode for folder in folders] == before
 
 
 def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:

@@ -97,4 +97,5 @@ async def ended(id_: UUID, *, timeout_s: float = 15) -> Execution:
         now = await execution(id_)
         return now if now.is_over else None
 
-    return await until(over, timeout_s=timeout_s)
+    found: Execution = await until(over, timeout_s=timeout_s)
+    return found

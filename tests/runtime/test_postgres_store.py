@@ -13,7 +13,6 @@ from django.db import connections
 from agents import actions
 from agents.engine.errors import LeaseLost
 from agents.engine.records import Asked, EffectRecord, Loaded, StepRecord
-from agents.engine.run import Journal
 from agents.engine.states import ExecutionStatus
 from agents.models import Event, Execution
 from agents.runtime import store as sql
@@ -36,7 +35,7 @@ class PostgresUnderTest:
         made = await sync_to_async(actions.start)(user=self._user, conversation_id=None, question="q")
         return made.id
 
-    async def take_over(self, execution_id: UUID) -> tuple[Journal, Loaded]:
+    async def take_over(self, execution_id: UUID) -> tuple[Outbox, Loaded]:
         @sync_to_async
         def claim() -> int:
             execution = Execution.objects.get(id=execution_id)
@@ -63,8 +62,8 @@ class PostgresUnderTest:
         )
 
     async def events(self, execution_id: UUID) -> list[tuple[int, str, bytes]]:
-        rows = Event.objects.filter(execution_id=execution_id).order_by("seq").values_list("seq", "body", "hash")
-        return [(seq, body, bytes(hash_)) for seq, body, hash_ in await sync_to_async(list)(rows)]
+        rows = Event.objects.filter(execution_id=execution_id).order_by("seq")
+        return [(row.seq, row.body, bytes(row.hash)) async for row in rows]
 
     async def steps(self, execution_id: UUID) -> list[StepRecord]:
         loaded, _ = await self._load(execution_id)

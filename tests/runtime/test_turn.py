@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from agents import actions
 from agents.models import Execution, Step
 from agents.runtime import leases
+from agents.runtime.runner import Runner
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -229,10 +230,9 @@ async def _has_tokens(id_: Any) -> bool:
     return sum(event["type"] == "token" for event in await events(id_)) > 2
 
 
-async def _drives_nothing(runner: Any) -> bool:
-    return not runner.driving
+async def _drives_nothing(runner: Runner) -> bool:
+    return len(runner.driving) == 0
 
 
-@sync_to_async
-def _is(id_: Any, status: str) -> bool:
-    return Execution.objects.filter(id=id_, status=status).exists()
+async def _is(id_: Any, status: str) -> bool:
+    return await Execution.objects.filter(id=id_, status=status).aexists()

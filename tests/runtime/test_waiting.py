@@ -11,7 +11,7 @@ from django.db import connection
 from agents import actions
 from agents.models import Execution
 from agents.runtime.context import AgentContext
-from hitl.actions import UnknownRequest, decide
+from hitl.actions import Decided, UnknownRequest, decide
 from hitl.models import Request, RequestStatus
 from tests.runtime.driving import Runners, ended, events, execution, start, until
 
@@ -40,9 +40,11 @@ async def request_of(id_: UUID) -> Request:
     return found
 
 
-@sync_to_async
-def answer(request: Request, by: Any, text: str = "yes") -> Any:
+def answer_now(request: Request, by: Any, text: str = "yes") -> Decided:
     return decide(request.request_id, by=by, status=RequestStatus.ANSWERED, answer={"text": text})
+
+
+answer = sync_to_async(answer_now)
 
 
 async def waiting(id_: UUID) -> Execution:
@@ -101,7 +103,7 @@ async def test_of_many_decisions_at_once_one_wins(alice: Any, make_runner: Runne
 
     def decide_in_thread(number: int) -> Any:
         try:
-            return answer.func(request, alice, f"number {number}")
+            return answer_now(request, alice, f"number {number}")
         finally:
             connection.close()
 

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.engine.chain import GENESIS, Fault, faults
 from agents.models import Event, Execution
+from agents.reading import unfolded
 
 CHUNK = 500
 
@@ -36,12 +37,12 @@ def verify(execution: Execution) -> Iterator[Fault]:
     """Every fault of its log, and whether the log ends where the execution says it does."""
     last_seq, last_hash = 0, GENESIS
 
-    def rows() -> Iterator[tuple[int, str, bytes]]:
+    def rows() -> Iterator[tuple[int, str, bytes | None]]:
         nonlocal last_seq, last_hash
-        found = Event.objects.filter(execution=execution).order_by("seq").values_list("seq", "body", "hash")
-        for seq, body, stored in found.iterator(chunk_size=CHUNK):
-            last_seq, last_hash = seq, bytes(stored)
-            yield seq, body, last_hash
+        for row in Event.objects.filter(execution=execution).order_by("seq").iterator(chunk_size=CHUNK):
+            last_seq, last_hash = row.seq, bytes(row.hash)
+            for event in unfolded(row.seq, row.type, row.body, row.frames):
+                yield event.seq, event.body, last_hash if event.seq == row.seq else None
 
     yield from faults(rows())
     if not execution.is_over:

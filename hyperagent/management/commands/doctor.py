@@ -131,7 +131,9 @@ def check_model() -> Iterable[Finding]:
         )
     else:
         yield Finding(
-            State.WARNING, "no provider is configured", "`manage.py up` brings the bundled model; or set a provider's key"
+            State.WARNING,
+            "no provider is configured",
+            "`manage.py up` has the bundled model, or set a provider's key",
         )
 
 

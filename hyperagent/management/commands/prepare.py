@@ -8,10 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 
-try:
-    from conversations.samples import make_samples
-except ImportError:  # being written
-    make_samples = None  # type: ignore
+from conversations.samples import make_samples
 from hyperagent.accounts.models import User
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.settings import CONFIG
@@ -47,6 +44,5 @@ def _make_administrator() -> str | None:
     if not password or User.objects.filter(is_superuser=True).exists():
         return None
     user = User.objects.create_superuser(CONFIG.admin_email, password)
-    if make_samples:
-        make_samples(user)
+    make_samples(user)
     return user.email

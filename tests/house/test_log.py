@@ -1,0 +1,96 @@
+"""The log: one line an event, and no secret in it, whoever writes it."""
+
+import json
+import logging
+import logging.config
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from hyperagent.lib.conf import LogFormat, secrets_in
+from hyperagent.lib.log import HIDDEN, logging_config, redact
+
+SECRET = "canary-3f9a8b7c6d"
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """The suite's own logging, put back afterwards."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    structlog_before = structlog.get_config()
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.configure(**structlog_before)
+
+
+def configured(log_format: LogFormat) -> None:
+    config = logging_config(level="INFO", log_format=log_format, secrets=(SECRET,))
+    config["handlers"]["console"]["stream"] = "ext://sys.stderr"
+    logging.config.dictConfig(config)
+
+
+def test_an_event_is_one_line_of_json_with_its_exception(restored: None, capsys: pytest.CaptureFixture[str]) -> None:
+    configured(LogFormat.JSON)
+
+    try:
+        raise ValueError(f"cannot read {SECRET}")
+    except ValueError:
+        structlog.get_logger("test").exception("run.failed", execution_id="e1", password="hunter22", prompt_tokens=7)
+
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    event = json.loads(lines[0])
+    assert (event["event"], event["execution_id"], event["prompt_tokens"]) == ("run.failed", "e1", 7)
+    assert event["password"] == HIDDEN
+    assert "ValueError" in event["exception"]
+    assert SECRET not in lines[0]
+
+
+def test_what_libraries_log_passes_the_same_way(restored: None, capsys: pytest.CaptureFixture[str]) -> None:
+    configured(LogFormat.TEXT)
+
+    logging.getLogger("some.library").warning("connecting with %s", SECRET)
+
+    text = capsys.readouterr().err
+    assert HIDDEN in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Authorization: Bearer abcdef0123456789",
+        "key sk-proj-abcdefghijkl is wrong",
+        "postgresql://user:hunter22@host/db refused",
+        "token ha_0123456789abcdefghij expired",
+    ],
+)
+def test_credentials_are_known_by_their_shape(line: str) -> None:
+    assert HIDDEN in redact(line, ())
+    assert "hunter22" not in redact(line, ())
+
+
+def test_ordinary_words_stay() -> None:
+    line = "GET /api/v1/tasks 200 risk-assessment http://127.0.0.1:8000/x?y=a:b"
+
+    assert redact(line, ()) == line
+
+
+def test_the_environment_s_secrets_are_known() -> None:
+    url, models = "http://127.0.0.1:1/v1", {"pro": "m"}
+    mine = {"name": "mine", "base_url": url, "api_key": "deep-secret", "tier_models": models}
+
+    found = secrets_in(
+        {
+            "SECRET_KEY": "s" * 40,
+            "DATABASE_URL": "postgresql://u:hunter22@host/db",
+            "OPENAI_API_KEY": "sk-whatever-it-is",
+            "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([mine]),
+            "PORT": "8000",
+        }
+    )
+
+    assert {"s" * 40, "hunter22", "sk-whatever-it-is", "deep-secret"} <= set(found)
+    assert "8000" not in found
