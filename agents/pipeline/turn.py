@@ -63,7 +63,7 @@ async def _title(context: AgentContext, question: str, *, wanted: bool) -> str:
 
 
 def _served_by(models: LLMSettings) -> dict[str, Any]:
-    """What people are told of the models, and what the run decides by; recorded, so that a resumed run decides the same.
+    """What people are told of the models, and what the run decides by; recorded, so that a replay decides the same.
 
     A title is worth a call only where a cheaper model than the answering one is there for it.
     """

@@ -10,10 +10,11 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 import psycopg
@@ -83,19 +84,19 @@ class Up:
         return [parent, *parent.children(recursive=True)]
 
 
-def environment(data_dir: Path, **settings: str) -> dict[str, str]:
+def environment(data_dir: Path, settings: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     return {**inherited, "DATA_DIR": str(data_dir), "ENV_FILE": os.devnull, **settings}
 
 
-def start(data_dir: Path, *, port: int | None = None, **settings: str) -> Up:
+def start(data_dir: Path, *, port: int | None = None, settings: Mapping[str, str] = MappingProxyType({})) -> Up:
     port = port or instance.free_port()
     log_path = data_dir.with_suffix(".log")
     with log_path.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "manage.py", "up", "--port", str(port)],
             cwd=BASE_DIR,
-            env=environment(data_dir, **settings),
+            env=environment(data_dir, settings),
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -135,11 +136,13 @@ def running() -> Iterator[Up]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def manage(up: Up, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def manage(
+    up: Up, *command: str, settings: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=BASE_DIR,
-        env=environment(up.data_dir, **settings),
+        env=environment(up.data_dir, settings),
         capture_output=True,
         text=True,
         timeout=100,
@@ -210,7 +213,7 @@ def test_a_killed_part_comes_back(running: Up, name: str) -> None:
 
 
 def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_data(folder: Path) -> None:
-    up = start(folder / "var", HYPERAGENT_ADMIN_PASSWORD="a password of my own")
+    up = start(folder / "var", settings={"HYPERAGENT_ADMIN_PASSWORD": "a password of my own"})
     up.wait_until_greeted()
     processes = up.all_processes()
 
@@ -268,8 +271,7 @@ def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -
 
         up = start(
             folder / "var",
-            DATABASE_URL=_url(port, "theirs"),
-            REDIS_URL=f"redis://127.0.0.1:{redis_port}/3",
+            settings={"DATABASE_URL": _url(port, "theirs"), "REDIS_URL": f"redis://127.0.0.1:{redis_port}/3"},
         )
         try:
             up.wait_until_greeted()
@@ -298,15 +300,11 @@ def test_a_database_without_pgvector_is_met_with_one_clear_sentence(folder: Path
     command = (str(DEBIAN_POSTGRES / "postgres"), "-D", str(data), "-k", str(data), "-p", str(port))
     try:
         started.start(command, lambda: _answers(port), user=user, stop=signal.SIGINT)
-        settings = {
-            "DATABASE_URL": _url(port, "postgres"),
-            "REDIS_URL": "redis://127.0.0.1:1/0",
-            "SECRET_KEY": "k" * 40,
-        }
+        mine = {"DATABASE_URL": _url(port, "postgres"), "REDIS_URL": "redis://127.0.0.1:1/0", "SECRET_KEY": "k" * 40}
 
-        refused = start(folder / "var", **settings)
+        refused = start(folder / "var", settings=mine)
         assert refused.process.wait(100) == 1
-        report = manage(refused, "doctor", **settings)
+        report = manage(refused, "doctor", settings=mine)
     finally:
         started.stop()
 

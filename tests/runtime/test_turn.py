@@ -227,7 +227,7 @@ def _answer_all(user: Any, id_: Any) -> None:
 
 
 async def _has_tokens(id_: Any) -> bool:
-    return sum(event["type"] == "token" for event in await events(id_)) > 2
+    return [event["type"] for event in await events(id_)].count("token") > 2
 
 
 async def _drives_nothing(runner: Runner) -> bool:

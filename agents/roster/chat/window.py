@@ -8,7 +8,7 @@ from hyperagent.lib.llm.types import Message, Role
 def messages_within(
     history: Sequence[Mapping[str, str]], question: str, *, system: str, budget_chars: int
 ) -> tuple[Message, ...]:
-    """System prompt, the newest turns that fit into the budget (whole, oldest first), and the question, which always is."""
+    """System prompt, the newest turns that fit into the budget (whole, oldest first), and the question, always."""
     room = budget_chars - len(question)
     kept: list[Message] = []
     for turn in reversed(history):
