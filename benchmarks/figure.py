@@ -42,6 +42,8 @@ class Figure:
     target: Target | None = None
     samples: tuple[float, ...] = ()
     detail: dict[str, Any] = field(default_factory=dict)
+    measurement: str = ""
+    """Which measurement it came from, as `--only` calls it."""
 
     @property
     def is_met(self) -> bool | None:

@@ -51,7 +51,7 @@ async def _measure(bench: Bench, names: Sequence[str]) -> list[Figure]:
     figures: list[Figure] = []
     for name in names:
         for one in await MEASUREMENTS[name](bench):
-            figures.append(one)
+            figures.append(replace(one, measurement=name))
             report.say(report.line(one))
     return figures
 

@@ -1,6 +1,6 @@
 """What people see of a run: a closed union of event types, numbered in their execution. Names and fields stay.
 
-Every event is stored and sent as the same JSON text, made once by `encode`. Token frames are the hot ones.
+Every event is stored and sent as the same JSON text. Token frames are the hot ones.
 """
 
 from enum import StrEnum

@@ -17,7 +17,7 @@ from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, Ex
 from agents.runtime import leases, store
 from agents.runtime.context import AgentContext, DrivenRun
 from agents.runtime.leases import MAX_CRASHES, Claim
-from agents.runtime.outbox import Moved, Outbox, lost
+from agents.runtime.outbox import Moved, NotStored, Outbox, lost
 from agents.runtime.store import End
 from hyperagent.lib.llm.gateway import ModelGateway
 
@@ -35,6 +35,15 @@ class Tools:
     connection: Connect
     wake_writer: Callable[[Outbox, bool], None]
     finished: Callable[[str, uuid.UUID], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run leaves its driver: what is stored, what is said last, and what becomes of its root."""
+
+    moved: Moved
+    last: Body
+    root: AgentStatus
 
 
 class Driver:
@@ -132,16 +141,15 @@ class Driver:
             outbox.write(Announced(root.id, AgentShutdown(reason="crash")))
         outbox.write(Announced(root.id, StatusChanged(status=ExecutionStatus.RUNNING)))
         try:
-            moved, last, agent_status = await self._outcome(run, root)
+            outcome = await self._outcome(run, root)
         finally:
             await run.stop_children()
-        over = moved.status in TERMINAL_STATUSES
-        if over:
-            _end_agents(run, ended(root, agent_status, moved.result, error=moved.error_message))
-        await self._leave(run, moved, Announced(root.id, last))
-        return over
+        try:
+            return await self._leave(run, root, outcome)
+        except NotStored as error:
+            return await self._leave(run, root, await self._refused(run, error))
 
-    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> tuple[Moved, Body, AgentStatus]:
+    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> Ending:
         """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
         try:
             result = await self._result(run, root)
@@ -151,7 +159,7 @@ class Driver:
             return _cancelled(run)
         except StepFailed as error:
             return _failed(error.code, error.message, retryable=error.retryable)
-        except psycopg.Error as error:
+        except NotStored as error:
             return await self._refused(run, error)
         except Exception:
             number = uuid.uuid4().hex[:12]
@@ -160,7 +168,7 @@ class Driver:
         answer = result["answer"]
         sources = tuple(Source.model_validate(source) for source in result["sources"])
         complete = Complete(answer=answer, sources=sources, usage=run.usage())
-        return Moved(ExecutionStatus.COMPLETED, answer, result), complete, AgentStatus.COMPLETED
+        return Ending(Moved(ExecutionStatus.COMPLETED, answer, result), complete, AgentStatus.COMPLETED)
 
     async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
         """The program's result. A cancelled task means what whoever cancelled it meant."""
@@ -184,14 +192,18 @@ class Driver:
                 raise run.outbox.error from None
             raise (Cancelled if self._cancelled else GivenBack) from None
 
-    async def _leave(self, run: DrivenRun, moved: Moved, last: Announced) -> None:
-        """Stores the end. From here on nothing more can be written under this lease."""
+    async def _leave(self, run: DrivenRun, root: AgentRecord, ending: Ending) -> bool:
+        """Stores the end; true if the run is over. From here on nothing more can be written under this lease."""
         self.is_leaving = True
-        run.outbox.write(moved, last)
+        over = ending.moved.status in TERMINAL_STATUSES
+        if over:
+            _end_agents(run, ended(root, ending.root, ending.moved.result, error=ending.moved.error_message))
+        run.outbox.write(ending.moved, Announced(root.id, ending.last))
         await run.outbox.committed()
+        return over
 
-    async def _refused(self, run: DrivenRun, error: psycopg.Error) -> tuple[Moved, Body, AgentStatus]:
-        """Postgres would not store something of this run: the rest of it is worth nothing, but its end must be told."""
+    async def _refused(self, run: DrivenRun, error: NotStored) -> Ending:
+        """Something of this run could not be stored: the rest of it is worth nothing, but its end must be told."""
         number = uuid.uuid4().hex[:12]
         log.error("run.not_stored", error_id=number, error=str(error))
         _, end = await self._load()
@@ -213,20 +225,20 @@ def _end_agents(run: DrivenRun, root: AgentRecord) -> None:
     run.record(*with_event(root))
 
 
-def _paused(signal: Suspended | GivenBack) -> tuple[Moved, Body, AgentStatus]:
+def _paused(signal: Suspended | GivenBack) -> Ending:
     if isinstance(signal, Suspended):
         waiting = ExecutionStatus.AWAITING_USER
-        return Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING
-    return Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING
+        return Ending(Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING)
+    return Ending(Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING)
 
 
-def _failed(code: str, message: str, *, retryable: bool = True) -> tuple[Moved, Body, AgentStatus]:
+def _failed(code: str, message: str, *, retryable: bool = True) -> Ending:
     moved = Moved(ExecutionStatus.FAILED, error_code=code, error_message=message)
-    return moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED
+    return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
 
 
-def _cancelled(run: DrivenRun) -> tuple[Moved, Body, AgentStatus]:
+def _cancelled(run: DrivenRun) -> Ending:
     """What was written until then stays as the answer."""
     answer = max(("".join(parts) for parts in run.streamed.values()), key=len, default="")
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
-    return Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED
+    return Ending(Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED)

@@ -20,6 +20,10 @@ from agents.engine.states import ExecutionStatus
 from hyperagent.lib.text import clean_value
 
 
+class NotStored(Exception):
+    """Something of a run cannot be written down: JSON or Postgres does not take it."""
+
+
 @dataclass(slots=True)
 class Pending:
     """An event without a number. Token frames grow while they wait."""

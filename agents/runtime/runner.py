@@ -79,7 +79,7 @@ class Runner:
             self.options.dsn, min_size=1, max_size=4, kwargs=kwargs, open=False, check=_is_alive
         ) as self._pool:
             self._announcer.start()
-            self.writer.start()
+            writing = self.writer.start()
             loops = [
                 asyncio.create_task(loop, name=name)
                 for name, loop in (
@@ -89,7 +89,7 @@ class Runner:
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)
-            await self._stopping.wait()
+            await self._until_stopped(writing)
             await self._drain()
             for loop in loops:
                 loop.cancel()
@@ -102,6 +102,13 @@ class Runner:
 
     def stop(self) -> None:
         self._stopping.set()
+
+    async def _until_stopped(self, writing: asyncio.Task[None]) -> None:
+        """Without its writer a runner would drive for nobody: it ends with the writer's error, and is started again."""
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({stopping, writing}, return_when=asyncio.FIRST_COMPLETED)
+        if writing.done():
+            writing.result()
 
     async def _drain(self) -> None:
         """Gives each run back at its next step; what is still in the middle of one after a few seconds, at once."""
@@ -178,11 +185,24 @@ class Runner:
                 async with await psycopg.AsyncConnection.connect(self.options.dsn, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
                     self._claimable.set()
-                    async for note in connection.notifies():
-                        self._hear(note.payload)
+                    await self._hear_notes(connection)
             except psycopg.Error as error:
                 log.warning("runner.deaf", error=str(error).split("\n")[0])
                 await asyncio.sleep(1)
+
+    async def _hear_notes(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Psycopg's own `notifies()` looks ten times a second; the socket itself says when there is something."""
+        loop, readable, socket_number = asyncio.get_running_loop(), asyncio.Event(), connection.fileno()
+        loop.add_reader(socket_number, readable.set)
+        try:
+            while True:
+                await readable.wait()
+                readable.clear()
+                connection.pgconn.consume_input()
+                while (note := connection.pgconn.notifies()) is not None:
+                    self._hear(note.extra.decode())
+        finally:
+            loop.remove_reader(socket_number)
 
     def _hear(self, payload: str) -> None:
         driver = self.driving.get(UUID(payload)) if payload else None

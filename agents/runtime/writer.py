@@ -14,7 +14,7 @@ import structlog
 
 from agents.runtime import store
 from agents.runtime.announcer import Announcer
-from agents.runtime.outbox import Outbox, Parcel, lost
+from agents.runtime.outbox import NotStored, Outbox, Parcel, lost
 
 log = structlog.get_logger(__name__)
 
@@ -41,8 +41,10 @@ class Writer:
         self._stopping = False
         self.commits = 0
 
-    def start(self) -> None:
+    def start(self) -> asyncio.Task[None]:
+        """The task ends with `stop`, or with a bug: then nothing of this process is stored any more."""
         self._task = asyncio.create_task(self._run(), name="writer")
+        return self._task
 
     async def stop(self) -> None:
         """Stores what is left, then closes."""
@@ -88,7 +90,7 @@ class Writer:
         self._last_tick_s = time.monotonic()
         dirty, self._dirty = self._dirty, {}
         self._durable = False
-        parcels = [outbox.take() for outbox in dirty.values() if outbox.error is None]
+        parcels = [parcel for outbox in dirty.values() if (parcel := _taken(outbox)) is not None]
         full = [parcel for parcel in parcels if parcel.records or parcel.rows]
         if full:
             await self._store(full)
@@ -103,7 +105,7 @@ class Writer:
                     await self._store([parcel])
                 return
             log.error("writer.refused", execution_id=str(parcels[0].outbox.execution_id), error=str(error))
-            parcels[0].outbox.refuse(error)
+            parcels[0].outbox.refuse(NotStored(str(error)))
             return
         kept = [parcel for parcel in parcels if parcel.outbox.execution_id in held]
         for parcel in parcels:
@@ -158,3 +160,15 @@ class Writer:
             if connection is not None:
                 await connection.close()
         self._durable_connection = self._frames_connection = None
+
+
+def _taken(outbox: Outbox) -> Parcel | None:
+    """What waits in it. A value that cannot be encoded is the trouble of its own run, and of no other."""
+    if outbox.error is not None:
+        return None
+    try:
+        return outbox.take()
+    except (TypeError, ValueError) as error:
+        log.error("writer.cannot_encode", execution_id=str(outbox.execution_id), error=str(error))
+        outbox.refuse(NotStored(str(error)))
+        return None

@@ -1,5 +1,7 @@
 """`POST /query` and `/query/stream`: one question by a program, whose answer is waited for or streamed."""
 
+from typing import Any
+
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -12,8 +14,9 @@ from agents.engine.states import ExecutionStatus
 from agents.following import settled
 from agents.models import Execution
 from conversations import actions
-from conversations.api.serializers import QuerySerializer
+from conversations.api.serializers import QuerySerializer, WaitingSerializer
 from conversations.history import window
+from hitl.models import Request as HumanRequest
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
@@ -43,7 +46,7 @@ class Query(AsyncAnswerView):
         parameters=[IDEMPOTENCY],
         responses={
             200: FinishedSerializer,
-            202: FinishedSerializer,
+            202: WaitingSerializer,
             **dict.fromkeys((400, 404, 409, 500, 502, 503), ErrorSerializer),
         },
     )
@@ -102,7 +105,7 @@ def _asked(request: Request) -> Execution:
 
 
 def _answer_of(execution: Execution) -> JsonResponse:
-    """One query. A run that somebody stopped answers with what it had until then."""
+    """Two queries at most. A run that somebody stopped answers with what it had until then."""
     if execution.status == ExecutionStatus.FAILED:
         code = execution.error_code or "failed"
         message = execution.error_message or "The run failed. Try again."
@@ -110,5 +113,22 @@ def _answer_of(execution: Execution) -> JsonResponse:
         return JsonResponse({"error": error}, status=STATUS_OF_ERROR.get(code, 502))
     shown = shapes.finished(execution, execution.agents.all())
     if execution.status == ExecutionStatus.AWAITING_USER:
-        return JsonResponse({**shown, "requests": []}, status=202)
+        asked = HumanRequest.objects.pending().filter(execution_id=execution.id)
+        return JsonResponse({**shown, "requests": [_request_shape(request) for request in asked]}, status=202)
     return JsonResponse(shown)
+
+
+def _request_shape(request: HumanRequest) -> dict[str, Any]:
+    return {
+        "request_id": str(request.request_id),
+        "kind": request.kind,
+        "execution_id": str(request.execution_id),
+        "conversation_id": str(request.conversation_id) if request.conversation_id else None,
+        "agent_id": str(request.agent_id),
+        "agent_name": request.agent_name,
+        "tool_names": request.tool_names,
+        "task_description": request.task_description,
+        "status": request.status,
+        "created_at": shapes.iso(request.created_at),
+        "expires_at": shapes.iso(request.expires_at),
+    }

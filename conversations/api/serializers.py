@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from agents.api.serializers import RunErrorSerializer, SourceSerializer, UsageSerializer
+from agents.api.serializers import FinishedSerializer, RunErrorSerializer, SourceSerializer, UsageSerializer
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
 
@@ -77,6 +77,24 @@ class RetriedSerializer(serializers.Serializer[Any]):
 
 class ExportQuerySerializer(serializers.Serializer[Any]):
     as_ = serializers.ChoiceField(choices=["markdown", "json"], default="markdown")
+
+
+class WaitingRequestSerializer(serializers.Serializer[Any]):
+    request_id = serializers.UUIDField()
+    kind = serializers.CharField()
+    execution_id = serializers.UUIDField()
+    conversation_id = serializers.UUIDField(allow_null=True)
+    agent_id = serializers.UUIDField()
+    agent_name = serializers.CharField()
+    tool_names = serializers.ListField(child=serializers.CharField())
+    task_description = serializers.CharField()
+    status = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class WaitingSerializer(FinishedSerializer):
+    requests = WaitingRequestSerializer(many=True)
 
 
 class ToldSerializer(serializers.Serializer[Any]):

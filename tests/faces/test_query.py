@@ -14,6 +14,7 @@ from agents.engine.events import Complete
 from agents.models import Event, Execution
 from conversations import actions
 from conversations.models import Conversation
+from hitl.models import Request
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tokens
 from tests.runtime.driving import Runners, ended, until
@@ -183,15 +184,18 @@ async def test_a_run_that_fails_answers_in_the_error_shape_with_its_id(
     assert "Traceback" not in error["message"]
 
 
-async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program) -> None:
+async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program, alice: Any) -> None:
     asking = asyncio.create_task(post(api, QUERY, {"query": "Hi", "on_approval": "wait"}))
     run = await until(Execution.objects.afirst)
+    asked = await Request.objects.acreate(
+        execution_id=run.id, agent_id=run.id, agent_name="chat", user=alice, kind="input", question={"text": "Which?"}
+    )
     await Execution.objects.filter(id=run.id).aupdate(status="awaiting_user")
 
     waiting = await asking
 
-    assert waiting.status_code == 202
-    assert (waiting.json()["status"], waiting.json()["requests"]) == ("awaiting_user", [])
+    assert (waiting.status_code, waiting.json()["status"]) == (202, "awaiting_user")
+    assert [one["request_id"] for one in waiting.json()["requests"]] == [str(asked.request_id)]
 
 
 async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> None:

@@ -12,11 +12,12 @@ from agents.engine.events import Complete, Token
 from agents.models import Execution
 from conversations import actions
 from conversations.models import Conversation, Message
+from hitl.models import Request
 from hyperagent.accounts import actions as accounts
 from hyperagent.lib.announcing import publish
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tell, tokens
-from tests.faces.sockets import OWN_ORIGIN, Socket, address, browser, cookie_of
+from tests.faces.sockets import Socket, address, browser, cookie_of
 
 pytestmark = pytest.mark.usefixtures("in_threads")
 
@@ -474,5 +475,36 @@ async def test_text_of_every_kind_comes_back_as_it_was(alices_cookie: str, conve
         assert (await socket.frame("said"))["message"]["text"] == "nul \ufffd and half \ufffd"
 
 
-def test_the_origin_of_the_tests_is_our_own() -> None:
-    assert OWN_ORIGIN == "http://testserver"
+@pytest.mark.spec("B3")
+async def test_the_inbox_tells_alice_how_many_requests_wait_for_her_and_charlie_of_none(
+    alice: Any, charlie: Any, alices_cookie: str
+) -> None:
+    run = await run_of(alice)
+    charlies_cookie = cookie_of(await browser(charlie))
+    async with (
+        Socket("/ws/inbox/", cookie=alices_cookie) as inbox,
+        Socket("/ws/inbox/", cookie=charlies_cookie) as charlies_inbox,
+    ):
+        assert await inbox.frame() == await charlies_inbox.frame() == {"type": "requests", "pending": 0}
+
+        asked = await Request.objects.acreate(
+            execution_id=run.id, agent_id=run.id, agent_name="chat", user=alice, kind="input", question={"text": "?"}
+        )
+        assert await inbox.frame() == {"type": "requests", "pending": 1}
+        await Request.objects.filter(pk=asked.pk).aupdate(status="answered")
+        assert await inbox.frame() == {"type": "requests", "pending": 0}
+
+        await charlies_inbox.send(type="ping")
+        assert await charlies_inbox.frame() == {"type": "pong"}
+        await inbox.send(type="say", text="Hi")
+        assert (await inbox.frame())["error"]["code"] == "not_here"
+
+
+async def test_the_inbox_closes_with_the_session(alice: Any) -> None:
+    client = await browser(alice)
+    async with Socket("/ws/inbox/", cookie=cookie_of(client)) as inbox:
+        await log_out(alice, client)
+
+        assert await inbox.closed(timeout_s=5) == 4401
+    async with Socket("/ws/inbox/") as inbox:
+        assert await inbox.closed() == 4401

@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 import websockets
 from asgiref.sync import sync_to_async
+from django.test import Client
 from websockets.asyncio.client import ClientConnection
 
 from agents.engine.events import Complete, Token
+from agents.models import Execution
 from conversations import actions
 from conversations.models import Conversation
 from tests.faces.conftest import token_of
@@ -212,3 +215,33 @@ async def test_the_session_ends_the_socket_over_the_network_too(
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4401
+
+
+async def test_streams_and_questions_that_wait_hold_no_database_connection(
+    web: Web, alice: Any, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    browser = Client()
+    await sync_to_async(browser.force_login)(alice)
+    cookies = {name: morsel.value for name, morsel in browser.cookies.items()}
+    token = await sync_to_async(token_of)(alice)
+    # The web process has eight connections.
+    async with httpx.AsyncClient(base_url=web.url, cookies=cookies, timeout=60) as client, AsyncExitStack() as stack:
+        stream = {"accept": "text/event-stream"}
+        for _ in range(12):
+            url = f"/api/v1/executions/{run.id}/events"
+            response = await stack.enter_async_context(client.stream("GET", url, headers=stream))
+            assert response.status_code == 200
+        asking = [
+            asyncio.create_task(
+                client.post("/api/v1/query", json={"query": f"{number}"}, headers={"authorization": f"Bearer {token}"})
+            )
+            for number in range(12)
+        ]
+        while await Execution.objects.acount() < 13:
+            await asyncio.sleep(0.05)
+
+        assert (await client.get("/api/v1/me")).status_code == 200
+
+        for one in asking:
+            one.cancel()

@@ -12,12 +12,13 @@ from django.db import connections
 
 from agents import actions
 from agents.engine.errors import LeaseLost
-from agents.engine.records import Asked, EffectRecord, Loaded, StepRecord
+from agents.engine.events import ToolCall
+from agents.engine.records import Announced, Asked, EffectRecord, Loaded, StepRecord
 from agents.engine.states import ExecutionStatus
 from agents.models import Event, Execution
 from agents.runtime import store as sql
 from agents.runtime.announcer import Announcer
-from agents.runtime.outbox import Moved, Outbox
+from agents.runtime.outbox import Moved, NotStored, Outbox
 from agents.runtime.writer import Writer
 from hitl.models import Request, RequestStatus
 from tests.engine.contract import *  # noqa: F403
@@ -106,7 +107,7 @@ async def test_a_record_that_postgres_refuses_harms_no_other_run(store: Postgres
     bad_journal.write(step(agent(), (0,)))
     await good_journal.committed()
 
-    with pytest.raises(psycopg.Error):
+    with pytest.raises(NotStored):
         await bad_journal.committed()
     loaded, _ = await store._load(good)
     assert loaded.agents["root"].id == root.id
@@ -140,3 +141,17 @@ async def test_an_older_driver_closes_no_question(store: PostgresUnderTest) -> N
     with pytest.raises(LeaseLost):
         await old.committed()
     assert await sync_to_async(Request.objects.get)(request_id=request_id, status=RequestStatus.PENDING)
+
+
+async def test_a_value_that_json_cannot_hold_harms_no_other_run(store: PostgresUnderTest) -> None:
+    good, bad = await store.new_execution(), await store.new_execution()
+    (good_journal, _), (bad_journal, _) = await store.take_over(good), await store.take_over(bad)
+    root = agent()
+
+    bad_journal.write(Announced(root.id, ToolCall(tool="count", args={"to": 1 << 70})))
+    good_journal.write(root, said(root, "still here"))
+    await good_journal.committed()
+
+    with pytest.raises(NotStored):
+        await bad_journal.committed()
+    assert len(await store.events(good)) == 1

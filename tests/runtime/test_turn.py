@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
+from agents.engine.events import ToolCall
 from agents.models import Execution, Step
 from agents.runtime import leases
 from agents.runtime.runner import Runner
@@ -236,3 +237,21 @@ async def _drives_nothing(runner: Runner) -> bool:
 
 async def _is(id_: Any, status: str) -> bool:
     return await Execution.objects.filter(id=id_, status=status).aexists()
+
+
+async def test_a_run_of_which_something_cannot_be_stored_fails_and_says_so(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def counts_too_far(context: Any, turn: dict[str, Any]) -> dict[str, Any]:
+        context.emit(ToolCall(tool="count", args={"to": 1 << 70}))
+        await context.now()
+        return {"answer": "never", "sources": []}
+
+    await make_runner(scripted_server.url, extra={"counts": counts_too_far})
+
+    run = await ended(await start(alice, "q", pipeline="counts"))
+
+    assert (run.status, run.error_code) == ("failed", "not_stored")
+    said = await events(run.id)
+    assert [event["seq"] for event in said] == list(range(1, len(said) + 1))
+    assert said[-1]["type"] == "error"

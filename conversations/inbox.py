@@ -1,0 +1,62 @@
+"""The socket behind the inbox's badge: how many requests wait for this person."""
+
+import asyncio
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from django.db.models import Count
+
+from conversations import frames
+from conversations.frames import Ping
+from conversations.personal_socket import PersonalSocket
+from conversations.watch import SocketWatch
+from hitl.models import Request
+from hyperagent.lib.refusals import Refused
+from hyperagent.lib.threads import in_thread
+
+
+class InboxConsumer(PersonalSocket):
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: int | None = None
+
+    async def entered(self) -> None:
+        inbox_watch().add(self)
+        counts = await in_thread(_pending_by_user)([self.caller.user.pk])
+        await self.counted(counts.get(self.caller.user.pk, 0))
+
+    async def left(self) -> None:
+        inbox_watch().remove(self)
+
+    async def counted(self, pending: int) -> None:
+        if pending != self._pending:
+            self._pending = pending
+            await self.tell(frames.frame("requests", pending=pending))
+
+    async def act(self, said: frames.ClientFrame) -> None:
+        if not isinstance(said, Ping):
+            raise Refused("not_here", "The inbox only takes `ping`. Say the rest on the conversation's socket.")
+        await self.tell(frames.frame("pong"))
+
+
+async def _count(sockets: set[InboxConsumer]) -> None:
+    counts = await in_thread(_pending_by_user)([socket.caller.user.pk for socket in sockets])
+    for socket in sockets:
+        await socket.counted(counts.get(socket.caller.user.pk, 0))
+
+
+def _pending_by_user(users: list[Any]) -> dict[Any, int]:
+    """One query, by the index of pending requests."""
+    rows = Request.objects.pending().filter(user__in=set(users)).order_by().values_list("user")
+    return dict(rows.annotate(Count("request_id")))
+
+
+_watches: "WeakKeyDictionary[asyncio.AbstractEventLoop, SocketWatch[InboxConsumer]]" = WeakKeyDictionary()
+
+
+def inbox_watch() -> SocketWatch[InboxConsumer]:
+    """The one of this event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _watches:
+        _watches[loop] = SocketWatch(_count)
+    return _watches[loop]

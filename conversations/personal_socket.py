@@ -1,0 +1,167 @@
+"""A websocket that belongs to a person: origin, session or token, floods, faults and closing codes, for every kind
+alike.
+
+What it tells and takes is its subclass's.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from conversations import frames, handshake
+from conversations.handshake import Caller, Credentials
+from conversations.window import Allowance
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib import outage
+from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+NOT_LET_IN, NOT_ALLOWED, NOT_THERE, BEHIND = 4401, 4403, 4404, 4008
+# The protocol has codes of its own for these (1009, 1008, 1013, 1011); Daphne lets an application send none of them.
+TOO_BIG, FLOOD, AGAIN_LATER, FAILED, BAD_ADDRESS = 4009, 4029, 4013, 4500, 4400
+MAX_BAD_MESSAGES = 50
+
+
+class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
+    # No channel of its own: `listening` has one for all sockets of a group, and outlives an outage of Redis.
+    channel_layer_alias = "none: see hyperagent.lib.listening"
+
+    caller: Caller
+    credentials: Credentials
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = False
+        self._allowance = Allowance(at_s=time.monotonic())
+        self._bad_messages = 0
+
+    # ── a subclass's ──
+
+    def read_address(self) -> None:
+        """Raises Refused for an address that cannot be meant."""
+
+    def admit(self) -> Caller | None:
+        """In a thread: who it is, or None. Raises NotThere for what is not theirs."""
+        return handshake.identify(self.credentials)
+
+    async def entered(self) -> None:
+        raise NotImplementedError
+
+    async def left(self) -> None:
+        raise NotImplementedError
+
+    async def act(self, said: frames.ClientFrame) -> None:
+        raise NotImplementedError
+
+    def heard(self) -> None:
+        """The client said something, whatever it was."""
+
+    # ── coming and going ──
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        # Channels would visit a thread here, before each message, to close connections that we never hold.
+        if message["type"] == "websocket.connect":
+            await self._guarded(self.connect)
+        elif message["type"] == "websocket.receive":
+            await self._guarded(lambda: self._received(message))
+        elif message["type"] == "websocket.disconnect":
+            self.is_open = False
+            await self.left()
+            raise StopConsumer
+
+    async def _guarded(self, act: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await act()
+        except Exception as error:
+            if outage.is_outage(error):
+                await self.end(AGAIN_LATER)
+                return
+            error_id = uuid.uuid4().hex[:12]
+            log.exception("a socket failed", extra={"error_id": error_id})
+            await self.tell(frames.failure("internal", f"Something went wrong here. Its number is {error_id}."))
+            await self.end(FAILED)
+
+    async def connect(self) -> None:
+        self.credentials = handshake.credentials_in(self.scope)
+        if not handshake.origin_is_ours(self.scope, has_token=self.credentials.token is not None):
+            await self.close(NOT_ALLOWED)
+            return
+        # Accepted before it is known who it is: browsers learn the code of a socket only that had been open.
+        await self.accept(self.credentials.subprotocol)
+        self.is_open = True
+        try:
+            self.read_address()
+            caller = await in_thread(self.admit)()
+        except NotThere:
+            await self.end(NOT_THERE)
+            return
+        except Refused as refused:
+            await self.tell(frames.error(refused))
+            await self.end(BAD_ADDRESS)
+            return
+        if caller is None:
+            await self.end(NOT_LET_IN)
+        elif Scope.READ not in caller.scopes:
+            await self.end(NOT_ALLOWED)
+        else:
+            self.caller = caller
+            await self.entered()
+
+    async def end(self, code: int) -> None:
+        if self.is_open:
+            self.is_open = False
+            await self.close(code)
+
+    async def turn_out(self) -> None:
+        """The session or token has ended."""
+        await self.end(NOT_LET_IN)
+
+    async def tell(self, text: str) -> None:
+        if self.is_open:
+            await self.send(text_data=text)
+
+    # ── from the client ──
+
+    async def _received(self, message: dict[str, Any]) -> None:
+        text = message.get("text")
+        try:
+            if text is None or len(text) > frames.MAX_CHARS_BORNE:
+                await self.end(TOO_BIG if text else FLOOD)
+            elif not self._allowance.take(time.monotonic()):
+                await self.end(FLOOD)
+            else:
+                await self._answered(text)
+        finally:
+            self.heard()
+
+    async def _answered(self, text: str) -> None:
+        context: dict[str, Any] = {}
+        try:
+            said = frames.read(text)
+            context = {name: getattr(said, name) for name in ("client_id", "execution_id") if getattr(said, name, None)}
+            await self.act(said)
+        except Refused as refused:
+            await self.tell(frames.error(refused, **context))
+            self._bad_messages += 1
+            if self._bad_messages > MAX_BAD_MESSAGES:
+                await self.end(FLOOD)
+        except Exception as error:
+            if not outage.is_outage(error):
+                raise
+            await self.tell(frames.failure(outage.CODE, outage.MESSAGE, **context))
+
+
+class NowhereConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Any other address."""
+
+    channel_layer_alias = PersonalSocket.channel_layer_alias
+
+    async def connect(self) -> None:
+        await self.close(NOT_THERE)
