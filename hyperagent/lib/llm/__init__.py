@@ -1,4 +1,10 @@
-"""The model gateway: one way to ask any model of any provider. Knows neither Django nor agents."""
+"""The model gateway: one way to ask any model of any provider. Knows neither Django nor agents.
+
+The gateway itself comes with its HTTP client only where it is used: the web process reads the settings alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
 from hyperagent.lib.llm.errors import (
@@ -10,8 +16,6 @@ from hyperagent.lib.llm.errors import (
     ModelUnavailable,
     NoModelConfigured,
 )
-from hyperagent.lib.llm.gateway import ModelGateway
-from hyperagent.lib.llm.structured import Structured
 from hyperagent.lib.llm.types import (
     Delta,
     FinishReason,
@@ -27,6 +31,19 @@ from hyperagent.lib.llm.types import (
     ToolSpec,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from hyperagent.lib.llm.gateway import ModelGateway
+    from hyperagent.lib.llm.structured import Structured
+
+_LATER = {"ModelGateway": "hyperagent.lib.llm.gateway", "Structured": "hyperagent.lib.llm.structured"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "BadSettings",
