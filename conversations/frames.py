@@ -61,15 +61,15 @@ def read(text: str) -> ClientFrame:
     if len(text) > MAX_CHARS:
         raise Refused("message_too_long", f"A message may have {MAX_CHARS:,} characters; this one has {len(text):,}.")
     try:
-        # The standard library's parser takes lone surrogates, which are cleaned below; stricter ones refuse the
-        # whole message.
-        said = json.loads(text)
+        # The standard library's parser takes lone surrogates, which are cleaned; stricter ones refuse the whole
+        # message.
+        said = clean_value(json.loads(text))
     except (ValueError, RecursionError):
         raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None
     if not isinstance(said, dict):
         raise Refused("not_json", "Send a JSON object with a `type`.")
     try:
-        return _frames.validate_python(clean_value(said))
+        return _frames.validate_python(said)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"].startswith("union_tag"):

@@ -5,8 +5,10 @@ import uuid
 from agents.models import Execution
 from conversations import actions
 from conversations.models import Conversation
+from hyperagent.lib.queue import task
 
 
+@task
 def turn_finished(execution_id: str) -> None:
     """After a turn's run has ended: the title that it chose, and the time of the last change."""
     execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "question", "answer").first()

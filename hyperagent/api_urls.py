@@ -1,10 +1,18 @@
 """Everything below `/api/`: version 1 of the API, its description and the pages that show it."""
 
+from django.http import HttpRequest, JsonResponse
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import IsAuthenticated
 
+from agents.engine.events import body_adapter
 from hyperagent.errors import api_not_found
+
+
+def events_schema(request: HttpRequest) -> JsonResponse:
+    """What each type of event carries, as JSON schema. The same for everybody, so nobody is asked who they are."""
+    return JsonResponse(body_adapter.json_schema())
+
 
 urlpatterns = [
     path("v1/", include("hyperagent.accounts.api_urls")),
@@ -16,5 +24,6 @@ urlpatterns = [
         SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=(IsAuthenticated,)),
         name="docs",
     ),
+    path("schema/events/", events_schema, name="events-schema"),
     path("<path:rest>", api_not_found),
 ]

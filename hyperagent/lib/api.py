@@ -134,7 +134,10 @@ class CleanJSONParser(JSONParser):
         body = stream.read(limit + 1)
         if len(body) > limit:
             raise TooLarge(TooLarge.message())
-        return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
+        try:
+            return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
+        except RecursionError:
+            raise exceptions.ParseError("The JSON is nested too deeply. Send it flatter.") from None
 
 
 class TooLarge(exceptions.APIException):

@@ -4,11 +4,13 @@ import asyncio
 import random
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.site import LEASE_S, Follower, Site, words
 
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
 
 
@@ -123,6 +125,28 @@ async def test_f10_postgres_restarted_under_load_loses_nothing_and_shows_nobody_
     for id_ in ids:
         assert site.execution(id_)["status"] == "completed"
         site.check_log(id_)
+
+
+@pytest.mark.skipif(FAKETIME is None, reason="libfaketime is not installed (deploy/apt.txt)")
+async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site) -> None:
+    """One is ten minutes fast: leases by its own clock would all have run out. One is behind: order would suffer."""
+    for name in ("one", "two"):
+        site.kill(name)
+    for name, wrong in (("fast", "+10m"), ("slow", "-2s")):
+        env = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": wrong, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        site.start_runner(name, **env)
+
+    ids = [await asyncio.to_thread(site.ask, f"say {count} tokens at 20/s") for count in range(120, 128)]
+    await asyncio.to_thread(site.until_ended, *ids)
+    for name in ("fast", "slow"):
+        site.kill(name)
+    for name in ("one", "two"):
+        site.restart(name)
+
+    for id_ in ids:
+        site.check_log(id_)
+        assert site.execution(id_)["epoch"] == 1
+        assert not [event for event in site.events(id_) if event["type"] == "agent_shutdown"]
 
 
 async def test_f25_a_run_that_kills_its_runner_each_time_is_failed_and_the_others_go_on(site: Site) -> None:
