@@ -20,6 +20,7 @@ from hyperagent.lib.threads import in_thread
 LOOK_S = 3.0
 # Announcements that wait for a reader; if there are more, the table has them.
 NEWS_KEPT = 64
+RESYNC = "resync"
 SETTLED = TERMINAL_STATUSES | {ExecutionStatus.AWAITING_USER}
 
 
@@ -30,13 +31,13 @@ class Follower:
         self.last = after
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
-        """The bodies that the reader does not have yet, which then count as had; None if something before them is
-        missing.
+        """The bodies that the reader does not have yet, which then count as had; None if only the table can tell:
+        something before them is missing, or all of them are had already, as after a loss of the log's end.
         """
-        if first > self.last + 1 or last - first + 1 != len(bodies):
+        if first > self.last + 1 or last <= self.last or last - first + 1 != len(bodies):
             return None
         news = bodies[self.last + 1 - first :]
-        self.last = max(self.last, last)
+        self.last = last
         return news
 
 
@@ -71,11 +72,18 @@ class _News:
 async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent | None, None]:
     """Every event after that number, once and in order, up to the last. None where nothing happened for some
     seconds.
+
+    A log can lose its end: a database that dies takes the last token frames with it. The reader is then told `resync`
+    with the last number that still counts, and what comes after it.
     """
     news = _News(str(execution.id))
     follower = Follower(after)
     async with listening(execution.group_name, news.hear):
+        now = await in_thread(reading.progress_of)(execution.id) if after else None
         while True:
+            if now is not None and now.last_seq < follower.last:
+                follower.last = now.last_seq
+                yield _resync(execution, now.last_seq)
             rows = await in_thread(reading.events_after)(execution.id, follower.last)
             if not rows:
                 rows = await _announced(news, follower)
@@ -85,8 +93,10 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
                 if event.is_last:
                     return
             if not rows:
+                now = await in_thread(reading.progress_of)(execution.id)
                 yield None
-                if await _is_over_at(execution, follower.last):
+                # A run may have ended without a last event.
+                if now is None or (now.is_over and now.last_seq == follower.last):
                     return
 
 
@@ -107,10 +117,10 @@ async def _announced(news: _News, follower: Follower) -> list[LoggedEvent]:
     return []
 
 
-async def _is_over_at(execution: Execution, seq: int) -> bool:
-    """Whether the run is over and its log has nothing after this number: a run that ended without a last event."""
-    now = await in_thread(reading.progress_of)(execution.id)
-    return now is None or (now.is_over and now.last_seq <= seq)
+def _resync(execution: Execution, seq: int) -> LoggedEvent:
+    """No event of the log: a word to the reader, in the shape of one."""
+    body = orjson.dumps({"type": RESYNC, "seq": seq, "execution_id": str(execution.id)})
+    return LoggedEvent(seq, RESYNC, body.decode())
 
 
 async def settled(execution: Execution) -> Execution:

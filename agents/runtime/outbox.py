@@ -110,6 +110,7 @@ class Outbox:
         self._written = 0
         self._stored = 0
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._begun: set[tuple[UUID, str]] = set()
 
     # --- the engine's port
 
@@ -146,7 +147,9 @@ class Outbox:
         self._check()
         self._events.append(Pending(agent_id, None, "", _now_ms(), channel, [text]))
         self._written += 1
-        self._wake_writer(self, False)
+        # Somebody waits for the first words; what follows is read as it comes.
+        self._wake_writer(self, (agent_id, channel) not in self._begun)
+        self._begun.add((agent_id, channel))
 
     # --- the writer's side
 

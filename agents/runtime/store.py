@@ -15,7 +15,7 @@ from psycopg.rows import tuple_row
 from agents.engine.chain import GENESIS
 from agents.engine.records import AgentRecord, Asked, Cut, EffectRecord, Loaded, StepRecord
 from agents.engine.states import TERMINAL_STATUSES, AgentStatus, EffectStatus, StepKind, StepStatus
-from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed
+from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed, Row
 from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS, answers_of
 from hyperagent.lib.text import clean_value
 
@@ -24,17 +24,18 @@ from hyperagent.lib.text import clean_value
 APPEND_EVENTS = """
 WITH held AS (
     SELECT e.id FROM agents_execution e
-    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[], %(follow)s::bigint[]) AS w(id, epoch, follow)
+    JOIN json_to_recordset(%(parcels)s::json) AS w(id uuid, epoch int, follow bigint)
       ON e.id = w.id AND e.epoch = w.epoch
     WHERE e.status = 'running'
-      AND (w.follow = 0 OR EXISTS (SELECT 1 FROM agents_event p WHERE p.execution_id = w.id AND p.seq = w.follow))
+      AND w.follow = CASE WHEN w.follow = 0 THEN 0 ELSE (
+          SELECT p.seq FROM agents_event p WHERE p.execution_id = w.id AND p.seq = w.follow) END
     ORDER BY e.id FOR SHARE OF e
 ), added AS (
     INSERT INTO agents_event (execution_id, seq, agent_id, type, body, hash, origin, created_at)
-    SELECT v.execution_id, v.seq, v.agent_id, v.type, v.body, v.hash, v.origin, to_timestamp(v.ms / 1000.0)
-    FROM unnest(%(of)s::uuid[], %(seq)s::bigint[], %(agent)s::uuid[], %(type)s::text[], %(body)s::text[],
-                %(hash)s::bytea[], %(origin)s::text[], %(ms)s::bigint[])
-         AS v(execution_id, seq, agent_id, type, body, hash, origin, ms)
+    SELECT v.execution_id, v.seq, v.agent_id, v.type, v.body, decode(v.hash, 'hex'), v.origin,
+           to_timestamp(v.ms / 1000.0)
+    FROM json_to_recordset(%(events)s::json)
+         AS v(execution_id uuid, seq bigint, agent_id uuid, type text, body text, hash text, origin text, ms bigint)
     JOIN held ON held.id = v.execution_id
     ON CONFLICT (execution_id, seq) DO NOTHING
 )
@@ -135,21 +136,32 @@ Statement = tuple[str, Any]
 
 
 def append_values(parcels: Iterable[Parcel]) -> dict[str, Any]:
-    """Arguments of APPEND_EVENTS for the events of all parcels; also those without events are fenced by it."""
+    """Arguments of APPEND_EVENTS for the events of all parcels; also those without events are fenced by it.
+
+    Two JSON texts: the same as arrays took a fifth of a busy runner's CPU, in the escaping of their elements.
+    """
     parcels = list(parcels)
-    rows = [(parcel.outbox.execution_id, row) for parcel in parcels for row in parcel.rows]
     return {
-        "ids": [parcel.outbox.execution_id for parcel in parcels],
-        "epochs": [parcel.outbox.epoch for parcel in parcels],
-        "follow": [parcel.rows[0].seq - 1 if parcel.rows else parcel.last_seq for parcel in parcels],
-        "of": [execution_id for execution_id, _ in rows],
-        "seq": [row.seq for _, row in rows],
-        "agent": [row.agent_id for _, row in rows],
-        "type": [row.type for _, row in rows],
-        "body": [row.body for _, row in rows],
-        "hash": [row.hash for _, row in rows],
-        "origin": [row.origin for _, row in rows],
-        "ms": [row.timestamp_ms for _, row in rows],
+        "parcels": _json([_parcel_row(parcel) for parcel in parcels]),
+        "events": _json([_event_row(parcel.outbox.execution_id, row) for parcel in parcels for row in parcel.rows]),
+    }
+
+
+def _parcel_row(parcel: Parcel) -> dict[str, Any]:
+    follow = parcel.rows[0].seq - 1 if parcel.rows else parcel.last_seq
+    return {"id": parcel.outbox.execution_id, "epoch": parcel.outbox.epoch, "follow": follow}
+
+
+def _event_row(execution_id: UUID, row: Row) -> dict[str, Any]:
+    return {
+        "execution_id": execution_id,
+        "seq": row.seq,
+        "agent_id": row.agent_id,
+        "type": row.type,
+        "body": row.body,
+        "hash": row.hash.hex(),
+        "origin": row.origin,
+        "ms": row.timestamp_ms,
     }
 
 

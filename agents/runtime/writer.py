@@ -19,7 +19,7 @@ from agents.runtime.outbox import NotStored, Outbox, Parcel, lost
 log = structlog.get_logger(__name__)
 
 TICK_S = 0.04
-CROWDED_TICK_S = 0.08
+CROWDED_TICK_S = 0.06
 CROWDED = 16
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
 
@@ -33,8 +33,10 @@ class Writer:
         self._expires_s = expires_s
         self._dirty: dict[UUID, Outbox] = {}
         self._awake = asyncio.Event()
-        self._durable = False
+        self._at_once = False
         self._last_tick_s = 0.0
+        # Runs in the last tick: when a wait begins, only the first of the next has come.
+        self._crowd = 0
         self._durable_connection: psycopg.AsyncConnection[Any] | None = None
         self._frames_connection: psycopg.AsyncConnection[Any] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -56,10 +58,11 @@ class Writer:
             if connection is not None:
                 await connection.close()
 
-    def wake(self, outbox: Outbox, durable: bool) -> None:
+    def wake(self, outbox: Outbox, at_once: bool) -> None:
+        """Something is to be stored: with the next tick, or before it (records, and the first words of an answer)."""
         self._dirty[outbox.execution_id] = outbox
-        if durable and not self._durable:
-            self._durable = True
+        if at_once and not self._at_once:
+            self._at_once = True
             self._awake.set()
         elif len(self._dirty) == 1:
             self._awake.set()
@@ -68,14 +71,14 @@ class Writer:
         while not self._stopping or self._dirty:
             await self._awake.wait()
             self._awake.clear()
-            if not self._durable and not self._stopping:
+            if not self._at_once and not self._stopping:
                 await self._wait_for_tick()
             if self._dirty:
                 await self._store_all()
 
     async def _wait_for_tick(self) -> None:
         """Frames wait until the tick is over; a record that comes meanwhile ends the wait."""
-        tick_s = CROWDED_TICK_S if len(self._dirty) > CROWDED else TICK_S
+        tick_s = CROWDED_TICK_S if self._crowd > CROWDED else TICK_S
         wait_s = self._last_tick_s + tick_s - time.monotonic()
         if wait_s > 0:
             try:
@@ -83,13 +86,15 @@ class Writer:
             except TimeoutError:
                 return
             self._awake.clear()
-            if not self._durable:
+            if not self._at_once:
                 await self._wait_for_tick()
 
     async def _store_all(self) -> None:
         self._last_tick_s = time.monotonic()
         dirty, self._dirty = self._dirty, {}
-        self._durable = False
+        if not self._at_once:
+            self._crowd = len(dirty)
+        self._at_once = False
         parcels = [parcel for outbox in dirty.values() if (parcel := _taken(outbox)) is not None]
         full = [parcel for parcel in parcels if parcel.records or parcel.rows]
         if full:

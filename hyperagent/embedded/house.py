@@ -165,30 +165,41 @@ class House:
 
     async def greet(self) -> None:
         """What a person wants to know now: where, how to sign in, which model, what is missing."""
-        say = self.supervisor.log.say
         missing = await self._wait_until_ready()
+        if self.degraded:
+            # It says the same, and how to mend it.
+            missing.pop("model", None)
         model = "the bundled small model (slow and simple)" if "BUNDLED_MODEL_URL" in self.env else self._models()
-        lines = ["", f"HyperAgent is ready: {self.env['SITE_URL']}"]
+        self._say("", f"HyperAgent is ready: {self.env['SITE_URL']}")
+        self.tell_login()
+        degraded = (*self.degraded, *(f"{name}: {problem}" for name, problem in missing.items()))
+        self._say(f"Model: {model}", *(f"Degraded: {what}" for what in degraded), "Ctrl-C stops everything.", "")
+
+    def tell_login(self) -> None:
+        """The first administrator's password, once: nobody else knows it."""
         if self.first_login is not None:
             email, password = self.first_login
-            lines.append(f"Sign in as {email} with the password {password}   (shown this once; change it)")
-        lines.append(f"Model: {model}")
-        lines += [f"Degraded: {what}" for what in (*self.degraded, *missing)]
-        lines.append("Ctrl-C stops everything.")
-        for line in (*lines, ""):
-            say("up", line)
+            self.first_login = None
+            self._say(f"Sign in as {email} with the password {password}   (shown this once; change it)")
+
+    def _say(self, *lines: str) -> None:
+        for line in lines:
+            self.supervisor.log.say("up", line)
 
     def _models(self) -> str:
         return ", ".join(provider.name for provider in LLMSettings.from_env(self.env).providers) or "none"
 
-    async def _wait_until_ready(self) -> list[str]:
-        """Waits for /readyz to be content; what it still misses when the time is over."""
+    async def _wait_until_ready(self) -> dict[str, str]:
+        """Waits for /readyz to be content; what it still misses when the time is over, by name.
+
+        A model that is not configured is not waited for: no time brings it.
+        """
         deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
         pause_s = 0.1
         while True:
             missing = await asyncio.to_thread(_not_ready, f"http://127.0.0.1:{self.plan.port}/readyz")
             stopped = self.supervisor.asked_to_stop.is_set()
-            if not missing or stopped or asyncio.get_running_loop().time() > deadline:
+            if not missing.keys() - {"model"} or stopped or asyncio.get_running_loop().time() > deadline:
                 return missing
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 1.5, 2.0)
@@ -212,6 +223,8 @@ async def run(plan: Plan, config: Config) -> int:
         return 1
     finally:
         serving.cancel()
+        # Who stops it before it is ready would never learn the password.
+        house.tell_login()
         log.say("up", "stopping")
         await supervisor.stop_all()
         instance.remove_note(plan.data_dir)
@@ -238,18 +251,18 @@ def _answers(url: str, *, any_status: bool = False) -> bool:
         return False
 
 
-def _not_ready(url: str) -> list[str]:
-    """What /readyz says is missing, one sentence each; empty if nothing, or if there is no such page."""
+def _not_ready(url: str) -> dict[str, str]:
+    """What /readyz says is missing, a sentence by name; empty if nothing, or if there is no such page."""
     try:
         with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own address
-            return []
+            return {}
     except urllib.error.HTTPError as answer:
         if answer.code != 503:
-            return []
+            return {}
         try:
-            missing = json.loads(answer.read())["missing"]
-        except (ValueError, KeyError):
-            return ["/readyz answers 503"]
-        return [f"{name}: {problem}" for name, problem in missing.items()]
+            missing: dict[str, str] = dict(json.loads(answer.read())["missing"])
+        except (ValueError, KeyError, TypeError):
+            return {"web": "/readyz answers 503"}
+        return missing
     except OSError as error:
-        return [f"the web server does not answer: {error}"]
+        return {"web": f"the server does not answer: {error}"}

@@ -16,6 +16,10 @@ class AlreadyRunning(Exception):
     """Another `manage.py up` serves this folder."""
 
 
+class BadDataDir(Exception):
+    """DATA_DIR names a folder that cannot be made or written."""
+
+
 class PortInUse(Exception):
     """Somebody else listens on the port."""
 
@@ -23,11 +27,17 @@ class PortInUse(Exception):
 def make_data_dir(path: Path) -> Path:
     """Private. Where the servers run as a user of their own, that user must pass through it, though not look around.
 
-    Another `up` may be at work in it, so what is there already must not change.
+    Another `up` may be at work in it, so what is there already must not change. Raises BadDataDir.
     """
     mode = 0o711 if os.geteuid() == 0 else 0o700
-    files.make_private(path, mode=mode)
-    files.make_private(path / "run", mode=mode)
+    try:
+        files.make_private(path, mode=mode)
+        files.make_private(path / "run", mode=mode)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise BadDataDir(
+            f"DATA_DIR='{path}' cannot be used ({why}); allowed: a directory that this user may write"
+        ) from None
     return path
 
 

@@ -42,7 +42,7 @@ export function facts({ model, usage, startedAt, endedAt }) {
   const tokens = usage ? usage.prompt_tokens + usage.completion_tokens : 0;
   return [
     model,
-    startedAt !== null && endedAt !== null ? duration(endedAt - startedAt) : null,
+    startedAt !== null && endedAt - startedAt >= 50 ? duration(endedAt - startedAt) : null,
     tokens ? `${tokens.toLocaleString("en")} tokens` : null,
     tokens ? cost(usage.cost_usd) : null,
   ].filter(Boolean);

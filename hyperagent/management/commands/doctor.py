@@ -198,7 +198,7 @@ def check_runners() -> Iterable[Finding]:
         )
         living = cursor.fetchone()[0]
     if living:
-        yield Finding(State.FINE, f"{living} runners live")
+        yield Finding(State.FINE, f"runners that live: {living}")
     else:
         yield Finding(
             State.ERROR, f"no runner gave a sign for {SILENT_AFTER_S} s: questions wait", "start `manage.py worker`"

@@ -21,10 +21,13 @@ class Command(BaseCommand):
         parser.add_argument("--runners", type=int, default=CONFIG.runners, help="runner processes (default: RUNNERS)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        data_dir = instance.make_data_dir(CONFIG.data_path)
         try:
+            data_dir = instance.make_data_dir(CONFIG.data_path)
             held = instance.lock(data_dir)
             instance.claim_port(options["port"])
+        except instance.BadDataDir as refusal:
+            self.stderr.write(str(refusal))
+            sys.exit(2)
         except (instance.AlreadyRunning, instance.PortInUse) as refusal:
             self.stderr.write(str(refusal))
             sys.exit(1)
