@@ -73,8 +73,8 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
     """Every event after that number, once and in order, up to the last. None where nothing happened for some
     seconds.
 
-    A log can lose its end: a database that dies takes the last token frames with it. The reader is then told `resync`
-    with the last number that still counts, and what comes after it.
+    A log can lose its end: a database that dies takes the last token frames with it, and their numbers are given anew.
+    The reader is then told `resync`, has to forget the run, and gets it from 1.
     """
     news = _News(str(execution.id))
     follower = Follower(after)
@@ -82,8 +82,9 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
         now = await in_thread(reading.progress_of)(execution.id) if after else None
         while True:
             if now is not None and now.last_seq < follower.last:
-                follower.last = now.last_seq
-                yield _resync(execution, now.last_seq)
+                follower.last = 0
+                yield _resync(execution)
+            now = None
             rows = await in_thread(reading.events_after)(execution.id, follower.last)
             if not rows:
                 rows = await _announced(news, follower)
@@ -117,10 +118,10 @@ async def _announced(news: _News, follower: Follower) -> list[LoggedEvent]:
     return []
 
 
-def _resync(execution: Execution, seq: int) -> LoggedEvent:
-    """No event of the log: a word to the reader, in the shape of one."""
-    body = orjson.dumps({"type": RESYNC, "seq": seq, "execution_id": str(execution.id)})
-    return LoggedEvent(seq, RESYNC, body.decode())
+def _resync(execution: Execution) -> LoggedEvent:
+    """No event of the log: a word to the reader in the shape of one, with the number to come back with."""
+    body = orjson.dumps({"type": RESYNC, "seq": 0, "execution_id": str(execution.id)})
+    return LoggedEvent(0, RESYNC, body.decode())
 
 
 async def settled(execution: Execution) -> Execution:

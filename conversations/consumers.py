@@ -27,7 +27,7 @@ from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import outage
 from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import NotThere, Refused
-from hyperagent.lib.threads import in_thread
+from hyperagent.lib.threads import in_thread, in_writing_thread
 
 log = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ class ConversationConsumer(PersonalSocket):
 
     async def _as_caller(self, act: "Act", said: Say | Cancel | Steer) -> None:
         """Who it is and what is theirs is asked anew for every message that changes something."""
-        done = await in_thread(_act_as)(self.credentials, act, uuid.UUID(self.conversation_id), said)
+        done = await in_writing_thread(_act_as)(self.credentials, act, uuid.UUID(self.conversation_id), said)
         if done is None:
             await self.turn_out()
         elif done.get("type") == "conversation.said":

@@ -8,18 +8,23 @@ import signal
 import subprocess
 import sys
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.utils import timezone
+from django_q.models import OrmQ
 
 from agents.engine.events import Complete
 from agents.models import Event, Execution
+from agents.tasks import sweep_finished
 from conversations import actions
 from conversations.models import Conversation
 from conversations.samples import make_samples
 from conversations.tasks import turn_finished
+from hyperagent.lib import queue
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.web import ROOT, database_url
 from tests.runtime.driving import Runners, until
@@ -112,6 +117,18 @@ def test_the_title_that_a_run_chose_replaces_the_first_words_but_never_a_persons
         assert Execution.objects.get(id=said.execution.id).finish_handled_at is not None
     titles = dict(Conversation.objects.values_list("id", "title"))
     assert titles == {named.id: "Mine", unnamed.id: "Kahn's sort"}
+
+
+def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
+    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    append(said.execution, Complete(answer="A sort."))
+    Execution.objects.filter(id=said.execution.id).update(ended_at=timezone.now() - timedelta(minutes=5))
+    assert not OrmQ.objects.exists()
+
+    sweep_finished()
+
+    assert queue.known(actions.ON_FINISH) is turn_finished
+    assert [row.func() for row in OrmQ.objects.all()] == [actions.ON_FINISH]
 
 
 class Asking:

@@ -16,7 +16,7 @@ from conversations import actions
 from conversations.models import Conversation
 from hitl.models import Request
 from tests.faces.conftest import token_of
-from tests.faces.runs import append, make_run, tokens
+from tests.faces.runs import append, make_run, tell, tokens
 from tests.runtime.driving import Runners, ended, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -229,13 +229,16 @@ async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> No
         ({"query": "Hi", "on_approval": "perhaps"}, 400, "invalid"),
         ([], 400, "invalid"),
         ({}, 400, "invalid"),
+        ("[" * 100_000, 400, "not_json"),
+        ('{"query": "Hi", "x": ' + "[" * 600 + "]" * 600 + "}", 400, "not_json"),
     ],
 )
 @pytest.mark.parametrize("url", [QUERY, STREAM])
 async def test_what_cannot_be_asked_is_refused_at_once(
     api: Program, url: str, body: Any, status: int, code: str
 ) -> None:
-    refused = await post(api, url, body)
+    text = body if isinstance(body, str) else json.dumps(body)
+    refused = await api.post(url, text, content_type="application/json")
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
     assert await Execution.objects.acount() == 0
@@ -287,6 +290,31 @@ async def test_the_events_of_a_run_are_read_from_any_number_as_pages_or_as_a_str
     assert [event["seq"] for event in first["results"] + second["results"]] == [1, 2, 3, 4]
     assert (first["previous"], second["next"]) == (None, None)
     assert streamed == [first["results"][2], second["results"][0]]
+
+
+@pytest.mark.spec("B10")
+async def test_a_reader_of_a_log_that_lost_its_end_gets_the_run_anew(api: Program, alice: Any) -> None:
+    run = await sync_to_async(make_run)(alice)
+    await sync_to_async(append)(run, *tokens("a", "b", "c", "lost", "lost"))
+    url = f"/api/v1/executions/{run.id}/events"
+    stream, heard = await api.get(f"{url}?after=1", headers={"accept": "text/event-stream"}), ""
+
+    async for part in stream.streaming_content:
+        heard += part.decode()
+        if "id: 5" in heard and run.last_seq == 5:
+            await run.events.filter(seq__gt=3).adelete()
+            run.last_seq = 3
+            await sync_to_async(tell)(run, *tokens("d"))
+        elif "resync" in heard and run.status == "running":
+            await sync_to_async(tell)(run, Complete(answer="abcd"))
+    again = parts(await text_of(await api.get(f"{url}?after=9", headers={"accept": "text/event-stream"})))
+
+    told = parts(heard)
+    forgotten = [event["type"] for event in told].index("resync")
+    assert [event["seq"] for event in told[:forgotten]] == [2, 3, 4, 5]
+    anew = [{"type": "resync", "seq": 0, "execution_id": str(run.id)}, *(await api.get(url)).json()["results"]]
+    assert told[forgotten:] == anew
+    assert again == anew
 
 
 @pytest.mark.parametrize("after", ["-1", "x", "99999999999999999999", "1e3"])

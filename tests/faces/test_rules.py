@@ -52,7 +52,7 @@ def test_a_follower_gives_every_number_once_and_in_order_or_says_that_something_
         had = follower.last
         fresh = follower.fresh(first, first + count - 1, [str(seq) for seq in range(first, first + count)])
         if fresh is None:
-            assert first > had + 1
+            assert first > had + 1 or first + count - 1 <= had
         else:
             got += [int(body) for body in fresh]
 

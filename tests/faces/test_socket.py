@@ -360,6 +360,7 @@ async def test_a_deleted_conversation_closes_its_sockets(
         ('{"type": "say", "text": "' + "x" * 300_000 + '"}', "question_too_long"),
         ('{"type": "say", "text": "' + "x" * 1_000_000 + '"}', "message_too_long"),
         ("[" * 100_000, "not_json"),
+        ('{"type": "ping", "x": ' + "[" * 700 + "]" * 700 + "}", "not_json"),
     ],
 )
 async def test_what_cannot_be_understood_is_answered_and_the_socket_stays_open(

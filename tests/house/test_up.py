@@ -191,6 +191,32 @@ def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:
     assert "PORT=" in refused.log
 
 
+def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
+    refused = subprocess.run(
+        [sys.executable, "manage.py", "up", "--port", str(instance.free_port())],
+        cwd=BASE_DIR,
+        env=environment(Path("/proc/hyperagent"), {}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert refused.returncode == 2
+    assert "DATA_DIR='/proc/hyperagent' cannot be used" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_who_stops_the_first_start_before_it_is_ready_still_learns_the_password(folder: Path) -> None:
+    up = start(folder / "var")
+    until(lambda: '"administrator": "admin' in up.log, what="the administrator", timeout_s=START_TIMEOUT_S)
+
+    up.process.terminate()
+
+    assert up.process.wait(60) == 0
+    assert up.log.count("Sign in as admin@localhost with the password ") == 1
+
+
 def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:
     running.wait_until_ready()
 

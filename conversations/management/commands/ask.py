@@ -109,6 +109,9 @@ class _Text:
             case "token_reset" if event.get("channel", "answer") == "answer":
                 self._written[agent] = self._written.get(agent, "")[: event["keep"]]
                 self._write(f"\n[the answer starts again after {event['keep']} characters]\n{self._written[agent]}")
+            case "resync":
+                self._written.clear()
+                self._write("\n[the answer starts again]\n")
             case "complete":
                 answer = event["answer"]
                 rest = "" if answer in self._written.values() else f"\n{answer}" if self._written else answer
