@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format spec bench lock install install-dev clean
+.PHONY: run test lint format spec bench lock vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -45,6 +45,9 @@ UV_LOCK := $(BIN)/uv pip compile -q --universal --generate-hashes --python-versi
 lock: install-dev  ## Locks what pyproject.toml asks for
 	$(UV_LOCK) -o requirements.txt
 	$(UV_LOCK) --group dev --group bench -c requirements.txt -o requirements-dev.txt
+
+vendor:  ## Makes static/vendor from the npm packages that deploy/vendor-js locks; for who develops the page
+	cd deploy/vendor-js && npm ci && npm run build
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
