@@ -1,5 +1,6 @@
 """Everything below `/api/`: version 1 of the API, its description and the pages that show it."""
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, JsonResponse
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
@@ -19,9 +20,14 @@ urlpatterns = [
     path("v1/", include("conversations.api.urls")),
     path("v1/", include("agents.api.urls")),
     path("schema/", SpectacularAPIView.as_view(permission_classes=(IsAuthenticated,)), name="schema"),
+    # A page for people: strangers are asked to sign in, as everywhere.
     path(
         "docs/",
-        SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=(IsAuthenticated,)),
+        login_required(
+            SpectacularSwaggerSplitView.as_view(
+                url_name="schema", template_name="api_docs.html", permission_classes=(IsAuthenticated,)
+            )
+        ),
         name="docs",
     ),
     path("schema/events/", events_schema, name="events-schema"),

@@ -18,7 +18,7 @@ from agents.runtime.streaming import STREAMED
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
-from hyperagent.lib.text import clean_text
+from hyperagent.lib.text import GrowingText, clean_text
 
 ANSWER, THINKING = "answer", "thinking"
 
@@ -40,7 +40,7 @@ class DrivenRun(Run):
         self.models = models
         self.under_suspicion = False
         self.paid: list[dict[str, Any]] = []
-        self.streamed: defaultdict[UUID, list[str]] = defaultdict(list)
+        self.streamed: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
         self._recorded_length: defaultdict[tuple[UUID, str], int] = defaultdict(int)
 
     def record(self, *records: Record) -> None:

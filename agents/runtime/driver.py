@@ -239,6 +239,6 @@ def _failed(code: str, message: str, *, retryable: bool = True) -> Ending:
 
 def _cancelled(run: DrivenRun) -> Ending:
     """What was written until then stays as the answer."""
-    answer = max(("".join(parts) for parts in run.streamed.values()), key=len, default="")
+    answer = max((str(text) for text in run.streamed.values()), key=len, default="")
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
     return Ending(Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED)

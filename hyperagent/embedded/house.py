@@ -6,7 +6,6 @@ Which programs there are is decided here; keeping them alive is the supervisor's
 import asyncio
 import json
 import os
-import secrets
 import signal
 import sys
 import urllib.error
@@ -41,9 +40,10 @@ class Plan:
 class House:
     """The parts of one installation, started in order. `env` grows as they start: each finds those before it."""
 
-    def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
+    def __init__(self, plan: Plan, supervisor: Supervisor, *, admin_email: str) -> None:
         self.plan = plan
         self.supervisor = supervisor
+        self.admin_email = admin_email
         self.env = {**plan.env, "DATA_DIR": str(plan.data_dir), "PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
         self.env.setdefault("SITE_URL", f"http://127.0.0.1:{plan.port}")
         self.degraded: list[str] = []
@@ -102,7 +102,8 @@ class House:
         self.env["REDIS_URL"] = server.url()
 
     async def _prepare_database(self) -> None:
-        password = self.env.get("HYPERAGENT_ADMIN_PASSWORD") or secrets.token_urlsafe(12)
+        given = self.env.get("HYPERAGENT_ADMIN_PASSWORD")
+        password, is_untold = (given, False) if given else instance.first_password(self.plan.data_dir)
         program = Program(
             "prepare",
             _manage("prepare"),
@@ -111,10 +112,13 @@ class House:
         status, words = await self.supervisor.run_once(program)
         if status != 0:
             raise StartFailed("the database", "could not be prepared", words)
+        made = None
         with suppress(ValueError, IndexError, KeyError):
-            email = json.loads(words[-1])["administrator"]
-            if email and not self.env.get("HYPERAGENT_ADMIN_PASSWORD"):
-                self.first_login = (email, password)
+            made = json.loads(words[-1])["administrator"]
+        if not given and (made or is_untold):
+            self.first_login = (made or self.admin_email, password)
+        else:
+            instance.forget_first_password(self.plan.data_dir)
 
     async def _start_model(self) -> None:
         if LLMSettings.from_env(self.env).providers:
@@ -181,6 +185,7 @@ class House:
             email, password = self.first_login
             self.first_login = None
             self._say(f"Sign in as {email} with the password {password}   (shown this once; change it)")
+            instance.forget_first_password(self.plan.data_dir)
 
     def _say(self, *lines: str) -> None:
         for line in lines:
@@ -213,7 +218,7 @@ async def run(plan: Plan, config: Config) -> int:
     supervisor.stop_on_signals()
     for name in await asyncio.to_thread(ledger.end_leftovers):
         log.say("up", f"stopped what an earlier run had left: {name}")
-    house = House(plan, supervisor)
+    house = House(plan, supervisor, admin_email=config.admin_email)
     serving = asyncio.create_task(_serve(house))
     try:
         await supervisor.first_of(serving)

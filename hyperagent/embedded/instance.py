@@ -11,6 +11,8 @@ from pathlib import Path
 from hyperagent.embedded import files
 from hyperagent.lib.conf import INSTANCE_FILE
 
+FIRST_LOGIN = "first_login"
+
 
 class AlreadyRunning(Exception):
     """Another `manage.py up` serves this folder."""
@@ -67,6 +69,21 @@ def secret_key(data_dir: Path) -> str:
         fresh = secrets.token_urlsafe(48)
         write_private(path, fresh)
         return fresh
+
+
+def first_password(data_dir: Path) -> tuple[str, bool]:
+    """For an administrator who may have to be made, kept until it was told; and whether an earlier start kept it."""
+    path = data_dir / FIRST_LOGIN
+    try:
+        return path.read_text().strip(), True
+    except FileNotFoundError:
+        fresh = secrets.token_urlsafe(12)
+        write_private(path, fresh)
+        return fresh, False
+
+
+def forget_first_password(data_dir: Path) -> None:
+    (data_dir / FIRST_LOGIN).unlink(missing_ok=True)
 
 
 def write_private(path: Path, text: str) -> None:

@@ -32,3 +32,25 @@ def clean_value(value: Any) -> Any:
             return [clean_value(item) for item in value]
         case _:
             return value
+
+
+class GrowingText:
+    """Text that comes in many small pieces. A piece of a few letters has fifty bytes of string around it, and many
+    answers grow at once, so pieces are joined now and then."""
+
+    __slots__ = ("_pieces",)
+    JOINED_AFTER = 32
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def append(self, piece: str) -> None:
+        self._pieces.append(piece)
+        if len(self._pieces) > self.JOINED_AFTER:
+            self._pieces[:] = ["".join(self._pieces)]
+
+    def clear(self) -> None:
+        self._pieces.clear()
+
+    def __str__(self) -> str:
+        return "".join(self._pieces)

@@ -61,7 +61,14 @@ def test_the_api_is_described_and_shown_on_a_page(alice: Any, client_of: Callabl
     assert docs.status_code == 200
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", docs.content.decode(), re.DOTALL)
     assert all(not script.strip() for script in scripts)
+    assert "<style" not in docs.content.decode()
     assert "http://" not in re.sub(r"http://testserver", "", docs.content.decode())
+
+
+def test_the_page_of_the_api_asks_strangers_to_sign_in(client: Client, db: None) -> None:
+    answer = client.get("/api/docs/")
+
+    assert (answer.status_code, answer["location"]) == (302, "/accounts/login/?next=/api/docs/")
 
 
 def test_the_description_is_made_without_a_warning(tmp_path: Any) -> None:

@@ -297,7 +297,8 @@ async def test_a_reader_of_a_log_that_lost_its_end_gets_the_run_anew(api: Progra
     run = await sync_to_async(make_run)(alice)
     await sync_to_async(append)(run, *tokens("a", "b", "c", "lost", "lost"))
     url = f"/api/v1/executions/{run.id}/events"
-    stream, heard = await api.get(f"{url}?after=1", headers={"accept": "text/event-stream"}), ""
+    stream: Any = await api.get(f"{url}?after=1", headers={"accept": "text/event-stream"})
+    heard = ""
 
     async for part in stream.streaming_content:
         heard += part.decode()

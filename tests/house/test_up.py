@@ -207,14 +207,21 @@ def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_who_stops_the_first_start_before_it_is_ready_still_learns_the_password(folder: Path) -> None:
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
+def test_a_first_start_that_ends_before_it_is_ready_does_not_lose_the_password(folder: Path, ended_by: int) -> None:
     up = start(folder / "var")
     until(lambda: '"administrator": "admin' in up.log, what="the administrator", timeout_s=START_TIMEOUT_S)
 
-    up.process.terminate()
+    up.process.send_signal(ended_by)
+    up.process.wait(60)
+    again = start(folder / "var")
 
-    assert up.process.wait(60) == 0
-    assert up.log.count("Sign in as admin@localhost with the password ") == 1
+    try:
+        again.wait_until_greeted()
+        assert again.log.count("Sign in as admin@localhost with the password ") == 1
+        assert not (folder / "var" / "first_login").exists()
+    finally:
+        stop(again)
 
 
 def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:

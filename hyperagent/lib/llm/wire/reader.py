@@ -12,7 +12,7 @@ from hyperagent.lib.llm.types import FinishReason, Piece, TextDelta, ThinkingDel
 from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_in
 from hyperagent.lib.llm.wire.sse import EventSplitter
 from hyperagent.lib.llm.wire.think import ThinkSplitter
-from hyperagent.lib.text import clean_text
+from hyperagent.lib.text import GrowingText, clean_text
 
 ANSWER_LIMIT_BYTES = 64 * 1024 * 1024
 
@@ -49,8 +49,8 @@ class StreamReader(ABC):
     def __init__(self, *, call_prefix: str, think_tags: bool = False) -> None:
         self._events = EventSplitter(limit_bytes=ANSWER_LIMIT_BYTES)
         self._pieces: list[Piece] = []
-        self._text: list[str] = []
-        self._thinking: list[str] = []
+        self._text = GrowingText()
+        self._thinking = GrowingText()
         self._think_tags = ThinkSplitter() if think_tags else None
         self._call_prefix = call_prefix
         self.signature: str | None = None
@@ -98,8 +98,8 @@ class StreamReader(ABC):
         if finish_reason is FinishReason.STOP and calls:
             finish_reason = FinishReason.TOOL_CALLS
         return Answer(
-            text="".join(self._text),
-            thinking="".join(self._thinking) or None,
+            text=str(self._text),
+            thinking=str(self._thinking) or None,
             thinking_signature=self.signature,
             tool_calls=calls,
             finish_reason=finish_reason,
