@@ -24,6 +24,7 @@ from hyperagent.embedded.instance import free_port
 from hyperagent.lib.conf import BASE_DIR
 from tests.scripted.server import ScriptedServer
 from tests.services import Services
+from tests.shown import shown
 
 EMAIL, PASSWORD = "alice@example.org", "correct horse battery staple"
 LEASE_S = 4
@@ -247,17 +248,6 @@ class Follower:
             async for line in response.aiter_lines():
                 if line.startswith("data: "):
                     self.events.append(json.loads(line.removeprefix("data: ")))
-
-
-def shown(said: list[dict[str, Any]]) -> str:
-    """What a page shows after these events."""
-    text = ""
-    for event in said:
-        if event["type"] == "token" and event["channel"] == "answer":
-            text += event["content"]
-        elif event["type"] == "token_reset" and event["channel"] == "answer":
-            text = text[: event["keep"]]
-    return text
 
 
 def words(count: int) -> str:

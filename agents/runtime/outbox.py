@@ -10,14 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from agents.engine.chain import GENESIS, link
 from agents.engine.errors import LeaseLost
 from agents.engine.events import Body, Token
 from agents.engine.records import Announced, Cut, Record
 from agents.engine.states import ExecutionStatus
-from hyperagent.lib.text import clean_value
+from hyperagent.lib.text import json_text
 
 
 class NotStored(Exception):
@@ -209,13 +207,7 @@ class Outbox:
             head["channel"] = event.channel
         else:
             head |= event.body.model_dump(mode="json", exclude_none=True)
-        try:
-            encoded = orjson.dumps(head)
-        except TypeError:
-            encoded = orjson.dumps(clean_value(head))
-        if b"\\u0000" in encoded:
-            encoded = orjson.dumps(clean_value(head))
-        return encoded.decode()
+        return json_text(head)
 
 
 def _placed(record: Any, last_seq: int) -> Any:

@@ -17,7 +17,7 @@ from agents.engine.records import AgentRecord, Asked, Cut, EffectRecord, Loaded,
 from agents.engine.states import TERMINAL_STATUSES, AgentStatus, EffectStatus, StepKind, StepStatus
 from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed, Row
 from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS, answers_of
-from hyperagent.lib.text import clean_value
+from hyperagent.lib.text import json_text
 
 # A parcel is held if its run is still ours and the event before its first is stored: a crash of Postgres may have taken
 # frames whose commit did not wait for the disk, and then this driver counts on from what is no longer there.
@@ -142,8 +142,8 @@ def append_values(parcels: Iterable[Parcel]) -> dict[str, Any]:
     """
     parcels = list(parcels)
     return {
-        "parcels": _json([_parcel_row(parcel) for parcel in parcels]),
-        "events": _json([_event_row(parcel.outbox.execution_id, row) for parcel in parcels for row in parcel.rows]),
+        "parcels": json_text([_parcel_row(parcel) for parcel in parcels]),
+        "events": json_text([_event_row(parcel.outbox.execution_id, row) for parcel in parcels for row in parcel.rows]),
     }
 
 
@@ -179,7 +179,13 @@ def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
             case AgentRecord():
                 made.append((_AGENT, own | _agent_values(record)))
             case Asked():
-                question = (record.request_id, record.agent_id, record.agent_name, record.kind, _json(record.question))
+                question = (
+                    record.request_id,
+                    record.agent_id,
+                    record.agent_name,
+                    record.kind,
+                    json_text(record.question),
+                )
                 made.append((OPEN_REQUEST, (*question, expires_s, outbox.execution_id, outbox.epoch)))
             case PlacedCut():
                 made.append((_CUT_STEPS, own | _cut_values(record.cut)))
@@ -198,7 +204,7 @@ def _move_statements(moved: Moved, parcel: Parcel, own: dict[str, Any]) -> list[
     values = own | {
         "status": moved.status,
         "answer": moved.answer,
-        "result": _json(moved.result),
+        "result": json_text(moved.result),
         "error_code": moved.error_code,
         "error_message": moved.error_message,
         "last_seq": parcel.last_seq,
@@ -216,12 +222,12 @@ def _step_values(step: StepRecord) -> dict[str, Any]:
         "path": list(step.path),
         "kind": step.kind,
         "name": step.name,
-        "request": _json(step.request),
+        "request": json_text(step.request),
         "request_hash": step.request_hash,
         "status": step.status,
-        "response": _json(step.response),
+        "response": json_text(step.response),
         "effect_key": step.effect_key,
-        "usage": None if step.usage is None else _json(step.usage),
+        "usage": None if step.usage is None else json_text(step.usage),
     }
 
 
@@ -230,10 +236,10 @@ def _effect_values(effect: EffectRecord) -> dict[str, Any]:
         "key": effect.key,
         "agent_id": effect.agent_id,
         "tool": effect.tool,
-        "arguments": _json(effect.arguments),
+        "arguments": json_text(effect.arguments),
         "arguments_hash": effect.arguments_hash,
         "status": effect.status,
-        "response": _json(effect.response),
+        "response": json_text(effect.response),
     }
 
 
@@ -245,7 +251,7 @@ def _agent_values(agent: AgentRecord) -> dict[str, Any]:
         "lineage": agent.lineage,
         "task": agent.task,
         "status": agent.status,
-        "output": _json(agent.output),
+        "output": json_text(agent.output),
         "error": agent.error,
         "over": agent.status not in (AgentStatus.PENDING, AgentStatus.RUNNING, AgentStatus.AWAITING_USER),
     }
@@ -258,16 +264,6 @@ def _cut_values(cut: Cut) -> dict[str, Any]:
         "scope": list(cut.path[:-1]),
         "number": cut.path[-1],
     }
-
-
-def _json(value: Any) -> str:
-    try:
-        encoded = orjson.dumps(value)
-    except TypeError:
-        encoded = orjson.dumps(clean_value(value))
-    if b"\\u0000" in encoded:
-        encoded = orjson.dumps(clean_value(value))
-    return encoded.decode()
 
 
 # --- reading back

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import orjson
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -32,6 +34,17 @@ def clean_value(value: Any) -> Any:
             return [clean_value(item) for item in value]
         case _:
             return value
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON that Postgres takes, fast. Raises TypeError for what JSON cannot hold."""
+    try:
+        encoded = orjson.dumps(value)
+    except TypeError:  # a lone surrogate, or something worse, which fails again
+        encoded = orjson.dumps(clean_value(value))
+    if b"\\u0000" in encoded:
+        encoded = orjson.dumps(clean_value(value))
+    return encoded.decode()
 
 
 class GrowingText:

@@ -14,17 +14,7 @@ from agents.runtime.runner import Runner
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
-
-
-def shown(said: list[dict[str, Any]]) -> str:
-    """What a page shows after these events."""
-    text = ""
-    for event in said:
-        if event["type"] == "token" and event["channel"] == "answer":
-            text += event["content"]
-        elif event["type"] == "token_reset" and event["channel"] == "answer":
-            text = text[: event["keep"]]
-    return text
+from tests.shown import shown
 
 
 @pytest.mark.spec("S37", "B9")
