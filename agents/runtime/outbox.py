@@ -178,6 +178,8 @@ class Outbox:
     def refuse(self, error: BaseException) -> None:
         """Nothing more will be stored: whoever writes or waits is told why."""
         self.error = error
+        # Tokens join the frame that waits without a look at the error; without one, the next of them ends the run here.
+        self._events.clear()
         for _, future in self._waiters:
             if not future.done():
                 future.set_exception(error)

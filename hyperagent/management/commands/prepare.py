@@ -12,6 +12,7 @@ from conversations.samples import make_samples
 from hyperagent.accounts.models import User
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.settings import CONFIG
+from memory.samples import make_sample_documents
 
 # Any number, the same for all who prepare.
 LOCK = 0x68617067
@@ -45,4 +46,5 @@ def _make_administrator() -> str | None:
         return None
     user = User.objects.create_superuser(CONFIG.admin_email, password)
     make_samples(user)
+    make_sample_documents(user)
     return user.email
