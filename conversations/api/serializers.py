@@ -1,5 +1,6 @@
 """What the conversations' endpoints take and give. Values come from `conversations.shapes`; rules are in `actions`."""
 
+import os
 from typing import Any
 
 from django.conf import settings
@@ -8,6 +9,7 @@ from rest_framework import serializers
 from agents.api.serializers import FinishedSerializer, RunErrorSerializer, SourceSerializer, UsageSerializer
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
+from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
 
@@ -114,7 +116,7 @@ class QuerySerializer(serializers.Serializer[Any]):
     scenario = serializers.CharField(required=False, allow_null=True, max_length=40)
     provider = serializers.CharField(required=False, allow_null=True, max_length=100)
     model = serializers.CharField(required=False, allow_null=True, max_length=200)
-    tier = serializers.ChoiceField(choices=["MAX", "PRO", "FLASH", "LITE"], required=False, allow_null=True)
+    tier = serializers.CharField(required=False, allow_null=True, help_text="max, pro, flash or lite")
     execution_mode = serializers.ChoiceField(choices=["standard", "codeact"], required=False, allow_null=True)
     on_approval = serializers.ChoiceField(choices=["skip", "wait"], required=False, default="skip")
     attachment_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
@@ -122,6 +124,21 @@ class QuerySerializer(serializers.Serializer[Any]):
 
     # What the run is given besides the question, under these names.
     OPTIONS = ("task_id", "depth", "scenario", "provider", "model", "tier", "execution_mode", "on_approval")
+
+    def validate_tier(self, tier: str | None) -> str | None:
+        if tier is None:
+            return None
+        try:
+            return Tier(tier).value
+        except ValueError:
+            raise serializers.ValidationError(f"There is no tier '{tier[:40]}'. Use max, pro, flash or lite.") from None
+
+    def validate_provider(self, name: str | None) -> str | None:
+        models = LLMSettings.from_env(os.environ)
+        if name is None or models.provider(name) is not None:
+            return name
+        known = ", ".join(sorted(provider.name for provider in models.providers)) or "none: no provider is configured"
+        raise serializers.ValidationError(f"There is no provider '{name[:40]}'. Use one of: {known}.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         faults = {

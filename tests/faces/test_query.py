@@ -352,3 +352,17 @@ async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Prog
     response = await api.get(f"/api/v1/executions/{said.execution.id}/events", headers={"accept": "text/event-stream"})
 
     assert [event["type"] for event in parts(await text_of(response))] == ["token", "complete"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "way_out"),
+    [("provider", "nope", "There is no provider 'nope'"), ("tier", "huge", "Use max, pro, flash or lite")],
+)
+def test_a_model_that_cannot_be_chosen_is_refused_with_what_can(
+    alice: Any, api_of: Any, field: str, value: str, way_out: str
+) -> None:
+    answer = api_of(alice).post("/api/v1/query", {"query": "Hi", field: value}, format="json")
+
+    assert answer.status_code == 400
+    assert way_out in answer.json()["error"]["fields"][field][0]
+    assert not Execution.objects.filter(user=alice).exists()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,22 @@ def test_no_process_starts_with_a_bad_setting(command: list[str], tmp_path: Path
     assert ended.returncode == 2
     assert "LEASE_SECONDS='soon' is not allowed" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_provider_that_an_agent_asks_for_and_nobody_has_stops_the_start() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        env = {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull, "DATA_DIR": folder, "CHAT_MODEL_PROVIDER": "zzz"}
+        done = subprocess.run(
+            [sys.executable, "manage.py", "up"],
+            cwd=conf.BASE_DIR,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert "CHAT_MODEL_PROVIDER" in done.stderr
+    assert "zzz" in done.stderr
+    assert "Traceback" not in done.stderr

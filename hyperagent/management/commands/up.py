@@ -8,7 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from agents.registry import agents
 from hyperagent.embedded import house, instance
+from hyperagent.lib.llm import LLMSettings
 from hyperagent.settings import CONFIG
 
 
@@ -21,6 +23,10 @@ class Command(BaseCommand):
         parser.add_argument("--runners", type=int, default=CONFIG.runners, help="runner processes (default: RUNNERS)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Only who knows the roster can tell an agent's variable from another program's.
+        if faults := LLMSettings.from_env(os.environ).faults_of_agents(agents()):
+            self.stderr.write("\n".join(map(str, faults)))
+            sys.exit(2)
         try:
             data_dir = instance.make_data_dir(CONFIG.data_path)
             held = instance.lock(data_dir)
