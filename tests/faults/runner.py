@@ -23,6 +23,13 @@ async def poison(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     raise AssertionError("unreachable")
 
 
+async def asks(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+    """Waits for a person between two notes."""
+    await context.now()
+    answer = await context.ask("input", {"question": turn["question"]})
+    return {"answer": f"They said {answer['text']}", "sources": []}
+
+
 if __name__ == "__main__":
-    programs.ROOTS["poison"] = poison
+    programs.ROOTS.update(poison=poison, asks=asks)
     call_command("runner", *sys.argv[1:])

@@ -11,6 +11,13 @@ import pytest
 from tests.site import LEASE_S, Follower, Site, words
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+BREAKER = ("-m", "tests.faults.runner")
+_ANSWER = """
+from hitl.actions import decide
+from hitl.models import RequestStatus
+from hyperagent.accounts.models import User
+decide("{request_id}", by=User.objects.get(email="{email}"), status=RequestStatus.ANSWERED, answer={{"text": "yes"}})
+"""
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
 
 
@@ -52,6 +59,48 @@ async def test_f05_the_web_server_killed_in_mid_stream_loses_no_run_and_clients_
         assert said == site.events(id_)
         site.check_log(id_)
     assert max(follower.reconnects for follower in followers) > 0
+
+
+@pytest.mark.spec("B1", "B6", "S115")
+async def test_f04_a_question_to_a_person_survives_the_death_of_everything(site: Site) -> None:
+    for name in ("one", "two"):
+        site.kill(name)
+    id_ = await asyncio.to_thread(site.ask, "May I?")
+    site.query("UPDATE agents_execution SET pipeline = 'asks' WHERE id = %s RETURNING id", id_)
+    site.start_runner("asker", module=BREAKER)
+    await asyncio.to_thread(_until_waiting, site, id_)
+
+    for name in ("asker", "web"):
+        site.kill(name)
+    site.services.restart("valkey", signal.SIGKILL, while_away=lambda: None)
+    site.services.restart("postgres", signal.SIGINT, while_away=lambda: None)
+    site.start_web()
+    asked = site.query("SELECT request_id, status FROM hitl_request WHERE execution_id = %s", id_)
+    site.manage("shell", "-v0", "-c", _ANSWER.format(email=site.email, request_id=asked[0]["request_id"]))
+    site.start_runner("asker-2", module=BREAKER)
+    await asyncio.to_thread(site.until_ended, id_)
+    site.kill("asker-2")
+    for name in ("one", "two"):
+        site.restart(name)
+
+    assert [request["status"] for request in asked] == ["pending"]
+    run = site.execution(id_)
+    assert (run["status"], run["answer"], run["crashes"]) == ("completed", "They said yes", 0)
+    said = site.events(id_)
+    assert [event["seq"] for event in said] == list(range(1, len(said) + 1))
+
+
+async def test_f24_many_wake_ups_for_one_run_make_it_run_once(site: Site) -> None:
+    id_ = await asyncio.to_thread(site.ask, "say 40 tokens at 20/s")
+
+    for _ in range(50):
+        site.query("SELECT pg_notify('hyperagent_runs', %s)", str(id_))
+    await asyncio.to_thread(site.until_ended, id_)
+
+    site.check_log(id_)
+    run = site.execution(id_)
+    assert (run["epoch"], run["answer"]) == (1, words(40))
+    assert len([call for call in site.model.calls if call.last_user == "say 40 tokens at 20/s"]) == 1
 
 
 async def test_a_runner_that_was_frozen_past_its_lease_writes_nothing_when_it_wakes(site: Site) -> None:
@@ -209,9 +258,16 @@ def _until_logged(site: Site, name: str, words_: str) -> None:
         time.sleep(0.1)
 
 
+def _until_waiting(site: Site, id_: object) -> None:
+    deadline = time.monotonic() + 30
+    while site.execution(id_)["status"] != "awaiting_user":  # type: ignore[arg-type]
+        assert time.monotonic() < deadline, "the run does not wait"
+        time.sleep(0.1)
+
+
 def _run_breaker(site: Site, name: str) -> None:
     """Starts a runner that knows the poison; returns when it is dead, or alive after all that it had to do."""
-    site.start_runner(name, module=("-m", "tests.faults.runner"))
+    site.start_runner(name, module=BREAKER)
     deadline = time.monotonic() + LEASE_S + 12
     while site.processes[name].poll() is None and time.monotonic() < deadline:
         if not site.query("SELECT 1 FROM agents_execution WHERE ended_at IS NULL LIMIT 1"):

@@ -17,7 +17,7 @@ from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 
 
-@pytest.mark.spec("S37", "B9")
+@pytest.mark.spec("B9")
 async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
