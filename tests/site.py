@@ -29,6 +29,7 @@ from tests.shown import shown
 EMAIL, PASSWORD = "alice@example.org", "correct horse battery staple"
 LEASE_S = 4
 START_TIMEOUT_S = 90.0
+HEAL_S = 30.0
 
 
 class Site:
@@ -180,6 +181,11 @@ class Site:
     def ask(self, question: str) -> UUID:
         """Says it in a new conversation; the id of the run."""
         made = self.post("conversations", {})
+        deadline = time.monotonic() + HEAL_S
+        while made.status_code == 503 and time.monotonic() < deadline:
+            # After a restart of Postgres, as the answer says: again in a few seconds.
+            time.sleep(1)
+            made = self.post("conversations", {})
         assert made.status_code == 201, made.text + self.log("web")[-3000:]
         said = self.post(f"conversations/{made.json()['id']}/messages", {"text": question})
         assert said.status_code == 201, said.text
