@@ -44,7 +44,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """503 while Postgres or Redis is away: nothing is broken, and trying again helps."""
-    return _answer(request, 503 if outage.is_outage(sys.exc_info()[1]) else 500)
+    away = outage.is_outage(sys.exc_info()[1])
+    if away:
+        outage.heal()
+    return _answer(request, 503 if away else 500)
 
 
 @csrf_exempt

@@ -52,6 +52,7 @@ def error_response(error: Exception) -> Response | None:
     if isinstance(error, Refused):
         return Response({"error": error.as_error()}, status=error.status)
     if outage.is_outage(error):
+        outage.heal()
         log.error("answered with 503: %s: %s", type(error).__name__, error)
         shown = error_object(outage.CODE, outage.MESSAGE)
         return Response({"error": shown}, status=503, headers={"Retry-After": str(outage.RETRY_AFTER_S)})
