@@ -40,6 +40,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """Every error of the API in the one shape. None for what nobody foresaw: the server's error page answers, with
     an id.
     """
+    if outage.is_outage(error):
+        # Here and not below: this runs in a thread, and a database that hangs would hold whoever looks at it.
+        outage.heal()
     answer = error_response(error)
     if answer is not None:
         set_rollback()
@@ -52,7 +55,6 @@ def error_response(error: Exception) -> Response | None:
     if isinstance(error, Refused):
         return Response({"error": error.as_error()}, status=error.status)
     if outage.is_outage(error):
-        outage.heal()
         log.error("answered with 503: %s: %s", type(error).__name__, error)
         shown = error_object(outage.CODE, outage.MESSAGE)
         return Response({"error": shown}, status=503, headers={"Retry-After": str(outage.RETRY_AFTER_S)})
