@@ -1,4 +1,5 @@
-"""What can be done with a run from outside its driver: start it, cancel it, and say that its runner is gone.
+"""What can be done with a run from outside its driver: start it, cancel it, intervene in it, try it again, and say that
+its runner is gone.
 
 Nothing here drives a run. Rows are changed, and a runner is woken when the transaction commits.
 """
@@ -7,15 +8,23 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.engine.states import TERMINAL_STATUSES
-from agents.models import Execution
+from agents import copies
+from agents.engine.copying import Kept, failed_agents, kept_for_fork, kept_for_retry
+from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus, InterventionKind
+from agents.models import AgentExecution, Execution, Intervention
 from agents.runtime import leases
 from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.text import clean_text
 from hyperagent.lib.wake import wake
 
 INPUT_VERSION = 1
+MAX_TEXT_CHARS = 8000
+UNCHANGED = "unchanged"
 
 
 def start(
@@ -60,9 +69,158 @@ def cancel(execution_id: UUID, *, by: User | None) -> Execution:
     return Execution.objects.get(id=execution_id)
 
 
+def intervene(
+    agent_id: UUID,
+    *,
+    by: User,
+    user_comment: str | None = None,
+    user_content: str | None = None,
+    status: str | None = None,
+) -> AgentExecution:
+    """What a person wants of an agent that is not over: `delete` it, `modify` its instructions, or a free text for it.
+
+    The run's driver applies it within moments. To delete the root is to cancel the run. Raises NotThere, Conflict, or
+    Refused for a wish that does not fit.
+    """
+    kind, text = _wish(user_comment, user_content, status)
+    with transaction.atomic():
+        # The row of the run first, as its driver does when it ends it: the agent's status is certain then.
+        execution = (
+            Execution.objects.select_for_update(no_key=True, of=("self",)).filter(user=by, agents=agent_id).first()
+        )
+        agent = AgentExecution.objects.filter(id=agent_id).first()
+        if execution is None or agent is None:
+            raise NotThere
+        if kind is None:
+            return agent
+        if agent.status not in LIVE_AGENTS or execution.is_over:
+            raise Conflict("agent_is_over", f"This agent is {agent.status}: nothing can be changed about it any more.")
+        is_root = agent.parent_id is None
+        if is_root and kind is InterventionKind.MODIFY:
+            raise Conflict("not_the_root", "The run itself has no other instructions than its question. Ask it anew.")
+        _intervene(execution, kind, text, by=by, agent=agent)
+        if is_root and kind is InterventionKind.DELETE:
+            cancel(execution.id, by=by)
+    return agent
+
+
+def steer(execution_id: UUID, *, by: User, text: str) -> Execution:
+    """Tells every agent of a run something while it goes on. Raises NotThere, Conflict, or Refused for the text."""
+    text = _checked(text, "text")
+    with transaction.atomic():
+        execution = Execution.objects.select_for_update(no_key=True).filter(id=execution_id, user=by).first()
+        if execution is None:
+            raise NotThere
+        if execution.is_over:
+            raise Conflict("run_is_over", f"This run is {execution.status}. Ask a new question instead.")
+        _intervene(execution, InterventionKind.STEER, text, by=by, agent=None)
+    return execution
+
+
+def retry(execution_id: UUID, *, by: User, agent_id: UUID | None = None) -> Execution:
+    """A new run that keeps what was done in one that is over, and does again what failed, or this agent.
+
+    Effects that happened are not repeated. Raises NotThere, or Conflict if the run is not over, or nothing failed.
+    """
+    with transaction.atomic():
+        old = _own_past(execution_id, by)
+        past = copies.past_of(old)
+        if agent_id is not None and agent_id not in {agent.id for agent in past}:
+            raise NotThere
+        again = [agent_id] if agent_id else failed_agents(past)
+        if not again and old.status == ExecutionStatus.COMPLETED:
+            raise Conflict("nothing_failed", "Nothing failed in this run. Name the agent that shall work again.")
+        return _begin(old, kept_for_retry(past, again))
+
+
+def fork_from(execution_id: UUID, *, by: User, agent_id: UUID, step: str) -> Execution:
+    """A new run that goes the way of one that is over up to a step of this agent, and everything from there on anew.
+
+    `step`: its path with dots, such as "3" or "2.0.1". Raises NotThere, Refused for a step that is not there, Conflict.
+    """
+    with transaction.atomic():
+        old = _own_past(execution_id, by)
+        past = copies.past_of(old)
+        agent = next((agent for agent in past if agent.id == agent_id), None)
+        if agent is None:
+            raise NotThere
+        path = next((found.path for found in agent.steps if ".".join(map(str, found.path)) == step), None)
+        if path is None:
+            said = (
+                f"This agent has no step '{clean_text(step[:40])}'. Take the path of one of its steps, such as 2.0.1."
+            )
+            raise Refused("unknown_step", said, fields={"step": [said]})
+        return _begin(old, kept_for_fork(past, agent.id, path))
+
+
 def release_runner(name: str) -> int:
     """The runner of this name is known to be dead: its runs are free at once. Returns how many.
 
     Only its supervisor may say so, for it alone knows; for others a lease has to run out.
     """
     return leases.recover_runner(name)
+
+
+def _own_past(execution_id: UUID, by: User) -> Execution:
+    """The run, which is over, as are all copies of it: at most one of them works on what has effects.
+
+    Locks the row of the run that all of them come from.
+    """
+    old = Execution.objects.filter(id=execution_id, user=by).first()
+    if old is None:
+        raise NotThere
+    root_id = old.effects_root or old.id
+    Execution.objects.select_for_update(no_key=True).filter(id=root_id).first()
+    family = Q(id=root_id) | Q(id=old.id) | Q(effects_root=root_id)
+    if Execution.objects.live().filter(family).exists():
+        raise Conflict(
+            "run_is_live", "This run, or another try of it, is still going on. Wait for its end, or stop it."
+        )
+    return old
+
+
+def _begin(old: Execution, kept: Kept) -> Execution:
+    new = copies.begin(old, kept)
+    wake(new.id)
+    return new
+
+
+def _wish(comment: str | None, content: str | None, status: str | None) -> tuple[InterventionKind | None, str]:
+    """What the three fields say together, and the text that goes with it; None if nothing is to change."""
+    if status not in (None, "", AgentStatus.DELETED):
+        raise Refused(
+            "unknown_status",
+            f"The status of an agent cannot be set to '{status[:40]}'; allowed: deleted.",
+            fields={"status": ["allowed: deleted"]},
+        )
+    if status == AgentStatus.DELETED or comment == InterventionKind.DELETE:
+        return InterventionKind.DELETE, ""
+    if comment == InterventionKind.MODIFY or (content and not comment):
+        return InterventionKind.MODIFY, _checked(content or "", "user_content")
+    if not comment or comment == UNCHANGED:
+        return None, ""
+    return InterventionKind.COMMENT, _checked(comment, "user_comment")
+
+
+def _checked(text: str, field: str) -> str:
+    text = clean_text(text).strip()
+    if not 1 <= len(text) <= MAX_TEXT_CHARS:
+        said = f"{field} needs 1 to {MAX_TEXT_CHARS} characters, and has {len(text)}."
+        raise Refused("invalid", said, fields={field: [said]})
+    return text
+
+
+def _intervene(
+    execution: Execution, kind: InterventionKind, text: str, *, by: User, agent: AgentExecution | None
+) -> None:
+    """Writes the wish down, marks the agent with it, and wakes whoever drives the run."""
+    Intervention.objects.create(execution=execution, agent_id=agent.id if agent else None, kind=kind, text=text, by=by)
+    if agent is not None:
+        agent.user_comment = text if kind is InterventionKind.COMMENT else kind
+        changed = ["user_comment"]
+        if kind is InterventionKind.MODIFY:
+            agent.user_content, agent.modified = text, True
+            changed += ["user_content", "modified"]
+        agent.save(update_fields=changed)
+    Execution.objects.filter(id=execution.id).update(woken_at=Now())
+    wake(execution.id)

@@ -29,6 +29,13 @@ class Follower:
 
     def __init__(self, after: int) -> None:
         self.last = after
+        self._epoch = 0
+
+    def lost(self, first: int, epoch: int) -> bool:
+        """Whether the log has lost what the reader has: a later driver gives the same numbers to other events."""
+        again = lost_its_end(had=self.last, first=first, known=self._epoch, epoch=epoch)
+        self._epoch = max(self._epoch, epoch)
+        return again
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """The bodies that the reader does not have yet, which then count as had; None if only the table can tell:
@@ -39,6 +46,11 @@ class Follower:
         news = bodies[self.last + 1 - first :]
         self.last = last
         return news
+
+
+def lost_its_end(*, had: int, first: int, known: int, epoch: int) -> bool:
+    """`known`: the newest epoch that the reader has heard of, 0 for none; `first`, `epoch`: of an announcement."""
+    return 0 < known < epoch and first <= had
 
 
 class _News:
@@ -87,7 +99,7 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
             now = None
             rows = await in_thread(reading.events_after)(execution.id, follower.last)
             if not rows:
-                rows = await _announced(news, follower)
+                rows = await _announced(news, follower, execution)
             for event in rows:
                 follower.last = event.seq
                 yield event
@@ -101,11 +113,13 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
                     return
 
 
-async def _announced(news: _News, follower: Follower) -> list[LoggedEvent]:
+async def _announced(news: _News, follower: Follower, execution: Execution) -> list[LoggedEvent]:
     """The next events by announcement alone; empty when only the table can help: a gap, or a long silence."""
     while await news.came():
         events: list[LoggedEvent] = []
         for message in news.taken():
+            if follower.lost(message["first"], message["epoch"]):
+                return [*events, _resync(execution)]
             had = follower.last
             bodies = follower.fresh(message["first"], message["last"], message["bodies"])
             if bodies is None:

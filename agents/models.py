@@ -1,6 +1,8 @@
-"""The tables of runs: executions, their agents, the journal's steps, the effects ledger, the event log, the runners.
+"""The tables of runs: executions, their agents, the journal's steps, the effects ledger, the event log, what people
+want of agents, the runners.
 
-Runners write all of these through `agents.runtime.store` (raw SQL, fenced by the epoch); Django reads them.
+Runners write these through `agents.runtime.store` (raw SQL, fenced by the epoch); Django reads them, and writes what
+people want.
 """
 
 import uuid
@@ -9,6 +11,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.engine.states import (
@@ -16,6 +19,7 @@ from agents.engine.states import (
     AgentStatus,
     EffectStatus,
     ExecutionStatus,
+    InterventionKind,
     StepKind,
     StepStatus,
 )
@@ -73,6 +77,13 @@ class Execution(models.Model):
     )
     woken_at = models.DateTimeField(null=True, blank=True, help_text="An answer came while it waited.")
 
+    forked_from = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks", db_index=False
+    )
+    effects_root = models.UUIDField(
+        null=True, blank=True, help_text="The run whose effects these are, where this one is a copy; else its own."
+    )
+
     prompt_tokens = models.PositiveBigIntegerField(default=0)
     completion_tokens = models.PositiveBigIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=14, decimal_places=6, null=True, default=0)
@@ -120,6 +131,16 @@ class Execution(models.Model):
                 name="agents_execution_unhandled",
                 condition=models.Q(ended_at__isnull=False, finish_handled_at__isnull=True) & ~models.Q(on_finish=""),
             ),
+            models.Index(
+                fields=["effects_root"],
+                name="agents_execution_copies",
+                condition=models.Q(effects_root__isnull=False),
+            ),
+            models.Index(
+                fields=["forked_from"],
+                name="agents_execution_forks",
+                condition=models.Q(forked_from__isnull=False),
+            ),
         )
 
     def __str__(self) -> str:
@@ -144,6 +165,9 @@ class AgentExecution(models.Model):
     agent_name = models.CharField(max_length=64)
     lineage = models.CharField(max_length=255, help_text="Its place in the tree, the same on every replay.")
     task = models.TextField(blank=True)
+    step_id = models.CharField(
+        max_length=128, blank=True, db_default="", default="", help_text="The plan's step that it works on."
+    )
     status = models.CharField(max_length=16, default=AgentStatus.PENDING, choices=_choices(AgentStatus))
     modified = models.BooleanField(default=False)
     user_comment = models.TextField(blank=True)
@@ -267,6 +291,30 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.execution_id} #{self.seq} {self.type}"
+
+
+class Intervention(models.Model):
+    """What a person wants of an agent, or of all agents of a run, while it goes on. Its driver applies it, once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="interventions")
+    agent_id = models.UUIDField(null=True, blank=True, help_text="Empty for every agent of the run.")
+    kind = models.CharField(max_length=8, choices=_choices(InterventionKind))
+    text = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    applied_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(kind__in=list(InterventionKind)), name="agents_intervention_kind_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
 
 
 class Runner(models.Model):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agents.registry import agents
+from agents.skills.registry import skills
 from hyperagent.lib.refusals import Refused
 
 
@@ -35,15 +36,24 @@ MODES: Mapping[str, Mode] = {mode.name: mode for mode in _TABLE}
 DEFAULT_MODE = MODES["task"]
 
 
-def resolve_mode(name: str | None) -> Mode:
-    """The mode of this name; upper case (IMAGE, WRITING, …) is an older spelling of the same. Raises Refused."""
+def mode_named(name: str | None) -> Mode | None:
+    """The mode of this name; upper case (IMAGE, WRITING, …) is an older spelling of the same.
+
+    An agent that the table does not know yet is a mode of its own name.
+    """
     if name is None or not name.strip():
         return DEFAULT_MODE
-    mode = MODES.get(name.strip().lower())
+    key = name.strip().lower()
+    return MODES.get(key) or (Mode(key, key) if key in agents() else None)
+
+
+def resolve_mode(name: str | None) -> Mode:
+    """The mode of this name, if it can be used here. Raises Refused."""
+    mode = mode_named(name)
     allowed = ", ".join(available_modes())
     if mode is None:
-        raise _refused("unknown_mode", f"There is no mode '{name[:40]}'. Use one of: {allowed}.")
-    if not _is_available(mode):
+        raise _refused("unknown_mode", f"There is no mode '{(name or '')[:40]}'. Use one of: {allowed}.")
+    if not is_available(mode):
         raise _refused(
             "mode_not_available",
             f"The mode '{mode.name}' is not available yet in this installation. Use one of: {allowed}.",
@@ -52,12 +62,15 @@ def resolve_mode(name: str | None) -> Mode:
 
 
 def available_modes() -> list[str]:
-    return [mode.name for mode in _TABLE if _is_available(mode)]
+    known = [mode.name for mode in _TABLE if is_available(mode)]
+    return known + [name for name in agents() if name not in MODES]
 
 
-def _is_available(mode: Mode) -> bool:
-    # There are no skills yet, so the dedicated modes have nothing to begin with.
-    return mode.skill is None and (mode.agent is None or mode.agent in agents())
+def is_available(mode: Mode) -> bool:
+    """A mode needs its agent, and a dedicated one its skill as well."""
+    if mode.skill is not None and mode.skill not in skills():
+        return False
+    return mode.agent is None or mode.agent in agents()
 
 
 def _refused(code: str, message: str) -> Refused:

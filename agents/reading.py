@@ -74,6 +74,24 @@ def events_after(execution_id: uuid.UUID | str, after: int, *, limit: int = PAGE
     return [event for place, event in enumerate(events, after + 1) if event.seq == place]
 
 
+_WITHOUT = """
+    SELECT seq, type, body FROM (
+        SELECT seq, type, body, sum(octet_length(body)) OVER (ORDER BY seq) - octet_length(body) AS bytes_before FROM (
+            SELECT seq, type, body FROM agents_event
+             WHERE execution_id = %(execution)s AND seq > %(after)s AND type <> %(without)s ORDER BY seq LIMIT %(limit)s
+        ) AS next
+    ) AS page WHERE bytes_before <= %(bytes)s ORDER BY seq
+"""
+
+
+def events_without(kind: str, execution_id: uuid.UUID | str, after: int, *, limit: int = PAGE) -> list[LoggedEvent]:
+    """As `events_after`, but for events of this type: for whoever wants to know how a run went, not what it said."""
+    values = {"execution": execution_id, "after": after, "limit": limit, "bytes": PAGE_BYTES, "without": kind}
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT, values)
+        return [LoggedEvent(seq, type_, body) for seq, type_, body in cursor.fetchall()]
+
+
 def unfolded(seq: int, kind: str, body: str, frames: int) -> list[LoggedEvent]:
     """The events that a row stands for: itself, or each of the token frames that were folded into it."""
     if frames == 1:

@@ -1,17 +1,15 @@
 """How a run looks to browsers and programs. Pure: rows in, JSON values out; no query of its own."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from agents.models import AgentExecution, Execution
+from agents.plan_reading import Told
+from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
 QUESTION_PREVIEW_CHARS = 200
-
-
-def iso(moment: datetime | None) -> str | None:
-    return moment.isoformat().replace("+00:00", "Z") if moment else None
 
 
 def usage_of(row: Execution | AgentExecution) -> Json:
@@ -70,21 +68,47 @@ def listed(execution: Execution, question_preview: str) -> Json:
         "error": error_of(execution),
         "usage": usage_of(execution),
         "last_seq": last_seq_of(execution),
+        "forked_from": str(execution.forked_from_id) if execution.forked_from_id else None,
         "created_at": iso(execution.created_at),
         "started_at": iso(execution.started_at),
         "ended_at": iso(execution.ended_at),
     }
 
 
-def detailed(execution: Execution, agents: Iterable[AgentExecution]) -> Json:
+def detailed(execution: Execution, agents: Iterable[AgentExecution], told: Told) -> Json:
+    """`told`: what the log says of plan and route, for a run whose result does not say it."""
+    result = execution.result or {}
+    plan = result.get("plan") or told.plan
     return {
         **listed(execution, execution.question),
         "answer": execution.answer,
         "sources": sources_of(execution),
         "model": model_of(execution),
-        "plan": (execution.result or {}).get("plan"),
+        "plan": plan and plan_shape(plan),
+        "routing": result.get("routing") or told.routing,
+        "skipped": skipped_of(execution),
         "agents": [agent_shape(agent) for agent in agents],
     }
+
+
+def plan_shape(plan: Json) -> Json:
+    return {
+        "intent": plan.get("intent", ""),
+        "entities": plan.get("entities", {}),
+        "revision": plan.get("revision", 0),
+        "asks_about": plan.get("asks_about", []),
+        "notice": plan.get("notice", ""),
+        "tasks": plan.get("tasks", []),
+    }
+
+
+def says_how_it_went(execution: Execution) -> bool:
+    """Whether the result itself has route and plan, so that the log need not be asked."""
+    return "routing" in (execution.result or {})
+
+
+def skipped_of(execution: Execution) -> list[Json]:
+    return list((execution.result or {}).get("skipped", []))
 
 
 def agent_shape(agent: AgentExecution) -> Json:
@@ -92,13 +116,56 @@ def agent_shape(agent: AgentExecution) -> Json:
         "agent_id": str(agent.id),
         "parent_id": str(agent.parent_id) if agent.parent_id else None,
         "agent_name": agent.agent_name,
+        "step_id": agent.step_id or None,
         "task": agent.task,
         "status": agent.status,
+        "modified": agent.modified,
+        "user_comment": agent.user_comment,
+        "user_content": agent.user_content,
         "error": agent.error or None,
         "depends_on": [str(other) for other in agent.depends_on],
         "usage": usage_of(agent),
         "started_at": iso(agent.started_at),
         "ended_at": iso(agent.ended_at),
+    }
+
+
+def tree(agents: Iterable[AgentExecution]) -> Json:
+    """Agents by id, each with the ids of its subagents, in the order in which they are given."""
+    rows = list(agents)
+    below: dict[UUID | None, list[UUID]] = {}
+    for agent in rows:
+        below.setdefault(agent.parent_id, []).append(agent.id)
+    return {str(agent.id): node(agent, below.get(agent.id, ())) for agent in rows}
+
+
+def node(agent: AgentExecution, subagents: Iterable[UUID]) -> Json:
+    return {
+        **agent_shape(agent),
+        "execution_id": str(agent.execution_id),
+        "subagents": [str(subagent) for subagent in subagents],
+    }
+
+
+def step_shape(step: Json) -> Json:
+    """A row of `agents.agent_reading.steps_of`. `path`: numbers of calls and branches, as text."""
+    return {
+        **step,
+        "path": ".".join(map(str, step["path"])),
+        "usage": _step_usage(step["usage"]),
+        "started_at": iso(step["started_at"]),
+        "ended_at": iso(step["ended_at"]),
+    }
+
+
+def _step_usage(used: Any) -> Json | None:
+    if not isinstance(used, dict) or "prompt_tokens" not in used:
+        return None
+    cost = used.get("cost_usd")
+    return {
+        "prompt_tokens": used["prompt_tokens"],
+        "completion_tokens": used.get("completion_tokens", 0),
+        "cost_usd": None if cost is None else float(cost),
     }
 
 
@@ -111,6 +178,6 @@ def finished(execution: Execution, agents: Iterable[AgentExecution]) -> Json:
         "answer": execution.answer,
         "sources": sources_of(execution),
         "agents": [agent_shape(agent) for agent in agents],
-        "skipped": (execution.result or {}).get("skipped", []),
+        "skipped": skipped_of(execution),
         "usage": usage_of(execution),
     }

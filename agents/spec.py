@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from agents.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Tier
 
-AgentProgram = Callable[[AgentContext, Any], Awaitable[Any]]
+AgentProgram = Callable[[AgentContext, AgentInput], Awaitable[Work]]
 
 
 class AgentSpec(BaseModel):
@@ -16,13 +17,33 @@ class AgentSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
-    description: str
-    capabilities: tuple[str, ...]
-    typical_use_cases: tuple[str, ...]
+    name: str = Field(pattern=r"^[a-z][a-z_]{1,30}$")
+    description: str = Field(min_length=20)
+    capabilities: tuple[str, ...] = Field(min_length=1)
+    typical_use_cases: tuple[str, ...] = Field(min_length=2)
+    """Questions as people ask them; the router and the planner read them as examples."""
     tools: tuple[str, ...] = ()
+    """The tools that it may call; whatever else a model asks for is refused at the gateway."""
+    needs: tuple[str, ...] = ()
+    """Providers without which it cannot work at all (`agents.tools.providers`): it then says so, and asks no model."""
+    handoffs: bool = True
+    """Whether its model is offered the handoffs that the matrix allows."""
     tier: Tier = Tier.PRO
     temperature: float | None = None
-    max_iterations: int = 5
-    timeout_s: int = 600
-    max_retries: int = 2
+    max_iterations: int = Field(default=5, ge=1, le=50)
+    timeout_s: int = Field(default=600, ge=1)
+    """For one attempt, without the time in which a person is asked."""
+    max_retries: int = Field(default=2, ge=0, le=5)
+    approval: str = Field(default="", pattern=r"^(|before_agent)$")
+    data_fields: tuple[str, ...] = ()
+    """Keys that `data` of its output has when the task is done; the contract suite looks for them."""
+
+    def described(self) -> dict[str, Any]:
+        """For the prompts of router and planner, and for the API."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "capabilities": list(self.capabilities),
+            "tools": list(self.tools),
+            "typical_use_cases": list(self.typical_use_cases),
+        }

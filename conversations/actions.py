@@ -20,6 +20,7 @@ from agents.models import Execution
 from agents.modes import resolve_mode
 from conversations import history, shapes
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
+from conversations.options import of_the_question
 from hyperagent.accounts.models import User
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -162,12 +163,48 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
         if Execution.objects.live().filter(message__parent=question).exists():
             raise Conflict("still_running", "This question is being answered. Wait for the answer, or stop it first.")
         branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
-        options = question.metadata.get("options", {})
+        options = of_the_question(question.metadata.get("options", {}))
         said = _ask(user, conversation, question, _window(branch), options)
         conversation.updated_at = said.reply.created_at
         conversation.save(update_fields=["updated_at"])
         _announce(conversation, shapes.said(None, said.reply))
     return said
+
+
+def retry_run(user: User, execution_id: uuid.UUID, *, agent_id: uuid.UUID | None = None) -> Execution:
+    """A run like this one that keeps what was done and does again what failed, or this agent and what needed it."""
+    with transaction.atomic():
+        old = _own_run(user, execution_id, agent_id)
+        return _beside(user, old, runs.retry(execution_id, by=user, agent_id=agent_id))
+
+
+def fork_run(user: User, execution_id: uuid.UUID, *, agent_id: uuid.UUID, step: str) -> Execution:
+    """A run that goes the same way up to this step of the agent, and does everything from there on anew."""
+    with transaction.atomic():
+        old = _own_run(user, execution_id, agent_id)
+        return _beside(user, old, runs.fork_from(execution_id, by=user, agent_id=agent_id, step=step))
+
+
+def _own_run(user: User, execution_id: uuid.UUID, agent_id: uuid.UUID | None) -> Execution:
+    found = Execution.objects.of(user).defer("input", "result").filter(id=execution_id).first()
+    if found is None or (agent_id is not None and not found.agents.filter(id=agent_id).exists()):
+        raise NotThere
+    return found
+
+
+def _beside(user: User, old: Execution, new: Execution) -> Execution:
+    """Where the old run answered a question of a conversation, the new one's reply stands beside its reply."""
+    before = Message.objects.filter(execution=old).first()
+    if before is None or new.id == old.id:
+        return new
+    conversation = _own(user, before.conversation_id)
+    reply = _message(conversation, Role.ASSISTANT, before.parent_id, before.mode, execution=new)
+    reply.created_at = _later(reply.created_at, before.created_at)
+    reply.save(force_insert=True)
+    conversation.updated_at = reply.created_at
+    conversation.save(update_fields=["updated_at"])
+    _announce(conversation, shapes.said(None, reply))
+    return new
 
 
 def cancel(user: User, conversation_id: uuid.UUID, execution_id: uuid.UUID) -> Execution:

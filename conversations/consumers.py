@@ -9,24 +9,24 @@ import logging
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any, assert_never
 from urllib.parse import parse_qs
 
 from agents import reading
 from agents.reading import Progress
-from conversations import actions, frames, handshake, shapes
-from conversations.frames import Ack, Cancel, Ping, Say, Steer
-from conversations.handshake import Caller, Credentials
+from conversations import frames
+from conversations.frames import Ack, Cancel, Intervene, Ping, Respond, Say, Steer, Verb
+from conversations.handshake import Caller
 from conversations.models import Conversation
 from conversations.personal_socket import AGAIN_LATER, BEHIND, NOT_THERE, PersonalSocket
+from conversations.said import act_as
 from conversations.watch import conversation_watch
 from conversations.window import Feed, Window
-from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import outage
 from hyperagent.lib.listening import listening
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
 from hyperagent.lib.threads import in_thread, in_writing_thread
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,7 @@ class ConversationConsumer(PersonalSocket):
         self._is_telling = False
         self._room = asyncio.Event()
         self._told: deque[str] = deque(maxlen=TOLD_KEPT)
+        self._pending = 0
         self._stack = AsyncExitStack()
 
     # ── coming and going ──
@@ -110,6 +111,9 @@ class ConversationConsumer(PersonalSocket):
 
     async def _hear_events(self, message: dict[str, Any]) -> None:
         feed = self.window.feeds.setdefault(message["execution_id"], Feed(sent=0, acked=0, known=0))
+        if feed.lost(message["first"], message["epoch"]):
+            await self._resync(message["execution_id"])
+            feed = self.window.feeds[message["execution_id"]]
         bodies = feed.fresh(message["first"], message["last"], message["bodies"])
         if self._pump is None and bodies is not None and len(bodies) <= self.window.room():
             self._is_telling = True
@@ -137,6 +141,12 @@ class ConversationConsumer(PersonalSocket):
             feed.known = max(feed.known, progress.last_seq)
             feed.is_over = feed.is_over or (progress.is_over and feed.sent >= progress.last_seq)
         self._catch_up()
+
+    async def counted(self, pending: int) -> None:
+        """How many requests wait for this person, in whatever conversation."""
+        if pending != self._pending:
+            self._pending = pending
+            await self.tell(frames.frame("requests", pending=pending))
 
     async def _resync(self, execution_id: str) -> None:
         """The client has numbers that the log does not: the database lost its end, and numbers are given anew. The
@@ -199,52 +209,16 @@ class ConversationConsumer(PersonalSocket):
                 self.window.acked(str(said.execution_id), said.seq)
             case Ping():
                 await self.tell(frames.frame("pong"))
-            case Say():
-                await self._as_caller(_say, said)
-            case Cancel():
-                await self._as_caller(_cancel, said)
-            case Steer():
-                await self._as_caller(_steer, said)
+            case Say() | Cancel() | Steer() | Intervene() | Respond():
+                await self._do(said)
             case _:
                 assert_never(said)
 
-    async def _as_caller(self, act: "Act", said: Say | Cancel | Steer) -> None:
-        """Who it is and what is theirs is asked anew for every message that changes something."""
-        done = await in_writing_thread(_act_as)(self.credentials, act, uuid.UUID(self.conversation_id), said)
+    async def _do(self, said: Verb) -> None:
+        done = await in_writing_thread(act_as)(self.credentials, uuid.UUID(self.conversation_id), said)
         if done is None:
             await self.turn_out()
         elif done.get("type") == "conversation.said":
             await self._tell_said(done)
-
-
-# Gives what the asker alone is told, or nothing.
-Act = Callable[[Caller, uuid.UUID, Any], dict[str, Any]]
-
-
-def _act_as(
-    credentials: Credentials, act: Act, conversation_id: uuid.UUID, said: Say | Cancel | Steer
-) -> dict[str, Any] | None:
-    """None if the session or token has ended."""
-    caller = handshake.identify(credentials)
-    if caller is None:
-        return None
-    if Scope.RUN not in caller.scopes:
-        raise Refused("scope_missing", "This token may only read. Make one with the scope 'run'.")
-    return act(caller, conversation_id, said)
-
-
-def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> dict[str, Any]:
-    if said.attachment_ids:
-        raise Refused("no_documents", "Documents are not available yet in this installation. Send the text alone.")
-    done = actions.say(caller.user, conversation_id, said.text, mode=said.mode, client_id=said.client_id)
-    return shapes.said(done.message, done.reply)
-
-
-def _cancel(caller: Caller, conversation_id: uuid.UUID, said: Cancel) -> dict[str, Any]:
-    actions.cancel(caller.user, conversation_id, said.execution_id)
-    return {}
-
-
-def _steer(caller: Caller, conversation_id: uuid.UUID, said: Steer) -> dict[str, Any]:
-    actions.check_run(caller.user, conversation_id, said.execution_id)
-    raise Refused("not_yet", "A run cannot be steered yet. Stop it and ask again.")
+        elif done:
+            await self.tell(frames.frame(done.pop("type"), **done))

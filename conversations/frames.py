@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from conversations.options import Depth, Scenario
+from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.refusals import Refused, error_object
 from hyperagent.lib.text import clean_value
 
@@ -20,12 +22,20 @@ class _Frame(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class SayOptions(_Frame):
+    depth: Depth | None = None
+    scenario: Scenario | None = None
+    execution_mode: ExecutionMode | None = None
+    show_plan: bool = False
+
+
 class Say(_Frame):
     type: Literal["say"]
     text: str
     mode: str | None = None
     client_id: str | None = None
     attachment_ids: list[str] | None = None
+    options: SayOptions | None = None
 
 
 class Cancel(_Frame):
@@ -34,9 +44,34 @@ class Cancel(_Frame):
 
 
 class Steer(_Frame):
+    """A word to all agents of a run while they work."""
+
     type: Literal["steer"]
     execution_id: uuid.UUID
     text: str
+    client_id: str | None = None
+
+
+class Intervene(_Frame):
+    type: Literal["intervene"]
+    agent_id: uuid.UUID
+    user_comment: str | None = None
+    user_content: str | None = None
+    status: str | None = None
+    client_id: str | None = None
+
+
+class Respond(_Frame):
+    """The answer to a request; what fits depends on its kind."""
+
+    type: Literal["respond"]
+    request_id: uuid.UUID
+    decision: Literal["approved", "denied", "answered"]
+    instructions: str | None = None
+    choice: str | None = None
+    text: str | None = None
+    plan: dict[str, Any] | None = None
+    client_id: str | None = None
 
 
 class Ack(_Frame):
@@ -51,9 +86,11 @@ class Ping(_Frame):
     type: Literal["ping"]
 
 
-ClientFrame = Annotated[Say | Cancel | Steer | Ack | Ping, Field(discriminator="type")]
+# What changes something: who says it is asked anew each time.
+Verb = Say | Cancel | Steer | Intervene | Respond
+ClientFrame = Annotated[Verb | Ack | Ping, Field(discriminator="type")]
 _frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
-_KNOWN = "say, cancel, steer, ack, ping"
+_KNOWN = "say, cancel, steer, intervene, respond, ack, ping"
 
 
 def read(text: str) -> ClientFrame:

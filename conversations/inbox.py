@@ -1,16 +1,13 @@
 """The socket behind the inbox's badge: how many requests wait for this person."""
 
 import asyncio
-from typing import Any
 from weakref import WeakKeyDictionary
-
-from django.db.models import Count
 
 from conversations import frames
 from conversations.frames import Ping
 from conversations.personal_socket import PersonalSocket
 from conversations.watch import SocketWatch
-from hitl.models import Request
+from hitl.reading import pending_by_user
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
 
@@ -22,7 +19,7 @@ class InboxConsumer(PersonalSocket):
 
     async def entered(self) -> None:
         inbox_watch().add(self)
-        counts = await in_thread(_pending_by_user)([self.caller.user.pk])
+        counts = await in_thread(pending_by_user)([self.caller.user.pk])
         await self.counted(counts.get(self.caller.user.pk, 0))
 
     async def left(self) -> None:
@@ -40,15 +37,9 @@ class InboxConsumer(PersonalSocket):
 
 
 async def _count(sockets: set[InboxConsumer]) -> None:
-    counts = await in_thread(_pending_by_user)([socket.caller.user.pk for socket in sockets])
+    counts = await in_thread(pending_by_user)([socket.caller.user.pk for socket in sockets])
     for socket in sockets:
         await socket.counted(counts.get(socket.caller.user.pk, 0))
-
-
-def _pending_by_user(users: list[Any]) -> dict[Any, int]:
-    """One query, by the index of pending requests."""
-    rows = Request.objects.pending().filter(user__in=set(users)).order_by().values_list("user")
-    return dict(rows.annotate(Count("request_id")))
 
 
 _watches: "WeakKeyDictionary[asyncio.AbstractEventLoop, SocketWatch[InboxConsumer]]" = WeakKeyDictionary()

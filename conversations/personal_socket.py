@@ -27,6 +27,8 @@ NOT_LET_IN, NOT_ALLOWED, NOT_THERE, BEHIND = 4401, 4403, 4404, 4008
 # The protocol has codes of its own for these (1009, 1008, 1013, 1011); Daphne lets an application send none of them.
 TOO_BIG, FLOOD, AGAIN_LATER, FAILED, BAD_ADDRESS = 4009, 4029, 4013, 4500, 4400
 MAX_BAD_MESSAGES = 50
+# What a message may be about: an error names it, so that its sender knows what was refused.
+NAMED = ("client_id", "execution_id", "agent_id", "request_id")
 
 
 class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -145,7 +147,7 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
         context: dict[str, Any] = {}
         try:
             said = frames.read(text)
-            context = {name: getattr(said, name) for name in ("client_id", "execution_id") if getattr(said, name, None)}
+            context = {name: getattr(said, name) for name in NAMED if getattr(said, name, None)}
             await self.act(said)
         except Refused as refused:
             await self.tell(frames.error(refused, **context))

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from agents.shapes import iso, reply_summary, sources_of
+from agents.shapes import reply_summary, sources_of
 from conversations.models import Conversation, Message, Role
+from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
 

@@ -7,13 +7,14 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from agents import reading
 from agents.reading import Progress
 from conversations.handshake import Caller, still_let_in
 from conversations.models import Conversation
+from hitl.reading import pending_by_user
 from hyperagent.lib import outage
 from hyperagent.lib.threads import in_thread
 
@@ -79,6 +80,9 @@ class OfConversation(Watched, Protocol):
     async def looked(self, before: Mapping[str, int], found: Mapping[str, Progress]) -> None:
         """What the table says of its runs, and what it had been sent before the table was asked."""
 
+    async def counted(self, pending: int) -> None:
+        """How many requests wait for its person."""
+
     async def conversation_is_gone(self) -> None: ...
 
 
@@ -87,12 +91,14 @@ class _Look:
     conversations: set[str]
     lately: Mapping[str, Mapping[str, Progress]]
     progress: Mapping[str, Progress]
+    pending: Mapping[Any, int]
 
 
 async def _look_at_conversations(sockets: set[OfConversation]) -> None:
     before = {socket: socket.unfinished() for socket in sockets}
     unfinished = {execution_id for numbers in before.values() for execution_id in numbers}
-    look = await in_thread(_read)({socket.conversation_id for socket in sockets}, unfinished)
+    users = {socket.caller.user.pk for socket in sockets}
+    look = await in_thread(_read)({socket.conversation_id for socket in sockets}, unfinished, users)
     for socket in sockets:
         if socket.conversation_id not in look.conversations:
             await socket.conversation_is_gone()
@@ -100,15 +106,17 @@ async def _look_at_conversations(sockets: set[OfConversation]) -> None:
         found = dict(look.lately.get(socket.conversation_id, {}))
         found |= {one: look.progress[one] for one in before[socket] if one in look.progress}
         await socket.looked(before[socket], found)
+        await socket.counted(look.pending.get(socket.caller.user.pk, 0))
 
 
-def _read(conversation_ids: set[str], execution_ids: set[str]) -> _Look:
-    """Three queries, however many sockets."""
+def _read(conversation_ids: set[str], execution_ids: set[str], user_ids: set[Any]) -> _Look:
+    """Four queries, however many sockets."""
     there = Conversation.objects.filter(id__in=conversation_ids, deleted_at=None).values_list("id", flat=True)
     return _Look(
         conversations={str(conversation_id) for conversation_id in there},
         lately=reading.lately_in_conversations(conversation_ids),
         progress=reading.progress(execution_ids),
+        pending=pending_by_user(user_ids),
     )
 
 

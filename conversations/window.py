@@ -6,6 +6,8 @@ that acknowledges has WINDOW_EVENTS under way, one that never does gets SILENT_B
 
 from dataclasses import dataclass, field
 
+from agents.following import lost_its_end
+
 WINDOW_EVENTS = 200
 SILENT_BYTES = 2_000_000
 # About this many messages a second from one client, with room for bursts; acknowledgements count.
@@ -21,10 +23,17 @@ class Feed:
     acked: int
     known: int
     is_over: bool = False
+    epoch: int = 0
 
     @property
     def is_behind(self) -> bool:
         return self.sent < self.known
+
+    def lost(self, first: int, epoch: int) -> bool:
+        """Whether the log has lost what was sent: a later driver gives the same numbers to other events."""
+        again = lost_its_end(had=self.sent, first=first, known=self.epoch, epoch=epoch)
+        self.epoch = max(self.epoch, epoch)
+        return again
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """What of an announcement comes next; None if something before it is missing. Does not count it as sent."""

@@ -27,6 +27,13 @@ WHERE execution_id = %(execution_id)s AND status = 'pending'
   AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
 
+# Parameters: request_ids, execution_id, epoch. The agent that asked was stopped, or begins anew.
+WITHDRAW_REQUESTS = """
+UPDATE hitl_request SET status = 'cancelled', responded_at = clock_timestamp()
+WHERE request_id = ANY(%(request_ids)s) AND execution_id = %(execution_id)s AND status = 'pending'
+  AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+"""
+
 
 def answers_of(rows: Iterable[tuple[UUID, str, str | None, Any]]) -> dict[UUID, dict[str, Any]]:
     """What a run gets for each request that is no longer open: how it ended, who decided, and what they said."""

@@ -4,11 +4,12 @@ from typing import Any
 
 
 def shown(said: list[dict[str, Any]]) -> str:
-    """The answer's text after these events."""
-    text = ""
+    """The answer's text after these events: what each agent's frames gave, in the order in which they began."""
+    texts: dict[str | None, str] = {}
     for event in said:
+        agent = event.get("agent_id")
         if event["type"] == "token" and event["channel"] == "answer":
-            text += event["content"]
+            texts[agent] = texts.get(agent, "") + event["content"]
         elif event["type"] == "token_reset" and event["channel"] == "answer":
-            text = text[: event["keep"]]
-    return text
+            texts[agent] = texts.get(agent, "")[: event["keep"]]
+    return "".join(texts.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from agents.engine.states import AgentStatus, ExecutionStatus
+from agents.engine.states import AgentStatus, ExecutionStatus, StepKind, StepStatus
 
 
 class UsageSerializer(serializers.Serializer[Any]):
@@ -18,16 +18,6 @@ class UsageSerializer(serializers.Serializer[Any]):
 class RunErrorSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
-
-
-class ErrorDetailSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    message = serializers.CharField()
-    fields = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)  # type: ignore[assignment]
-
-
-class ErrorSerializer(serializers.Serializer[Any]):
-    error = ErrorDetailSerializer()
 
 
 class SourceSerializer(serializers.Serializer[Any]):
@@ -44,8 +34,12 @@ class AgentSerializer(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     parent_id = serializers.UUIDField(allow_null=True)
     agent_name = serializers.CharField()
+    step_id = serializers.CharField(allow_null=True, help_text="The task of the plan that it works on.")
     task = serializers.CharField()
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in AgentStatus])
+    modified = serializers.BooleanField(help_text="A person gave it other instructions.")
+    user_comment = serializers.CharField()
+    user_content = serializers.CharField()
     error = serializers.CharField(allow_null=True)
     depends_on = serializers.ListField(child=serializers.UUIDField())
     usage = UsageSerializer()
@@ -58,11 +52,109 @@ class RosterAgentSerializer(serializers.Serializer[Any]):
     description = serializers.CharField()
     capabilities = serializers.ListField(child=serializers.CharField())
     tools = serializers.ListField(child=serializers.CharField())
+    typical_use_cases = serializers.ListField(child=serializers.CharField())
     enabled = serializers.BooleanField()
+    available = serializers.BooleanField(help_text="Whether this installation has what it needs.")
+    unavailable_reason = serializers.CharField(allow_null=True, help_text="What is missing, and the way out.")
 
 
 class RosterSerializer(serializers.Serializer[Any]):
     results = RosterAgentSerializer(many=True)
+
+
+class NodeSerializer(AgentSerializer):
+    execution_id = serializers.UUIDField()
+    subagents = serializers.ListField(child=serializers.UUIDField())
+
+
+class TreeSerializer(serializers.Serializer[Any]):
+    agents = serializers.DictField(child=NodeSerializer(), help_text="By their ids.")
+
+
+class TreeQuerySerializer(serializers.Serializer[Any]):
+    execution = serializers.UUIDField(required=False)
+
+
+class ToolCallSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    arguments = serializers.CharField(help_text="JSON text, as the model wrote it.")
+
+
+class AgentMessageSerializer(serializers.Serializer[Any]):
+    role = serializers.CharField(help_text="system, user, assistant or tool")
+    content = serializers.JSONField(help_text="Text; for an answer of a fixed form, its value.")
+    thinking = serializers.CharField(required=False)
+    tool_calls = ToolCallSerializer(many=True, required=False)
+    tool_call_id = serializers.CharField(required=False)
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField(help_text="Numbers of calls and branches from the agent's start, such as 3.1.2.")
+    kind = serializers.ChoiceField(choices=[(kind.value, kind.name) for kind in StepKind])
+    name = serializers.CharField()
+    status = serializers.ChoiceField(choices=[(status.value, status.name) for status in StepStatus])
+    request = serializers.CharField(help_text="Its beginning.")
+    response = serializers.CharField(help_text="Its beginning.")
+    usage = UsageSerializer(allow_null=True)
+    started_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class AgentDetailSerializer(NodeSerializer):
+    messages = AgentMessageSerializer(many=True)
+    steps = StepSerializer(many=True)
+
+
+class InterveneSerializer(serializers.Serializer[Any]):
+    """`user_comment`: `delete`, `modify`, `unchanged`, or a word to the agent while it works. `user_content`: other
+    instructions in place of its task.
+    """
+
+    user_comment = serializers.CharField(required=False, allow_blank=True, allow_null=True, default=None)
+    user_content = serializers.CharField(
+        required=False, allow_blank=True, allow_null=True, default=None, trim_whitespace=False
+    )
+    status = serializers.CharField(required=False, allow_null=True, default=None)
+
+
+class IntervenedSerializer(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+    agent = NodeSerializer()
+
+
+class SuccessSerializer(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+
+
+class PlanTaskSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    agent = serializers.CharField()
+    task = serializers.CharField()
+    expected_outcome = serializers.CharField()
+    depends_on = serializers.ListField(child=serializers.CharField())
+    tools = serializers.ListField(child=serializers.CharField())
+    stage = serializers.IntegerField(help_text="What could run together, from 1.")
+    status = serializers.CharField()
+    error = serializers.CharField(allow_null=True)
+
+
+class PlanSerializer(serializers.Serializer[Any]):
+    intent = serializers.CharField()
+    entities = serializers.DictField()
+    revision = serializers.IntegerField()
+    asks_about = serializers.ListField(child=serializers.CharField(), help_text="Tools that will need a yes.")
+    notice = serializers.CharField()
+    tasks = PlanTaskSerializer(many=True)
+
+
+class RoutingSerializer(serializers.Serializer[Any]):
+    agent = serializers.CharField()
+    reason = serializers.CharField()
+    confidence = serializers.FloatField()
+    is_low_confidence = serializers.BooleanField()
+    method = serializers.CharField()
+    alternatives = serializers.ListField(child=serializers.CharField())
 
 
 class ExecutionListedSerializer(serializers.Serializer[Any]):
@@ -74,6 +166,7 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
     error = RunErrorSerializer(allow_null=True)
     usage = UsageSerializer()
     last_seq = serializers.IntegerField(help_text="Number of its last event.")
+    forked_from = serializers.UUIDField(allow_null=True, help_text="The run that this one began as a copy of.")
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
@@ -83,7 +176,9 @@ class ExecutionSerializer(ExecutionListedSerializer):
     answer = serializers.CharField()
     sources = SourceSerializer(many=True)
     model = serializers.CharField(allow_null=True)
-    plan = serializers.JSONField(allow_null=True)
+    plan = PlanSerializer(allow_null=True)
+    routing = RoutingSerializer(allow_null=True)
+    skipped = serializers.ListField(child=serializers.DictField())
     agents = AgentSerializer(many=True)
 
 
@@ -109,3 +204,8 @@ class AfterSerializer(serializers.Serializer[Any]):
 
     after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
     limit = serializers.IntegerField(min_value=1, max_value=500, default=200)
+    without = serializers.ChoiceField(choices=["token"], required=False, help_text="Leave out the text's frames.")
+
+
+class SteerSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField(trim_whitespace=False)

@@ -2,12 +2,20 @@
 
 from django.urls import path
 
-from agents.api import views
+from agents.api import agents, views
 
 urlpatterns = [
-    path("agents", views.AgentList.as_view(), name="agents"),
+    path("agents", agents.AgentList.as_view(), name="agents"),
+    path("agents/tree", agents.AgentTree.as_view(), name="agent-tree"),
+    path("agents/<uuid:agent_id>", agents.AgentDetail.as_view(), name="agent"),
+    path("agents/<uuid:agent_id>/intervene", agents.AgentIntervene.as_view(), name="agent-intervene"),
+    # The spellings of the older agent-tree programs.
+    path("agent/tree", agents.OlderTree.as_view(), name="older-agent-tree"),
+    path("agent/<uuid:agent_id>", agents.OlderAgent.as_view(), name="older-agent"),
+    path("agent/<uuid:agent_id>/intervene", agents.OlderIntervene.as_view(), name="older-agent-intervene"),
     path("executions", views.ExecutionList.as_view(), name="executions"),
     path("executions/<uuid:execution_id>", views.ExecutionDetail.as_view(), name="execution"),
     path("executions/<uuid:execution_id>/events", views.ExecutionEvents.as_view(), name="execution-events"),
     path("executions/<uuid:execution_id>/cancel", views.ExecutionCancel.as_view(), name="execution-cancel"),
+    path("executions/<uuid:execution_id>/steer", views.ExecutionSteer.as_view(), name="execution-steer"),
 ]

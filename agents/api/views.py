@@ -1,4 +1,4 @@
-"""The executions' endpoints: list, state, events, cancel. Every query begins with what the caller may see."""
+"""The executions' endpoints: list, state, events, cancel, steer. Every query begins with what the caller may see."""
 
 import uuid
 from typing import Any
@@ -15,38 +15,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import actions, reading, shapes
+from agents import actions, plan_reading, reading, shapes
 from agents.api import serializers
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution
-from agents.registry import agents
-from agents.spec import AgentSpec
+from agents.plan_reading import Told
 from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
-from hyperagent.lib.api import Pages, own_or_404
+from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
 
 UNLISTED = ("input", "result", "answer", "question")
-
-
-class AgentList(APIView):
-    permission_classes = (HasScope(Scope.READ),)
-
-    @extend_schema(responses=serializers.RosterSerializer)
-    def get(self, request: Request) -> Response:
-        """The roster: who can work on a question."""
-        return Response({"results": [_described(agent.spec) for agent in agents().values()]})
-
-
-def _described(spec: AgentSpec) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "capabilities": list(spec.capabilities),
-        "tools": list(spec.tools),
-        "enabled": True,
-    }
 
 
 def visible_to(request: Request) -> QuerySet[Execution]:
@@ -100,27 +81,46 @@ def _listed(execution: Execution, request: Request, may_read: bool) -> dict[str,
 class ExecutionDetail(APIView):
     permission_classes = (HasScope(Scope.READ),)
 
-    @extend_schema(responses={200: serializers.ExecutionSerializer, 404: serializers.ErrorSerializer})
+    @extend_schema(responses={200: serializers.ExecutionSerializer, 404: ErrorSerializer})
     def get(self, request: Request, execution_id: uuid.UUID) -> Response:
         """One run with its agents and, once there is one, its answer."""
-        return Response(_detailed(own_or_404(visible_to(request), id=execution_id)))
+        return Response(detailed(request, execution_id))
 
 
 class ExecutionCancel(APIView):
     permission_classes = (HasScope(Scope.RUN),)
 
-    @extend_schema(request=None, responses={202: serializers.ExecutionSerializer, 404: serializers.ErrorSerializer})
+    @extend_schema(request=None, responses={202: serializers.ExecutionSerializer, 404: ErrorSerializer})
     def post(self, request: Request, execution_id: uuid.UUID) -> Response:
         """Asks the run to stop. Doing it twice, or to a run that is over, changes nothing."""
-        own = visible_to(request)
-        execution = own_or_404(own.only("id"), id=execution_id)
-        assert request.user.is_authenticated
-        actions.cancel(execution.id, by=request.user)
-        return Response(_detailed(own_or_404(own, id=execution_id)), status=202)
+        own_or_404(visible_to(request).only("id"), id=execution_id)
+        assert isinstance(request.user, User)
+        actions.cancel(execution_id, by=request.user)
+        return Response(detailed(request, execution_id), status=202)
 
 
-def _detailed(execution: Execution) -> dict[str, Any]:
-    return shapes.detailed(execution, execution.agents.all())
+class ExecutionSteer(APIView):
+    permission_classes = (HasScope(Scope.RUN),)
+
+    @extend_schema(
+        request=serializers.SteerSerializer,
+        responses={202: serializers.ExecutionSerializer, **dict.fromkeys((400, 404, 409), ErrorSerializer)},
+    )
+    def post(self, request: Request, execution_id: uuid.UUID) -> Response:
+        """Tells the agents of a run something while they work. Each hears it before its next look at a model."""
+        own_or_404(visible_to(request).only("id"), id=execution_id)
+        asked = serializers.SteerSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        assert isinstance(request.user, User)
+        actions.steer(execution_id, by=request.user, text=asked.validated_data["text"])
+        return Response(detailed(request, execution_id), status=202)
+
+
+def detailed(request: Request, execution_id: uuid.UUID) -> dict[str, Any]:
+    """Three queries at most. Raises NotThere."""
+    execution = own_or_404(visible_to(request), id=execution_id)
+    told = Told() if shapes.says_how_it_went(execution) else plan_reading.told_by_log(execution.id)
+    return shapes.detailed(execution, execution.agents.defer("output"), told)
 
 
 class ExecutionEvents(AsyncAnswerView):
@@ -130,12 +130,13 @@ class ExecutionEvents(AsyncAnswerView):
         parameters=[
             OpenApiParameter("after", int, description="The last number that you have; 0 for all."),
             OpenApiParameter("limit", int, description="Events on a page (JSON only), at most 500."),
+            OpenApiParameter("without", str, enum=["token"], description="Leave these out (JSON only)."),
             OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER, description="Counts as `after`."),
         ],
         responses={
             (200, "application/json"): serializers.EventPageSerializer,
             (200, "text/event-stream"): OpenApiTypes.STR,
-            404: serializers.ErrorSerializer,
+            404: ErrorSerializer,
         },
     )
     def get(self, request: Request, execution_id: uuid.UUID) -> HttpResponseBase:
@@ -143,7 +144,7 @@ class ExecutionEvents(AsyncAnswerView):
         wanted = _wanted(request)
         execution = own_or_404(visible_to(request).defer("input", "result"), id=execution_id)
         if not wants_stream(request):
-            return _page(request, execution, after=wanted["after"], limit=wanted["limit"])
+            return _page(request, execution, **wanted)
 
         async def answer() -> HttpResponseBase:
             return event_stream(server_sent(execution, wanted["after"]))
@@ -155,25 +156,29 @@ def wants_stream(request: Request) -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
 
 
-def _wanted(request: Request) -> dict[str, int]:
+def _wanted(request: Request) -> dict[str, Any]:
     asked = dict(request.query_params.items())
     if last := request.headers.get("last-event-id"):
         asked["after"] = last
     checked = serializers.AfterSerializer(data=asked)
     checked.is_valid(raise_exception=True)
-    found: dict[str, int] = checked.validated_data
+    found: dict[str, Any] = checked.validated_data
     return found
 
 
-def _page(request: Request, execution: Execution, *, after: int, limit: int) -> HttpResponse:
+def _page(request: Request, execution: Execution, *, after: int, limit: int, without: str = "") -> HttpResponse:
     """The bodies as they stand in the log, put together without decoding them."""
-    events = reading.events_after(execution.id, after, limit=limit)
+    if without:
+        events = reading.events_without(without, execution.id, after, limit=limit)
+    else:
+        events = reading.events_after(execution.id, after, limit=limit)
     last = events[-1].seq if events else after
     base = request.build_absolute_uri(request.path)
     # While the run goes on there is always a next page: it may be empty yet.
     has_next = last < execution.last_seq or not execution.is_over
-    next_page = f"{base}?after={last}&limit={limit}" if has_next else None
-    previous = f"{base}?after={max(0, after - limit)}&limit={min(limit, after)}" if after else None
+    left_out = f"&without={without}" if without else ""
+    next_page = f"{base}?after={last}&limit={limit}{left_out}" if has_next else None
+    previous = f"{base}?after={max(0, after - limit)}&limit={min(limit, after)}{left_out}" if after else None
     frame = orjson.dumps({"next": next_page, "previous": previous})[:-1]
     body = frame + b',"results":[' + ",".join(event.body for event in events).encode() + b"]}"
     return HttpResponse(body, content_type="application/json")

@@ -34,6 +34,14 @@ class StepFailed(Exception):
         return {"code": self.code, "message": self.message, "retryable": self.retryable}
 
 
+class Skipped(Exception):
+    """An agent says that its task is not done at all, and why, in words for people. No failure, and no result."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Signal(BaseException):
     """Steers the driver out of a program; what was recorded stays."""
 
@@ -52,3 +60,7 @@ class GivenBack(Signal):
 
 class Cancelled(Signal):
     """A person cancelled the run."""
+
+
+class Stopped(Signal):
+    """This agent was deleted or begins anew, or its time was up: what still runs of it writes nothing more."""

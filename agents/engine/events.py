@@ -65,7 +65,7 @@ class StatusChanged(Body):
 
 
 class AgentState(Body):
-    """A node of the agent tree appeared or changed."""
+    """A node of the agent tree appeared or changed. `step_id` is the step of the plan that it works on."""
 
     type: Literal["agent_state"] = "agent_state"
     agent_name: str
@@ -74,7 +74,9 @@ class AgentState(Body):
     task: str | None = None
     error: str | None = None
     modified: bool = False
+    user_comment: str | None = None
     depends_on: tuple[str, ...] = ()
+    step_id: str | None = None
 
 
 class AgentShutdown(Body):
@@ -136,11 +138,18 @@ class ToolResult(Body):
 
 
 class Routing(Body):
+    """Who works on the question, or `planner` if several shall. `method`: explicit, heuristic, model or fallback.
+
+    With low confidence `alternatives` are the modes that a person may rather want.
+    """
+
     type: Literal["routing"] = "routing"
     agent: str
     reason: str
     confidence: float = 1.0
     is_low_confidence: bool = False
+    method: str = "explicit"
+    alternatives: tuple[str, ...] = ()
 
 
 class Handoff(Body):
@@ -226,25 +235,62 @@ class SkillOutput(Body):
     output: dict[str, Any]
 
 
+class PlannedStep(BaseModel):
+    """A task of the plan as people see it. `stage` counts from 1: what could run together, by Kahn's algorithm."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    agent: str
+    task: str
+    expected_outcome: str = ""
+    depends_on: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    stage: int = 1
+
+
+class TodoItem(BaseModel):
+    """`status`: pending, running, completed, failed, skipped or deleted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    text: str
+    status: str
+
+
 class PlanStep(Body):
+    """One task of the plan begins."""
+
     type: Literal["plan_step"] = "plan_step"
-    step: dict[str, Any]
+    step: PlannedStep
 
 
 class PlanOverview(Body):
+    """The whole plan; a later one with a higher `revision` takes its place. `asks_about`: tools that will need a yes.
+
+    `notice` says what became of the planner's own proposal where it could not be taken as it was.
+    """
+
     type: Literal["plan_overview"] = "plan_overview"
-    steps: tuple[dict[str, Any], ...]
+    steps: tuple[PlannedStep, ...]
+    intent: str = ""
+    entities: dict[str, Any] = {}
+    revision: int = 0
+    asks_about: tuple[str, ...] = ()
+    notice: str = ""
 
 
 class PlanStepCompleted(Body):
     type: Literal["plan_step_completed"] = "plan_step_completed"
     step_id: str
     status: str
+    error: str | None = None
 
 
 class TodoUpdate(Body):
     type: Literal["todo_update"] = "todo_update"
-    items: tuple[dict[str, Any], ...]
+    items: tuple[TodoItem, ...]
 
 
 class ParallelStart(Body):
@@ -270,15 +316,20 @@ class Interrupt(Body):
     request_id: str
     kind: str
     question: str
+    details: dict[str, Any] = {}
     options: tuple[str, ...] = ()
     timeout_seconds: int | None = None
 
 
 class InterruptResponse(Body):
+    """How a question ended; `choice` and `text` are what the person said, if they said something."""
+
     type: Literal["interrupt_response"] = "interrupt_response"
     request_id: str
     kind: str
     status: str
+    choice: str | None = None
+    text: str | None = None
 
 
 class HitlRequired(Body):

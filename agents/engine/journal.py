@@ -7,7 +7,7 @@ from uuid import UUID
 
 from agents.engine.canonical import canonical
 from agents.engine.records import Path, StepRecord
-from agents.engine.states import StepKind
+from agents.engine.states import StepKind, StepStatus
 
 
 def differs(recorded: StepRecord, kind: StepKind, name: str, request_hash: bytes, *, effect: bool) -> str:
@@ -56,6 +56,21 @@ def stale(recorded: Mapping[Path, StepRecord], path: Path) -> bool:
     return any(len(other) > len(path) + 1 and other[: len(path)] == path for other in recorded)
 
 
+def is_below(path: Path, scope: Path) -> bool:
+    """Whether a step stands in this scope, or in one inside it."""
+    return len(path) > len(scope) and path[: len(scope)] == scope
+
+
+def asks_open(steps: Iterable[StepRecord]) -> list[StepRecord]:
+    """The questions among these steps that nobody has answered yet."""
+    return [step for step in steps if step.kind is StepKind.ASK and step.status is StepStatus.STARTED]
+
+
+def origins_of(origins: Iterable[str], lineage: str) -> tuple[str, ...]:
+    """Every emission that this agent has made."""
+    return tuple(origin for origin in origins if origin.rsplit("/", 2)[0] == lineage)
+
+
 def child_lineage(parent: str, branches: Path, name: str, ordinal: int) -> str:
     """Names a child agent by its place: below its parent, in which branches, which of its equals there."""
     return f"{parent}.{''.join(f'{branch}-' for branch in branches)}{name}-{ordinal}"
@@ -64,6 +79,11 @@ def child_lineage(parent: str, branches: Path, name: str, ordinal: int) -> str:
 def is_within(lineage: str, root: str) -> bool:
     """Whether an agent is `root` or one below it."""
     return lineage == root or lineage.startswith(f"{root}.")
+
+
+def depth_of(lineage: str) -> int:
+    """How far below the root an agent stands; the root itself at 0."""
+    return lineage.count(".")
 
 
 def first_lineage(lineage: str) -> str:

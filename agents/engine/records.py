@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from agents.engine.events import Body
-from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
+from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepKind, StepStatus
 
 Path = tuple[int, ...]
 
@@ -41,7 +41,11 @@ class EffectRecord:
 
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
-    """A node of the agent tree in its newest state. `lineage` names its place, the same on every replay."""
+    """A node of the agent tree in its newest state. `lineage` names its place, the same on every replay.
+
+    `output` of one that failed is the failure as JSON; `error` says in words why there is no result. `depends_on`: the
+    agents that had to end before it began. `user_content`: a person's instructions in place of its task.
+    """
 
     id: UUID
     parent_id: UUID | None
@@ -51,6 +55,11 @@ class AgentRecord:
     status: AgentStatus
     output: Any = None
     error: str = ""
+    step_id: str = ""
+    depends_on: tuple[UUID, ...] = ()
+    user_comment: str = ""
+    user_content: str = ""
+    modified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,31 @@ class Asked:
     agent_name: str
     kind: str
     question: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Nobody waits for the answers to these requests any more."""
+
+    request_ids: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Intervention:
+    """What a person wants, as it was written down outside of the run. `agent_id` is None for all agents."""
+
+    id: UUID
+    agent_id: UUID | None
+    kind: InterventionKind
+    text: str
+    applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An intervention has taken effect; stands in one write with whatever it changed, so it does so once."""
+
+    intervention_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +116,20 @@ class Announced:
     origin: str = ""
 
 
-Record = StepRecord | EffectRecord | AgentRecord | Asked | Cut | Announced
+Record = StepRecord | EffectRecord | AgentRecord | Asked | Withdrawn | Applied | Cut | Announced
 
 
 @dataclass(slots=True)
 class Loaded:
-    """Everything that was recorded of a run when its driver took it over."""
+    """Everything that was recorded of a run when its driver took it over.
+
+    `interventions`, in the order in which they were made: what is not applied yet, and all that people said.
+    """
 
     agents: dict[str, AgentRecord] = field(default_factory=dict)
     steps: dict[UUID, dict[Path, StepRecord]] = field(default_factory=dict)
     effects: dict[str, EffectRecord] = field(default_factory=dict)
     answers: dict[UUID, Any] = field(default_factory=dict)
+    interventions: dict[UUID, Intervention] = field(default_factory=dict)
     origins: set[str] = field(default_factory=set)
     shown: dict[tuple[UUID, str], int] = field(default_factory=dict)

@@ -4,17 +4,30 @@ Knows nothing of databases: everything that is to last goes to the `Journal` por
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
-from agents.engine.canonical import plain
-from agents.engine.errors import GivenBack, StepFailed, Suspended
-from agents.engine.events import AgentState, Body
-from agents.engine.journal import falls_to, is_within
-from agents.engine.records import AgentRecord, Announced, Cut, EffectRecord, Loaded, Path, Record, StepRecord
-from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind
+from agents.engine.clock import Clock
+from agents.engine.errors import GivenBack, Suspended
+from agents.engine.events import Body
+from agents.engine.journal import asks_open, falls_to, is_within
+from agents.engine.limits import Limits
+from agents.engine.records import (
+    AgentRecord,
+    Announced,
+    Cut,
+    EffectRecord,
+    Loaded,
+    Path,
+    Record,
+    StepRecord,
+    Withdrawn,
+)
+from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
+from agents.engine.tree import Tree, ended, with_event
 
 if TYPE_CHECKING:
     from agents.engine.context import Context
@@ -38,25 +51,46 @@ class Run:
     `busy` counts the tasks that can go on by themselves. When it falls to zero while questions are open, all that
     could run is waiting for people, and every waiter is told `Suspended`. While the process stops, what came to rest
     may only have stopped at a boundary, so they are told `GivenBack`: whoever takes the run over finds out.
+
+    `effects_root` names the run whose effects these are, where this one is a copy of it.
     """
 
     def __init__(
-        self, execution_id: UUID, *, journal: Journal, programs: Mapping[str, Program], loaded: Loaded | None = None
+        self,
+        execution_id: UUID,
+        *,
+        journal: Journal,
+        programs: Mapping[str, Program],
+        loaded: Loaded | None = None,
+        limits: Limits | None = None,
+        effects_root: UUID | None = None,
     ) -> None:
         self.execution_id = execution_id
+        self.effects_root = effects_root or execution_id
         self.journal = journal
         self.programs = programs
         self.loaded = loaded or Loaded()
+        self.limits = limits or Limits()
         self.draining = False
+        self.at_rest = False
+        self.tree = Tree(self)
+        self._lineages = {agent.id: lineage for lineage, agent in self.loaded.agents.items()}
         self._busy = 1
         self._parked: dict[UUID, asyncio.Future[Any]] = {}
-        self._children: dict[UUID, asyncio.Task[Any]] = {}
-        self._waiting_for: dict[UUID, int] = {}
+        self._parked_at: dict[UUID, str] = {}
+        self._clocks: set[Clock] = set()
 
     # --- what is recorded
 
     def steps_of(self, agent_id: UUID) -> dict[Path, StepRecord]:
         return self.loaded.steps.setdefault(agent_id, {})
+
+    def agent(self, agent_id: UUID) -> AgentRecord:
+        """The agent's newest record. Raises KeyError for one that is not of this run."""
+        return self.loaded.agents[self._lineages[agent_id]]
+
+    def find(self, agent_id: UUID | None) -> AgentRecord | None:
+        return self.agent(agent_id) if agent_id in self._lineages else None
 
     def record(self, *records: Record) -> None:
         """Writes records that belong together: all of them last, or none."""
@@ -68,21 +102,52 @@ class Run:
                     self.loaded.effects[record.key] = record
                 case AgentRecord():
                     self.loaded.agents[record.lineage] = record
+                    self._lineages[record.id] = record.lineage
         self.journal.write(*records)
 
     def cut(self, cut: Cut, because: Body) -> None:
         """The journal ends here: forgets the steps from there on, ends the agents forked there, tells people why."""
+        records, stopped = self.cutting(cut, because)
+        agent = self.agent(cut.agent_id)
+        if agent.status is AgentStatus.AWAITING_USER and not asks_open(self.steps_of(agent.id).values()):
+            records += with_event(replace(agent, status=AgentStatus.RUNNING))
+        self.record(*records)
+        self.stop(stopped)
+
+    def cutting(self, cut: Cut, because: Body) -> tuple[list[Record], list[AgentRecord]]:
+        """Forgets the steps that fall; returns what is to be written of it, and the agents that then are to stop."""
         steps = self.steps_of(cut.agent_id)
         fallen = [steps.pop(path) for path in list(steps) if falls_to(cut.path, path)]
         self.loaded.origins.difference_update(cut.origins)
-        forked = [step.response for step in fallen if step.kind is StepKind.FORK]
-        ends = [
-            record
+        self.forgot(cut, fallen)
+        stopped = self.live_below(forked_in(fallen))
+        ends = self.ending(stopped, AgentStatus.CANCELLED)
+        return [cut, Announced(cut.agent_id, because), *withdrawn(asks_open(fallen)), *ends], stopped
+
+    def forgot(self, cut: Cut, fallen: Sequence[StepRecord]) -> None:
+        """For those who keep sums over the steps: these no longer count. A cut at (0,) begins the agent anew."""
+
+    def live_below(self, lineages: Iterable[str]) -> list[AgentRecord]:
+        """These agents and all below them, as far as they are not over."""
+        roots = tuple(lineages)
+        return [
+            agent
             for lineage, agent in self.loaded.agents.items()
-            if agent.status in LIVE_AGENTS and any(is_within(lineage, root) for root in forked)
-            for record in with_event(ended(agent, AgentStatus.CANCELLED, None))
+            if agent.status in LIVE_AGENTS and any(is_within(lineage, root) for root in roots)
         ]
-        self.record(cut, Announced(cut.agent_id, because), *ends)
+
+    def ending(self, agents: Iterable[AgentRecord], status: AgentStatus, *, why: str = "") -> list[Record]:
+        """The records by which these agents end without a result. Their open questions are withdrawn."""
+        records: list[Record] = []
+        for agent in agents:
+            records += withdrawn(asks_open(self.steps_of(agent.id).values()))
+            records += with_event(ended(agent, status, None, error=why))
+        return records
+
+    def stop(self, agents: Iterable[AgentRecord]) -> None:
+        """What still runs of agents whose end is recorded ends too."""
+        for agent in agents:
+            self.tree.stop(agent.id)
 
     def announce_once(self, agent_id: UUID, body: Body, origin: str) -> None:
         """Emits an event unless this very emission was already made before a crash."""
@@ -98,27 +163,44 @@ class Run:
     def leave(self) -> None:
         """One task can no longer go on by itself. Without any that can, the waiting ones are told to suspend."""
         self._busy -= 1
-        if self._busy == 0:
-            for future in self._parked.values():
-                if not future.done():
-                    future.set_exception(GivenBack() if self.draining else Suspended())
+        waiting = [future for future in self._parked.values() if not future.done()]
+        if self._busy == 0 and waiting:
+            self.at_rest = True
+            for clock in self._clocks:
+                clock.stop()
+            for future in waiting:
+                future.set_exception(self._at_rest())
+
+    def _at_rest(self) -> GivenBack | Suspended:
+        return GivenBack() if self.draining else Suspended()
 
     def check_boundary(self) -> None:
         """Between two steps is where a run may be given back."""
         if self.draining:
             raise GivenBack
 
-    async def answer_to(self, request_id: UUID) -> Any:
-        """The person's answer, once there is one. Holds nothing but memory; raises Suspended when nothing else runs."""
+    async def answer_to(self, request_id: UUID, lineage: str) -> Any:
+        """The person's answer to an agent's question, once there is one. Holds nothing but memory.
+
+        Raises Suspended when nothing else runs.
+        """
         if request_id in self.loaded.answers:
             return self.loaded.answers[request_id]
+        if self.at_rest:
+            raise self._at_rest()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._parked[request_id] = future
+        self._parked_at[request_id] = lineage
+        for clock in self._clocks_over(lineage):
+            clock.pause()
         self.leave()
         try:
             return await future
         finally:
-            del self._parked[request_id]
+            del self._parked[request_id], self._parked_at[request_id]
+            if not self.at_rest:
+                for clock in self._clocks_over(lineage):
+                    clock.resume()
             if future.cancelled():
                 self.enter()
 
@@ -134,62 +216,32 @@ class Run:
     def open_questions(self) -> tuple[UUID, ...]:
         return tuple(self._parked)
 
-    # --- child agents
-
-    def start_child(self, agent: AgentRecord, context: "Context", value: Any) -> None:
-        """Runs a child agent's program beside its parent. One that had ended gives its recorded result."""
-        self.enter()
-        self._children[agent.id] = asyncio.create_task(self._drive_child(agent, context, value))
-
-    async def _drive_child(self, agent: AgentRecord, context: "Context", value: Any) -> Any:
+    @contextmanager
+    def timed(self, clock: Clock) -> Iterator[None]:
+        """Lets the clock run, and stand still whenever somebody of its agents waits for a person."""
+        self._clocks.add(clock)
+        for lineage in self._parked_at.values():
+            if is_within(lineage, clock.lineage):
+                clock.pause()
+        clock.start()
         try:
-            if agent.status is AgentStatus.COMPLETED:
-                return agent.output
-            if agent.status is AgentStatus.FAILED:
-                raise StepFailed(**agent.output)
-            try:
-                output = plain(await self.programs[agent.name](context, value))
-            except StepFailed as error:
-                self.record(*with_event(ended(agent, AgentStatus.FAILED, error.as_json(), error=error.message)))
-                raise
-            self.record(*with_event(ended(agent, AgentStatus.COMPLETED, output)))
-            return output
+            yield
         finally:
-            self.enter(self._waiting_for.pop(agent.id, 0))
-            self.leave()
+            self._clocks.discard(clock)
+            clock.stop()
 
-    async def child_result(self, agent_id: UUID) -> Any:
-        """A child's output, when it has one. Raises the StepFailed that ended it."""
-        task = self._children[agent_id]
-        if not task.done():
-            self._waiting_for[agent_id] = self._waiting_for.get(agent_id, 0) + 1
-            self.leave()
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if agent_id in self._waiting_for:
-                self._waiting_for[agent_id] -= 1
-                self.enter()
-            raise
+    def _clocks_over(self, lineage: str) -> list[Clock]:
+        return [clock for clock in self._clocks if is_within(lineage, clock.lineage)]
 
     async def stop_children(self) -> None:
         """Ends what still runs when the root has ended: a child that nobody waits for any more is cancelled."""
-        for task in self._children.values():
-            task.cancel()
-        await asyncio.gather(*self._children.values(), return_exceptions=True)
+        await self.tree.close()
 
 
-def ended(agent: AgentRecord, status: AgentStatus, output: Any, *, error: str = "") -> AgentRecord:
-    return replace(agent, status=status, output=output, error=error)
+def forked_in(steps: Iterable[StepRecord]) -> list[str]:
+    """The lineages of the agents that these steps forked."""
+    return [step.response for step in steps if step.kind is StepKind.FORK and step.status is StepStatus.FINISHED]
 
 
-def with_event(agent: AgentRecord) -> tuple[AgentRecord, Announced]:
-    """The agent's new state together with what people are told of it."""
-    event = AgentState(
-        agent_name=agent.name,
-        parent_id=str(agent.parent_id) if agent.parent_id else None,
-        status=agent.status,
-        task=agent.task or None,
-        error=agent.error or None,
-    )
-    return agent, Announced(agent.id, event)
+def withdrawn(asks: Sequence[StepRecord]) -> tuple[Withdrawn, ...]:
+    return (Withdrawn(tuple(UUID(ask.response["request_id"]) for ask in asks)),) if asks else ()

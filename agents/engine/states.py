@@ -27,6 +27,15 @@ class AgentStatus(StrEnum):
 LIVE_AGENTS = frozenset({AgentStatus.PENDING, AgentStatus.RUNNING, AgentStatus.AWAITING_USER})
 
 
+class InterventionKind(StrEnum):
+    """What a person wants of an agent that is not over; `steer` is for every agent of the run that listens."""
+
+    DELETE = "delete"
+    MODIFY = "modify"
+    COMMENT = "comment"
+    STEER = "steer"
+
+
 class StepKind(StrEnum):
     """What a step contacted: a model, a tool, a person, a child agent, or a value that must not change on replay."""
 

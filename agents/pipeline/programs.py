@@ -1,15 +1,17 @@
 """The programs that a runner can drive, by the name that is stored with them."""
 
+from functools import partial
 from typing import cast
 
 from agents import registry
 from agents.engine.run import Program
-from agents.pipeline import turn
+from agents.pipeline import compose, turn
+from agents.pipeline.work import work
 
-ROOTS = {"turn": turn.run}
+ROOTS = {"turn": turn.run, compose.NAME: compose.run}
 
 
 def programs() -> dict[str, Program]:
-    """The roots and every agent of the roster. The engine hands each the context that its driver made for the root."""
-    found = ROOTS | {name: agent.run for name, agent in registry.agents().items()}
+    """The roots, the composer and every agent of the roster. The engine hands each the driver's kind of context."""
+    found = ROOTS | {name: partial(work, agent) for name, agent in registry.agents().items()}
     return cast("dict[str, Program]", found)

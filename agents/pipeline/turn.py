@@ -1,49 +1,289 @@
 """One turn: what happens between a question and its answer. Ordinary code over a context."""
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agents.engine.errors import StepFailed
-from agents.engine.events import Config, Title
+from agents.engine.events import Config, Source, Stage, StageStatus, Title
+from agents.engine.states import AgentStatus
+from agents.exchange import AgentInput, AgentOutput, Metadata, Options
+from agents.pipeline import clarify, compose, plans, recall
+from agents.pipeline.dispatch import dispatch, state_of
 from agents.pipeline.guards import guard_input, guard_output
+from agents.pipeline.planner import asked_first, make_plan
+from agents.pipeline.plans import Plan
+from agents.pipeline.route import Route, decide
+from agents.pipeline.verify import verified
+from agents.pipeline.work import commission, retry_config
 from agents.prompts import read_prompt
-from agents.runtime.context import AgentContext
+from agents.registry import specs
+from agents.runtime.context import AgentContext, PipelineSettings
+from agents.spec import AgentSpec
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.text import title_from
 
 TITLE_PROMPT = Path(__file__).parent / "title_prompt.md"
 BUNDLED_NOTICE = "The small bundled model answers: no model provider is configured. Expect mistakes."
+DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
+REJECTED = "The plan was rejected, so nothing was done."
+STOPPED = "You stopped this agent before it could answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a turn has found out, whichever way it took."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+    model: str | None = None
+    plan: dict[str, Any] | None = None
+    skipped: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the whole turn is decided by. Everything in it is recorded, so that a replay decides the same."""
+
+    served: dict[str, Any]
+    settings: PipelineSettings
+    options: Options
+    mode: str
+    history: tuple[dict[str, str], ...]
+    roster: Mapping[str, AgentSpec]
+
+    @property
+    def capable(self) -> bool:
+        return bool(self.served["capable"])
 
 
 async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
-    """`turn`: question, history, mode, options. Gives answer, sources, title and the model that answered."""
-    models = context.run.models.settings
-    served = await context.note("models", lambda: _served_by(models))
-    context.emit(Config(values=served))
+    """`turn`: question, history, mode, options. Gives answer, sources, title, plan, routing and the model's name."""
+    setting = await _setting(context, turn)
+    context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
-    options = turn["options"]
-    task = {
-        "question": question,
-        "history": turn["history"],
-        "capable": served["capable"],
-        "provider": options.get("provider"),
-        "model": options.get("model"),
-        "tier": options.get("tier"),
-    }
-
-    async def answer(branch: AgentContext) -> Any:
-        handle = await branch.fork("chat", task, task=title_from(question))
-        return await branch.wait(handle)
 
     async def title(branch: AgentContext) -> str:
-        return await _title(branch, question, wanted=not turn["history"] and served["titles"])
+        return await _title(branch, question, wanted=not setting.history and setting.served["titles"])
 
-    answered, chosen = await context.all(answer, title)
+    (answered, route), chosen = await context.all(lambda branch: _answer(branch, question, setting), title)
     if chosen:
         context.emit(Title(title=chosen))
-    text = await guard_output(context, answered["answer"])
-    return {"answer": text, "sources": [], "title": chosen, "model": answered["model"]}
+    return {
+        "answer": await guard_output(context, answered.text),
+        "sources": [source.model_dump(mode="json") for source in answered.sources],
+        "title": chosen,
+        "model": answered.model,
+        "plan": answered.plan,
+        "routing": asdict(route),
+        "skipped": list(answered.skipped),
+    }
+
+
+async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
+    def now() -> dict[str, Any]:
+        return {**_served_by(context.run.models.settings), "pipeline": asdict(context.run.settings)}
+
+    noted = await context.note("models", now)
+    return Setting(
+        served={name: value for name, value in noted.items() if name != "pipeline"},
+        settings=PipelineSettings(**noted["pipeline"]),
+        options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
+        mode=turn["mode"],
+        history=tuple(turn["history"]),
+        roster=specs(),
+    )
+
+
+async def _answer(context: AgentContext, question: str, setting: Setting) -> tuple[Answered, Route]:
+    """Routes, and goes the way of the route. Recall and extraction of memories cost no time of their own (S24)."""
+    route, profile, _ = await context.all(
+        lambda branch: decide(
+            branch,
+            question,
+            mode=setting.mode,
+            history_length=len(setting.history),
+            history=setting.history,
+            capable=setting.capable,
+            roster=setting.roster,
+            settings=setting.settings,
+        ),
+        recall.recall,
+        lambda branch: recall.extract(branch, question),
+    )
+    clear = await clarify.clarified(
+        context,
+        question,
+        capable=setting.capable,
+        interactive=setting.options.interactive,
+        guess=route,
+        history_length=len(setting.history),
+        attached=bool(setting.options.attachment_ids or setting.options.document_ids),
+    )
+    if clear is None:
+        await context.say(DECLINED)
+        return Answered(DECLINED), route
+    brief = _brief(context, clear, setting, profile)
+    if route.kind == "direct":
+        return await _direct(context, brief, route, setting), route
+    return await _planned(context, brief, setting), route
+
+
+def _brief(context: AgentContext, question: str, setting: Setting, profile: dict[str, Any]) -> AgentInput:
+    """What every agent of the run is told, whatever its own part is."""
+    about = context.run.about
+    return AgentInput(
+        agent_id="",
+        agent_name="",
+        task=question,
+        original_question=question,
+        conversation_history=setting.history,
+        long_term_memory=profile,
+        metadata=Metadata(
+            user_id=str(about.user_id) if about.user_id else None,
+            query_id=str(about.execution_id),
+            session_id=str(about.conversation_id) if about.conversation_id else None,
+        ),
+        capable=setting.capable,
+        options=setting.options,
+    )
+
+
+async def _direct(context: AgentContext, brief: AgentInput, route: Route, setting: Setting) -> Answered:
+    """One agent answers, and its text is what people watch. It may hand over to others."""
+    spec = setting.roster[route.agent]
+    task = brief.model_copy(
+        update={
+            "agent_id": plans.task_id(0, route.agent, brief.task),
+            "agent_name": route.agent,
+            "tools": spec.tools,
+            "retry_config": retry_config(spec),
+            "speaks": True,
+            "skill": route.skill,
+        }
+    )
+    ended = await context.outcome(
+        await context.fork(route.agent, commission(task), task=title_from(brief.original_question))
+    )
+    if ended.status is AgentStatus.DELETED:
+        await context.say(STOPPED)
+        return Answered(STOPPED)
+    if ended.status is not AgentStatus.COMPLETED:
+        raise StepFailed(ended.code or "failed", ended.message)
+    output = AgentOutput.model_validate(ended.output)
+    return Answered(output.result, output.metadata.sources, output.metadata.model_used)
+
+
+async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -> Answered:
+    """A graph of agents works on it; what is missing is planned again; the composer answers from all of it."""
+    plan = await _make_plan(context, brief, setting)
+    if len(plan.tasks) == 1 and plan.origin == "single":
+        only = plan.tasks[0]
+        route = Route(kind="direct", agent=only.agent, reason=plan.notice or "One agent can do it alone.")
+        return await _direct(context, brief, route, setting)
+    agreed = await asked_first(
+        context,
+        plan,
+        wanted=setting.options.show_plan,
+        interactive=setting.options.interactive,
+        roster=setting.roster,
+    )
+    if agreed is None:
+        await context.say(REJECTED)
+        return Answered(REJECTED, plan=_shown(plan, {}))
+    plan, outputs = await _worked_through(context, agreed, brief, setting)
+    return await _composed(context, plan, outputs, brief)
+
+
+async def _worked_through(
+    context: AgentContext, plan: Plan, brief: AgentInput, setting: Setting
+) -> tuple[Plan, dict[str, AgentOutput]]:
+    """Dispatch, look, plan again what is missing, at most MAX_REPLANS times. What was done is kept."""
+    outputs: dict[str, AgentOutput] = {}
+    for left in range(setting.settings.max_replans, -1, -1):
+        outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
+        verdict = await verified(
+            context, brief.original_question, plan, outputs, capable=setting.capable, options=brief.options
+        )
+        if verdict.note:
+            context.emit(Stage(name="verify", description=verdict.note, status=StageStatus.COMPLETED))
+        if verdict.satisfied or not left:
+            break
+        context.emit(Stage(name="replan", description=verdict.told or verdict.feedback, status=StageStatus.RUNNING))
+        kept = {task_id: output for task_id, output in outputs.items() if task_id not in verdict.redo}
+        again = await _make_plan(context, brief, setting, before=plan, done=kept, feedback=verdict.feedback)
+        if again.origin == "single":
+            break
+        plan, outputs = again, {task.id: kept[task.id] for task in again.tasks if task.id in kept}
+    return plan, outputs
+
+
+async def _make_plan(
+    context: AgentContext,
+    brief: AgentInput,
+    setting: Setting,
+    *,
+    before: Plan | None = None,
+    done: Mapping[str, AgentOutput] | None = None,
+    feedback: str = "",
+) -> Plan:
+    return await make_plan(
+        context,
+        brief.original_question,
+        history=setting.history,
+        profile=brief.long_term_memory,
+        roster=setting.roster,
+        capable=setting.capable,
+        options=brief.options,
+        before=before,
+        done=done or {},
+        revision_context=feedback,
+    )
+
+
+async def _composed(
+    context: AgentContext, plan: Plan, outputs: Mapping[str, AgentOutput], brief: AgentInput
+) -> Answered:
+    value = {
+        "question": brief.original_question,
+        "plan": plan.model_dump(mode="json"),
+        "outputs": {task_id: output.model_dump(mode="json") for task_id, output in outputs.items()},
+        "profile": brief.long_term_memory,
+        "history": list(brief.conversation_history),
+        "capable": brief.capable,
+        "options": brief.options.model_dump(mode="json"),
+        "deleted": [task_id for task_id, output in outputs.items() if output.error == "deleted"],
+        "notices": [plan.notice] if plan.notice else [],
+    }
+    composed = await _composed_by(context, value)
+    skipped = tuple(
+        {"agent_id": task_id, "agent_name": output.agent_name, "error": output.error, **output.partial_data}
+        for task_id, output in outputs.items()
+        if not output.task_done
+    )
+    sources = tuple(Source.model_validate(source) for source in composed["sources"])
+    return Answered(composed["answer"], sources, composed["model"], _shown(plan, outputs), skipped)
+
+
+async def _composed_by(context: AgentContext, value: dict[str, Any]) -> Any:
+    """The composer is an agent of its own; where the run may have no more of them, its work is done here."""
+    try:
+        handle = await context.fork(compose.NAME, value, task="Writes the answer")
+    except StepFailed:
+        return await compose.run(context, value)
+    return await context.wait(handle)
+
+
+def _shown(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
+    """The plan as the API gives it: every task with its stage and what became of it."""
+    tasks = []
+    for step in plans.planned_steps(plan):
+        output = outputs.get(step.id)
+        status = "pending" if output is None else state_of(output)
+        tasks.append({**step.model_dump(mode="json"), "status": status, "error": output.error if output else None})
+    return {"intent": plan.intent, "entities": plan.entities, "revision": plan.revision, "tasks": tasks}
 
 
 async def _title(context: AgentContext, question: str, *, wanted: bool) -> str:

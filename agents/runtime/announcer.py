@@ -83,6 +83,7 @@ def message_of(parcel: Parcel) -> dict[str, Any]:
     return {
         "type": "run.events",
         "execution_id": str(parcel.outbox.execution_id),
+        "epoch": parcel.outbox.epoch,
         "first": rows[0].seq,
         "last": rows[-1].seq,
         "bodies": [row.body for row in rows],

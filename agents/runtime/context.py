@@ -1,26 +1,75 @@
 """What an agent's code gets to work with: the engine's context, and the models behind it."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
 from uuid import UUID
+
+from pydantic import BaseModel
 
 from agents.engine.context import Context, Outcome
 from agents.engine.errors import OutsideError
-from agents.engine.events import Body, TokenReset, Usage, UsageReported
-from agents.engine.journal import falls_to
-from agents.engine.records import Announced, Cut, Loaded, Record, StepRecord
+from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
+from agents.engine.records import Announced, Cut, Loaded, Path, Record, StepRecord
 from agents.engine.run import Program, Run
 from agents.engine.states import StepKind
 from agents.runtime.outbox import Outbox, Progressed
 from agents.runtime.streaming import STREAMED
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.gateway import ModelGateway
-from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
-from hyperagent.lib.text import GrowingText, clean_text
+from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta, ToolSpec
+from hyperagent.lib.text import GrowingText, clean_text, clean_value
 
 ANSWER, THINKING = "answer", "thinking"
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whose run it is and where it belongs; the same for all of its agents and tools."""
+
+    execution_id: UUID
+    user_id: UUID | None = None
+    conversation_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """What an installation chose for its pipeline; a program notes what it decides by."""
+
+    routing_mode: str = "auto"
+    max_handoffs: int = 3
+    max_replans: int = 2
+    compression_enabled: bool = True
+    compression_tokens: int = 60_000
+    compression_keeps: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """What a tool call gave, as its caller sees it. `content` is what a model reads; `data` is the value behind it."""
+
+    content: str
+    data: Any = None
+    is_error: bool = False
+    sources: tuple[Source, ...] = ()
+
+
+class ToolDoor(Protocol):
+    """The one door to the tools (`agents.tools.gateway`); each process has one."""
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        """What a model is told of these tools. Raises KeyError for one that does not exist."""
+
+    async def call(
+        self, context: "AgentContext", name: str, arguments: Any, *, allowed: Sequence[str], call_id: str | None
+    ) -> ToolReply:
+        """Checks and performs one call. Never raises for what the tool or its arguments did wrong: is_error says it."""
+
+    def lacks(self, names: Sequence[str]) -> str:
+        """Which of these providers are not configured, in words for people with the way out; empty if all are."""
 
 
 class DrivenRun(Run):
@@ -34,14 +83,21 @@ class DrivenRun(Run):
         models: ModelGateway,
         programs: Mapping[str, Program],
         loaded: Loaded | None,
+        about: About | None = None,
+        tools: ToolDoor | None = None,
+        settings: PipelineSettings | None = None,
     ) -> None:
         super().__init__(execution_id, journal=outbox, programs=programs, loaded=loaded)
         self.outbox = outbox
         self.models = models
+        self.about = about or About(execution_id)
+        self.tools = tools
+        self.settings = settings or PipelineSettings()
         self.under_suspicion = False
         self.paid: list[dict[str, Any]] = []
         self.streamed: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
         self._recorded_length: defaultdict[tuple[UUID, str], int] = defaultdict(int)
+        self._said: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
 
     def record(self, *records: Record) -> None:
         if self.under_suspicion and any(isinstance(record, StepRecord) for record in records):
@@ -51,15 +107,22 @@ class DrivenRun(Run):
         else:
             super().record(*records)
 
-    def cut(self, cut: Cut, because: Body) -> None:
-        before = self.steps_of(cut.agent_id).values()
-        self.paid.extend(step.usage for step in before if step.usage and falls_to(cut.path, step.path))
-        super().cut(cut, because)
+    def forgot(self, cut: Cut, fallen: Sequence[StepRecord]) -> None:
+        self.paid.extend(step.usage for step in fallen if step.usage)
+        if cut.path == (0,):
+            for channel in (ANSWER, THINKING):
+                self.forget_recorded(cut.agent_id, channel)
+            self.take_back(cut.agent_id, "the agent begins anew")
 
-    def show_recorded(self, agent_id: UUID, reply: ModelReply) -> None:
-        """A streamed reply is in the journal: its text stays, whatever comes after."""
-        self._recorded_length[agent_id, ANSWER] += len(reply.text)
-        self._recorded_length[agent_id, THINKING] += len(reply.thinking or "")
+    def show_recorded(self, agent_id: UUID, text: str, thinking: str = "") -> None:
+        """What was streamed is in the journal: it stays, whatever comes after."""
+        self._recorded_length[agent_id, ANSWER] += len(text)
+        self._recorded_length[agent_id, THINKING] += len(thinking)
+        self._said[agent_id].append(text)
+
+    def said_by(self, agent_id: UUID) -> str:
+        """What this agent has said for good until now: the same on every replay."""
+        return str(self._said[agent_id])
 
     def take_back(self, agent_id: UUID, reason: str) -> None:
         """Whatever people see of a reply that is not in the journal is no longer true."""
@@ -70,6 +133,18 @@ class DrivenRun(Run):
                 self.loaded.shown[agent_id, channel] = keep
                 self.outbox.write(Announced(agent_id, TokenReset(keep=keep, reason=reason, channel=channel)))
 
+    def forget_recorded(self, agent_id: UUID, channel: str) -> int:
+        """How much text of this agent was to stay until now; from now on none of it is."""
+        if channel == ANSWER:
+            self._said[agent_id].clear()
+        return self._recorded_length.pop((agent_id, channel), 0)
+
+    def announce_once(self, agent_id: UUID, body: Body, origin: str) -> None:
+        if isinstance(body, TokenReset) and origin not in self.loaded.origins:
+            self.loaded.shown[agent_id, body.channel] = body.keep
+            self.streamed[agent_id].clear()
+        super().announce_once(agent_id, body, origin)
+
     def show(self, agent_id: UUID, channel: str, text: str) -> None:
         text = clean_text(text)
         key = (agent_id, channel)
@@ -77,6 +152,19 @@ class DrivenRun(Run):
         if channel == ANSWER:
             self.streamed[agent_id].append(text)
         self.outbox.add_token(agent_id, channel, text)
+
+    def count_noted(self, name: str, value: Any) -> int:
+        """How many notes of this name and value are recorded, over all agents."""
+        return sum(
+            step.kind is StepKind.NOTE and step.name == name and step.response == value
+            for steps in self.loaded.steps.values()
+            for step in steps.values()
+        )
+
+    def used_by(self, agent_id: UUID) -> tuple[int, int]:
+        """Tokens and model calls of one agent, as far as they count."""
+        used = [step.usage for step in self.steps_of(agent_id).values() if step.usage]
+        return sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in used), len(used)
 
     def usage(self) -> Usage:
         """What all model calls took, cut ones too; the cost is unknown if one of them is."""
@@ -93,13 +181,21 @@ class AgentContext(Context):
     """One agent's view of the world. Everything that it does outside of its own code goes through here."""
 
     run: DrivenRun
+    task_input: Any = None
+    """The `AgentInput` of the agent at work, for the tools that it calls; None in the pipeline's own code."""
 
-    async def model(self, request: ModelRequest, *, stage: str) -> ModelReply:
-        """Asks a model. Whether people see the answer grow depends on the stage (`agents.runtime.streaming`).
+    def _branch(self, path: Path, number: int) -> Self:
+        branch = super()._branch(path, number)
+        branch.task_input = self.task_input
+        return branch
+
+    async def model(self, request: ModelRequest, *, stage: str, shown: bool = True) -> ModelReply:
+        """Asks a model. People see the answer grow if its stage streams (`agents.runtime.streaming`) and it is `shown`:
+        only the agent that speaks for the run is.
 
         Raises StepFailed with the provider's trouble in words for people.
         """
-        shown = stage in STREAMED
+        shown = shown and stage in STREAMED
 
         async def perform() -> Outcome:
             if shown:
@@ -110,19 +206,75 @@ class AgentContext(Context):
         value = await self.step(StepKind.MODEL, stage, request.model_dump(mode="json"), perform)
         reply = ModelReply.model_validate(value)
         if shown:
-            self.run.show_recorded(self.agent.id, reply)
-        self.emit(
-            UsageReported(
-                model=reply.model,
-                provider=reply.provider,
-                usage=Usage(
-                    prompt_tokens=reply.usage.prompt_tokens,
-                    completion_tokens=reply.usage.completion_tokens,
-                    cost_usd=None if reply.cost_usd is None else float(reply.cost_usd),
-                ),
-            )
-        )
+            self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
+        self._report(usage_of(reply))
         return reply
+
+    def withdraw(self, reason: str) -> None:
+        """What this agent said so far is not the answer after all. Made once, like all that is emitted: on a replay
+        people may see by now what came after it, and that must stay."""
+        for channel in (ANSWER, THINKING):
+            if self.run.forget_recorded(self.agent.id, channel):
+                self.emit(TokenReset(keep=0, reason=reason, channel=channel))
+
+    async def say(self, text: str) -> None:
+        """`text` is all that this agent says: people see it, whatever of it a model has streamed.
+
+        Shown in a step of its own, so that a replay does not show it again.
+        """
+        text = clean_text(text)
+        if not text.startswith(self.run.said_by(self.agent.id)) and self.run.forget_recorded(self.agent.id, ANSWER):
+            self.emit(TokenReset(keep=0, reason="the answer is another one", channel=ANSWER))
+        rest = text.removeprefix(self.run.said_by(self.agent.id))
+        if not rest:
+            return
+
+        async def perform() -> Outcome:
+            self.run.take_back(self.agent.id, "the answer began again")
+            self.run.show(self.agent.id, ANSWER, rest)
+            return Outcome(None)
+
+        await self.step(StepKind.NOTE, "said", {"text": rest}, perform)
+        self.run.show_recorded(self.agent.id, rest)
+
+    async def structured(self, request: ModelRequest, schema: type[T], *, stage: str) -> T:
+        """A model's answer as a value of `schema`: one step, the repairs included. Raises StepFailed."""
+
+        async def perform() -> Outcome:
+            try:
+                found = await self.run.models.structured(request, schema)
+            except ModelError as error:
+                again = isinstance(error, ModelBusy | ModelUnavailable)
+                raise OutsideError(error.code, error.user_message, retryable=again) from error
+            value = clean_value(found.value.model_dump(mode="json"))
+            return Outcome({"value": value, "usage": usage_of(*found.replies)}, usage_of(*found.replies))
+
+        asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}
+        recorded = await self.step(StepKind.MODEL, stage, asked, perform)
+        self._report(recorded["usage"])
+        return schema.model_validate(recorded["value"])
+
+    async def tool(
+        self, name: str, arguments: Any, *, allowed: Sequence[str] | None = None, call_id: str | None = None
+    ) -> ToolReply:
+        """Calls a tool through the gateway. `arguments`: a mapping, or JSON text as a model wrote it.
+
+        `allowed`: the names that this agent may call; without, the call is the agent's own code's.
+        """
+        if self.run.tools is None:
+            return ToolReply("Error: this process has no tools.", is_error=True)
+        return await self.run.tools.call(
+            self, name, arguments, allowed=(name,) if allowed is None else allowed, call_id=call_id
+        )
+
+    def _report(self, used: dict[str, Any]) -> None:
+        cost = used["cost_usd"]
+        usage = Usage(
+            prompt_tokens=used["prompt_tokens"],
+            completion_tokens=used["completion_tokens"],
+            cost_usd=None if cost is None else float(cost),
+        )
+        self.emit(UsageReported(model=used["model"], provider=used["provider"], usage=usage))
 
     async def _stream(self, request: ModelRequest, *, shown: bool) -> ModelReply:
         agent_id = self.agent.id
@@ -145,14 +297,15 @@ class AgentContext(Context):
         raise OutsideError("model_garbled", "The model's stream ended without a reply. Try again.", retryable=True)
 
 
-def usage_of(reply: ModelReply) -> dict[str, Any]:
-    """What is recorded of a call's use; the price as decimal text, None if it is unknown."""
+def usage_of(*replies: ModelReply) -> dict[str, Any]:
+    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown."""
+    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
     return {
-        "model": reply.model,
-        "provider": reply.provider,
-        "prompt_tokens": reply.usage.prompt_tokens,
-        "completion_tokens": reply.usage.completion_tokens,
-        "cost_usd": None if reply.cost_usd is None else str(reply.cost_usd),
+        "model": replies[-1].model,
+        "provider": replies[-1].provider,
+        "prompt_tokens": sum(reply.usage.prompt_tokens for reply in replies),
+        "completion_tokens": sum(reply.usage.completion_tokens for reply in replies),
+        "cost_usd": str(sum(costs)) if len(costs) == len(replies) else None,
     }
 
 

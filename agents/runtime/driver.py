@@ -9,16 +9,19 @@ from typing import Any
 import psycopg
 import structlog
 
-from agents.engine.errors import Cancelled, GivenBack, LeaseLost, StepFailed, Suspended
+from agents.engine.errors import Cancelled, GivenBack, LeaseLost, Skipped, StepFailed, Suspended
 from agents.engine.events import AgentShutdown, Body, Complete, Error, Source, StatusChanged
+from agents.engine.interventions import apply_all, intervene
+from agents.engine.journal import depth_of
 from agents.engine.records import AgentRecord, Announced, Loaded
-from agents.engine.run import Program, ended, with_event
+from agents.engine.run import Program
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus
-from agents.runtime import leases, store
-from agents.runtime.context import AgentContext, DrivenRun
+from agents.engine.tree import ended, with_event
+from agents.runtime import leases, loading
+from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
 from agents.runtime.leases import MAX_CRASHES, Claim
+from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
-from agents.runtime.store import End
 from hyperagent.lib.llm.gateway import ModelGateway
 
 log = structlog.get_logger(__name__)
@@ -35,6 +38,8 @@ class Tools:
     connection: Connect
     wake_writer: Callable[[Outbox, bool], None]
     finished: Callable[[str, uuid.UUID], Awaitable[None]]
+    gateway: ToolDoor | None = None
+    settings: PipelineSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +87,26 @@ class Driver:
             self._run.outbox.refuse(lost())
         self._interrupt()
 
-    async def hear_answers(self) -> None:
-        """Somebody answered while the run goes on."""
-        if self._run is None:
+    async def hear(self) -> None:
+        """Somebody answered, or wants something of an agent, while the run goes on.
+
+        What comes too late for this driver is left to the next: the mark that there is something stays, or is set anew.
+        """
+        run = self._run
+        if run is None or self._is_done_with(run):
             return
         async with self._tools.connection() as connection:
-            for request_id, answer in await store.read_new_answers(connection, self.claim.id, self.claim.epoch):
-                self._run.answer(request_id, answer)
+            news = await loading.read_news(connection, self.claim.id, self.claim.epoch)
+            if self._is_done_with(run):
+                await loading.hear_again(connection, self.claim.id)
+                return
+        for request_id, answer in news.answers.items():
+            run.answer(request_id, answer)
+        for intervention in news.interventions:
+            intervene(run, intervention)
+
+    def _is_done_with(self, run: DrivenRun) -> bool:
+        return self.is_leaving or run.at_rest or run.outbox.error is not None
 
     def _interrupt(self) -> None:
         """Only the program is interrupted; before and after it the flags are looked at."""
@@ -127,16 +145,16 @@ class Driver:
             last_seq=end.seq,
             last_hash=end.hash,
         )
-        run = self._run = DrivenRun(
-            self.claim.id, outbox=outbox, models=self._tools.models, programs=self._tools.programs, loaded=loaded
-        )
+        run = self._made_run(outbox, loaded)
         run.paid.extend(end.cut_usage)
-        run.draining = self._draining
-        run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         root = loaded.agents.get("root")
         if root is None:
             root = AgentRecord(uuid.uuid4(), None, self.claim.pipeline, "root", "", AgentStatus.RUNNING)
             run.record(*with_event(root))
+        elif end.seq == 0:
+            _tell_of_copies(run)
+        apply_all(run)
+        self._run = run
         if self.claim.lost_by:
             outbox.write(Announced(root.id, AgentShutdown(reason="crash")))
         outbox.write(Announced(root.id, StatusChanged(status=ExecutionStatus.RUNNING)))
@@ -148,6 +166,22 @@ class Driver:
             return await self._leave(run, root, outcome)
         except NotStored as error:
             return await self._leave(run, root, await self._refused(run, error))
+
+    def _made_run(self, outbox: Outbox, loaded: Loaded) -> DrivenRun:
+        run = DrivenRun(
+            self.claim.id,
+            outbox=outbox,
+            models=self._tools.models,
+            programs=self._tools.programs,
+            loaded=loaded,
+            about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id),
+            tools=self._tools.gateway,
+            settings=self._tools.settings,
+        )
+        run.effects_root = self.claim.effects_root
+        run.draining = self._draining
+        run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
+        return run
 
     async def _outcome(self, run: DrivenRun, root: AgentRecord) -> Ending:
         """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
@@ -187,6 +221,8 @@ class Driver:
         self._program = asyncio.ensure_future(program(AgentContext(run, root), turn))
         try:
             return await self._program
+        except Skipped as skipped:
+            raise StepFailed("skipped", skipped.reason) from skipped
         except asyncio.CancelledError:
             if run.outbox.error is not None:
                 raise run.outbox.error from None
@@ -197,7 +233,8 @@ class Driver:
         self.is_leaving = True
         over = ending.moved.status in TERMINAL_STATUSES
         if over:
-            _end_agents(run, ended(root, ending.root, ending.moved.result, error=ending.moved.error_message))
+            now = run.agent(root.id)
+            _end_agents(run, ended(now, ending.root, ending.moved.result, error=ending.moved.error_message))
         run.outbox.write(ending.moved, Announced(root.id, ending.last))
         await run.outbox.committed()
         return over
@@ -214,7 +251,13 @@ class Driver:
 
     async def _load(self) -> tuple[Loaded, End]:
         async with self._tools.connection() as connection:
-            return await store.load(connection, self.claim.id)
+            return await loading.load(connection, self.claim.id)
+
+
+def _tell_of_copies(run: DrivenRun) -> None:
+    """The log of a copy begins with the agents that it was given: what people see is what the log says."""
+    agents = sorted(run.loaded.agents.values(), key=lambda agent: depth_of(agent.lineage))
+    run.outbox.write(*[with_event(agent)[1] for agent in agents])
 
 
 def _end_agents(run: DrivenRun, root: AgentRecord) -> None:

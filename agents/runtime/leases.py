@@ -40,7 +40,7 @@ UPDATE agents_execution e
 SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
     leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp())
 FROM (
-    SELECT id, status, lost_by FROM agents_execution
+    SELECT id, status, lost_by, woken_at FROM agents_execution
     WHERE (status = 'pending' OR (status = 'awaiting_user' AND woken_at IS NOT NULL))
       AND (crashes > 0 OR suspicion >= %(suspect)s) = %(suspects)s
     ORDER BY created_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
@@ -48,7 +48,8 @@ FROM (
 WHERE e.id = was.id
 RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
           e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,
-          e.cancel_requested_at IS NOT NULL AS cancel_requested
+          e.cancel_requested_at IS NOT NULL AS cancel_requested, was.woken_at IS NOT NULL AS woken,
+          coalesce(e.effects_root, e.id) AS effects_root
 """
 
 _HEARTBEAT = """
@@ -86,6 +87,8 @@ class Claim:
     lost_by: str
     was_status: str
     cancel_requested: bool
+    woken: bool
+    effects_root: UUID
 
     @property
     def is_suspect(self) -> bool:
@@ -93,8 +96,8 @@ class Claim:
 
     @property
     def is_first(self) -> bool:
-        """Nothing can have been recorded before the first lease."""
-        return self.epoch == 1
+        """Nothing can have been recorded before the first lease, unless a person was quick, or it is a copy."""
+        return self.epoch == 1 and not self.woken and self.effects_root == self.id
 
     @property
     def group_name(self) -> str:

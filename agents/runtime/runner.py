@@ -22,6 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
+from agents.runtime.context import PipelineSettings, ToolDoor
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
 from agents.runtime.writer import Writer
@@ -51,7 +52,15 @@ class Options:
 class Runner:
     """Call `run`; `stop` makes it give everything back and return within ten seconds."""
 
-    def __init__(self, options: Options, *, models: ModelGateway, programs: dict[str, Program]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        *,
+        models: ModelGateway,
+        programs: dict[str, Program],
+        gateway: ToolDoor | None = None,
+        settings: PipelineSettings | None = None,
+    ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
         self.writer = Writer(options.dsn, announcer=self._announcer, expires_s=options.expires_s)
@@ -64,6 +73,8 @@ class Runner:
             connection=self._connection,
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
+            gateway=gateway,
+            settings=settings,
         )
         self.driving: dict[UUID, Driver] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -256,7 +267,7 @@ class Runner:
         if beat.cancel_requested:
             driver.cancel()
         elif beat.woken:
-            await driver.hear_answers()
+            await driver.hear()
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(self._quietly(work))

@@ -1,22 +1,16 @@
-"""How runs are stored in Postgres: the statements for each record, and what is read back. Raw SQL, fenced by the epoch.
+"""How runs are stored in Postgres: the statements for each record. Raw SQL, fenced by the epoch.
 
 Every statement names the execution and its epoch and changes nothing when the epoch is old.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import orjson
-import psycopg
-from psycopg.rows import tuple_row
-
-from agents.engine.chain import GENESIS
-from agents.engine.records import AgentRecord, Asked, Cut, EffectRecord, Loaded, StepRecord
-from agents.engine.states import TERMINAL_STATUSES, AgentStatus, EffectStatus, StepKind, StepStatus
+from agents.engine.records import AgentRecord, Applied, Asked, Cut, EffectRecord, StepRecord, Withdrawn
+from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus
 from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed, Row
-from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, READ_ANSWERS, answers_of
+from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, WITHDRAW_REQUESTS
 from hyperagent.lib.text import json_text
 
 # A parcel is held if its run is still ours and the event before its first is stored: a crash of Postgres may have taken
@@ -66,16 +60,27 @@ DO UPDATE SET status = excluded.status, response = excluded.response, epoch = ex
               ended_at = excluded.ended_at
 """
 
+# A person's words are in the row before the driver hears of them: what it does not know of yet stays.
 _AGENT = """
-INSERT INTO agents_agentexecution (id, execution_id, parent_id, agent_name, lineage, task, status, modified,
-    user_comment, user_content, depends_on, output, error, prompt_tokens, completion_tokens, cost_usd,
+INSERT INTO agents_agentexecution AS a (id, execution_id, parent_id, agent_name, lineage, task, step_id, status,
+    modified, user_comment, user_content, depends_on, output, error, prompt_tokens, completion_tokens, cost_usd,
     started_at, ended_at)
-SELECT %(id)s, e.id, %(parent_id)s, %(name)s, %(lineage)s, %(task)s, %(status)s, false, '', '', '{}',
-       %(output)s::json, %(error)s, 0, 0, 0, clock_timestamp(),
+SELECT %(id)s, e.id, %(parent_id)s, %(name)s, %(lineage)s, %(task)s, %(step_id)s, %(status)s, %(modified)s,
+       %(user_comment)s, %(user_content)s, %(depends_on)s::uuid[], %(output)s::json, %(error)s, 0, 0, 0,
+       CASE WHEN NOT %(pending)s::bool THEN clock_timestamp() END,
        CASE WHEN %(over)s::bool THEN clock_timestamp() END
 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (id) DO UPDATE SET status = excluded.status, output = excluded.output, error = excluded.error,
-                               ended_at = excluded.ended_at
+    modified = a.modified OR excluded.modified,
+    user_comment = coalesce(nullif(excluded.user_comment, ''), a.user_comment),
+    user_content = coalesce(nullif(excluded.user_content, ''), a.user_content),
+    started_at = coalesce(a.started_at, excluded.started_at), ended_at = excluded.ended_at
+"""
+
+_APPLIED = """
+UPDATE agents_intervention SET applied_at = clock_timestamp()
+WHERE id = %(intervention_id)s AND execution_id = %(execution_id)s AND applied_at IS NULL
+  AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
 
 _CUT_STEPS = """
@@ -187,6 +192,10 @@ def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
                     json_text(record.question),
                 )
                 made.append((OPEN_REQUEST, (*question, expires_s, outbox.execution_id, outbox.epoch)))
+            case Withdrawn():
+                made.append((WITHDRAW_REQUESTS, own | {"request_ids": list(record.request_ids)}))
+            case Applied():
+                made.append((_APPLIED, own | {"intervention_id": record.intervention_id}))
             case PlacedCut():
                 made.append((_CUT_STEPS, own | _cut_values(record.cut)))
                 made.append((_CUT_ORIGINS, own | {"origins": list(record.cut.origins), "last_seq": record.last_seq}))
@@ -250,10 +259,16 @@ def _agent_values(agent: AgentRecord) -> dict[str, Any]:
         "name": agent.name,
         "lineage": agent.lineage,
         "task": agent.task,
+        "step_id": agent.step_id,
         "status": agent.status,
+        "modified": agent.modified,
+        "user_comment": agent.user_comment,
+        "user_content": agent.user_content,
+        "depends_on": list(agent.depends_on),
         "output": json_text(agent.output),
         "error": agent.error,
-        "over": agent.status not in (AgentStatus.PENDING, AgentStatus.RUNNING, AgentStatus.AWAITING_USER),
+        "pending": agent.status is AgentStatus.PENDING,
+        "over": agent.status not in LIVE_AGENTS,
     }
 
 
@@ -264,100 +279,3 @@ def _cut_values(cut: Cut) -> dict[str, Any]:
         "scope": list(cut.path[:-1]),
         "number": cut.path[-1],
     }
-
-
-# --- reading back
-
-_LOAD_AGENTS = """
-SELECT id, parent_id, agent_name, lineage, task, status, output, error FROM agents_agentexecution
-WHERE execution_id = %s
-"""
-_LOAD_STEPS = """
-SELECT s.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, s.usage
-FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
-WHERE a.execution_id = %s AND s.cut_at IS NULL
-"""
-_LOAD_EFFECTS = """
-SELECT key, agent_id, tool, arguments, arguments_hash, status, response FROM agents_effect WHERE execution_id = %s
-"""
-_LOAD_ORIGINS = "SELECT origin FROM agents_event WHERE execution_id = %s AND origin <> ''"
-_LOAD_SHOWN = """
-SELECT agent_id, type, body FROM agents_event
-WHERE execution_id = %s AND type IN ('token', 'token_reset') ORDER BY seq
-"""
-_LOAD_CUT_USAGE = """
-SELECT s.usage FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
-WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.usage->>'prompt_tokens' IS NOT NULL
-"""
-LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY seq DESC LIMIT 1"
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """Where the event log ends, and what was paid for steps that no longer count."""
-
-    seq: int = 0
-    hash: bytes = GENESIS
-    cut_usage: tuple[Any, ...] = ()
-
-
-async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
-    """Everything recorded of a run, in one round trip of eight queries."""
-    queries = (
-        _LOAD_AGENTS,
-        _LOAD_STEPS,
-        _LOAD_EFFECTS,
-        READ_ANSWERS,
-        _LOAD_ORIGINS,
-        _LOAD_SHOWN,
-        _LOAD_CUT_USAGE,
-        LOAD_END,
-    )
-    async with connection.pipeline():
-        cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
-    agents, steps, effects, answers, origins, shown, cut, end = [await cursor.fetchall() for cursor in cursors]
-    loaded = Loaded(answers=answers_of(answers), origins={origin for (origin,) in origins}, shown=shown_lengths(shown))
-    for id_, parent_id, name, lineage, task, status, output, error in agents:
-        loaded.agents[lineage] = AgentRecord(id_, parent_id, name, lineage, task, AgentStatus(status), output, error)
-    for agent_id, path, kind, name, request, hashed, status, response, effect_key, usage in steps:
-        loaded.steps.setdefault(agent_id, {})[tuple(path)] = StepRecord(
-            agent_id,
-            tuple(path),
-            StepKind(kind),
-            name,
-            request,
-            bytes(hashed),
-            StepStatus(status),
-            response,
-            effect_key,
-            usage,
-        )
-    for key, agent_id, tool, arguments, hashed, status, response in effects:
-        loaded.effects[key] = EffectRecord(
-            key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response
-        )
-    seq, hashed = end[0] if end else (0, GENESIS)
-    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut))
-
-
-def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str], int]:
-    """How many characters of each agent's channels people have been shown, resets taken into account."""
-    lengths: dict[tuple[UUID, str], int] = {}
-    for agent_id, kind, body in rows:
-        for line in body.split("\n"):
-            event = orjson.loads(line)
-            key = (agent_id, event["channel"])
-            lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
-    return lengths
-
-
-_HEARD = "UPDATE agents_execution SET woken_at = NULL WHERE id = %s AND epoch = %s"
-
-
-async def read_new_answers(
-    connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int
-) -> list[tuple[UUID, Any]]:
-    """The answers of a run's requests. The mark that one came is cleared first, so that a later one sets it again."""
-    await connection.execute(_HEARD, [execution_id, epoch])
-    cursor = await connection.execute(READ_ANSWERS, [execution_id])
-    return list(answers_of(await cursor.fetchall()).items())

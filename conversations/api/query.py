@@ -1,5 +1,9 @@
-"""`POST /query` and `/query/stream`: one question by a program, whose answer is waited for or streamed."""
+"""`POST /query`, `/query/stream` and `GET /agent/stream`: one question by a program, whose answer is waited for or
+streamed.
+"""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.http import HttpResponseBase, JsonResponse
@@ -7,21 +11,25 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from agents import shapes
-from agents.api.serializers import ErrorSerializer, FinishedSerializer
+from agents import older_shapes, shapes
+from agents.api.serializers import FinishedSerializer
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
 from agents.following import settled
 from agents.models import Execution
 from conversations import actions
-from conversations.api.serializers import QuerySerializer, WaitingSerializer
+from conversations.api.serializers import PromptSerializer, QuerySerializer, WaitingSerializer
 from conversations.history import window
+from conversations.options import OnApproval, chosen
 from hitl.models import Request as HumanRequest
-from hyperagent.accounts.authentication import HasScope
+from hitl.shapes import request_shape
+from hyperagent.accounts.authentication import HasScope, TokenAuthentication
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.api import ErrorSerializer
 from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
-from hyperagent.lib.refusals import Conflict, error_object
+from hyperagent.lib.refusals import Conflict, Refused, error_object
+from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
 IDEMPOTENCY = OpenApiParameter(
@@ -51,8 +59,11 @@ class Query(AsyncAnswerView):
         },
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """Asks, waits for the end of the run and answers with it. 202 if the run waits for a person."""
-        execution = _asked(request)
+        """Asks, waits for the end of the run and answers with it. 202 if the run waits for a person.
+
+        Nobody can be asked meanwhile: what needs an approval is skipped and said so, unless `on_approval` is `wait`.
+        """
+        execution = _asked(request, is_watched=False)
 
         async def answer() -> HttpResponseBase:
             return await in_thread(_answer_of)(await settled(execution))
@@ -70,7 +81,7 @@ class QueryStream(AsyncAnswerView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         """Asks, and streams the run's events. The run goes on if the client leaves."""
-        execution = _asked(request)
+        execution = _asked(request, is_watched=True)
 
         async def answer() -> HttpResponseBase:
             response = event_stream(server_sent(execution, 0))
@@ -80,14 +91,61 @@ class QueryStream(AsyncAnswerView):
         return Later(answer)
 
 
-def _asked(request: Request) -> Execution:
+class OlderStream(AsyncAnswerView):
+    """`GET /agent/stream` of the older agent-tree programs.
+
+    It starts a run, and a browser sends its cookie with every GET that a foreign page makes: only a token opens it.
+    """
+
+    authentication_classes = (TokenAuthentication,)
+    permission_classes = (HasScope(Scope.RUN),)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("prompt", str, required=True)],
+        responses={(200, "text/event-stream"): OpenApiTypes.STR, 400: ErrorSerializer},
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """Asks, and streams the run as chunks: text-delta, agent-state, tool-call, tool-result. Needs a token."""
+        assert isinstance(request.user, User)
+        asked = PromptSerializer(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        with faults_named("prompt"):
+            execution = actions.say_in_new(request.user, clean_text(asked.validated_data["prompt"])).execution
+
+        async def answer() -> HttpResponseBase:
+            response = event_stream(server_sent(execution, 0, told_as=older_shapes.chunk))
+            response["X-Execution-Id"] = str(execution.id)
+            return response
+
+        return Later(answer)
+
+
+@contextmanager
+def faults_named(field: str) -> Iterator[None]:
+    """A fault of the question's text is told under the name that this request has for it."""
+    try:
+        yield
+    except Refused as refused:
+        if "text" in refused.fields:
+            refused.fields[field] = refused.fields.pop("text")
+        raise
+
+
+def _asked(request: Request, *, is_watched: bool) -> Execution:
     user = request.user
     assert isinstance(user, User)
     asked = QuerySerializer(data=request.data)
     asked.is_valid(raise_exception=True)
     given = asked.validated_data
+    is_interactive = is_watched or given["on_approval"] == OnApproval.WAIT
+    options = chosen(asked.options()) | {"interactive": is_interactive}
+    with faults_named("query"):
+        return _said(user, request, given, options).execution
+
+
+def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> actions.Said:
     key = request.headers.get("idempotency-key") or None
-    question, mode, options = given["query"], given["mode"], asked.options()
+    question, mode = given["query"], given["mode"]
     told = window(given["messages"]) if given["messages"] is not None else None
     if given["conversation_id"] is not None:
         said = actions.say(
@@ -101,7 +159,7 @@ def _asked(request: Request) -> Execution:
         raise Conflict(
             "key_used", "This Idempotency-Key was used for another question. Use a new key for a new question."
         )
-    return said.execution
+    return said
 
 
 def _answer_of(execution: Execution) -> JsonResponse:
@@ -114,21 +172,5 @@ def _answer_of(execution: Execution) -> JsonResponse:
     shown = shapes.finished(execution, execution.agents.all())
     if execution.status == ExecutionStatus.AWAITING_USER:
         asked = HumanRequest.objects.pending().filter(execution_id=execution.id)
-        return JsonResponse({**shown, "requests": [_request_shape(request) for request in asked]}, status=202)
+        return JsonResponse({**shown, "requests": [request_shape(request) for request in asked]}, status=202)
     return JsonResponse(shown)
-
-
-def _request_shape(request: HumanRequest) -> dict[str, Any]:
-    return {
-        "request_id": str(request.request_id),
-        "kind": request.kind,
-        "execution_id": str(request.execution_id),
-        "conversation_id": str(request.conversation_id) if request.conversation_id else None,
-        "agent_id": str(request.agent_id),
-        "agent_name": request.agent_name,
-        "tool_names": request.tool_names,
-        "task_description": request.task_description,
-        "status": request.status,
-        "created_at": shapes.iso(request.created_at),
-        "expires_at": shapes.iso(request.expires_at),
-    }

@@ -9,6 +9,10 @@ from rest_framework import serializers
 from agents.api.serializers import FinishedSerializer, RunErrorSerializer, SourceSerializer, UsageSerializer
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
+from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
+from hitl.api.serializers import RequestSerializer
+from hyperagent.lib.api import OneOf
+from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
@@ -61,11 +65,21 @@ class MessagesSerializer(serializers.Serializer[Any]):
     results = MessageSerializer(many=True)
 
 
+class OptionsSerializer(serializers.Serializer[Any]):
+    """What whoever asks may choose for the run."""
+
+    depth = OneOf(Depth, required=False, allow_null=True, help_text="Of research.")
+    scenario = OneOf(Scenario, required=False, allow_null=True, help_text="Of research.")
+    execution_mode = OneOf(ExecutionMode, required=False, allow_null=True)
+    show_plan = serializers.BooleanField(required=False, default=False, help_text="Show a plan before it runs.")
+
+
 class SaySerializer(serializers.Serializer[Any]):
     # Length and emptiness are the action's to judge, for every face alike.
     text = serializers.CharField(allow_blank=True, trim_whitespace=False)
     mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
     client_id = serializers.CharField(required=False, allow_null=True, default=None)
+    options = OptionsSerializer(required=False, allow_null=True, default=None)
 
 
 class SaidSerializer(serializers.Serializer[Any]):
@@ -81,22 +95,8 @@ class ExportQuerySerializer(serializers.Serializer[Any]):
     as_ = serializers.ChoiceField(choices=["markdown", "json"], default="markdown")
 
 
-class WaitingRequestSerializer(serializers.Serializer[Any]):
-    request_id = serializers.UUIDField()
-    kind = serializers.CharField()
-    execution_id = serializers.UUIDField()
-    conversation_id = serializers.UUIDField(allow_null=True)
-    agent_id = serializers.UUIDField()
-    agent_name = serializers.CharField()
-    tool_names = serializers.ListField(child=serializers.CharField())
-    task_description = serializers.CharField()
-    status = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-
-
 class WaitingSerializer(FinishedSerializer):
-    requests = WaitingRequestSerializer(many=True)
+    requests = RequestSerializer(many=True)
 
 
 class ToldSerializer(serializers.Serializer[Any]):
@@ -104,7 +104,7 @@ class ToldSerializer(serializers.Serializer[Any]):
     content = serializers.CharField(allow_blank=True, trim_whitespace=False)
 
 
-class QuerySerializer(serializers.Serializer[Any]):
+class QuerySerializer(OptionsSerializer):
     """`messages` is a history that the client keeps itself; it replaces the conversation's."""
 
     query = serializers.CharField(allow_blank=True, trim_whitespace=False)
@@ -112,18 +112,25 @@ class QuerySerializer(serializers.Serializer[Any]):
     conversation_id = serializers.UUIDField(required=False, allow_null=True, default=None)
     messages = ToldSerializer(many=True, required=False, allow_null=True, default=None, max_length=MAX_TOLD)  # type: ignore[call-arg]
     task_id = serializers.CharField(required=False, allow_null=True, max_length=100)
-    depth = serializers.CharField(required=False, allow_null=True, max_length=40)
-    scenario = serializers.CharField(required=False, allow_null=True, max_length=40)
     provider = serializers.CharField(required=False, allow_null=True, max_length=100)
     model = serializers.CharField(required=False, allow_null=True, max_length=200)
     tier = serializers.CharField(required=False, allow_null=True, help_text="max, pro, flash or lite")
-    execution_mode = serializers.ChoiceField(choices=["standard", "codeact"], required=False, allow_null=True)
-    on_approval = serializers.ChoiceField(choices=["skip", "wait"], required=False, default="skip")
+    on_approval = OneOf(OnApproval, required=False, default=OnApproval.SKIP.value)
     attachment_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
     document_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
 
     # What the run is given besides the question, under these names.
-    OPTIONS = ("task_id", "depth", "scenario", "provider", "model", "tier", "execution_mode", "on_approval")
+    OPTIONS = (
+        "task_id",
+        "depth",
+        "scenario",
+        "provider",
+        "model",
+        "tier",
+        "execution_mode",
+        "show_plan",
+        "on_approval",
+    )
 
     def validate_tier(self, tier: str | None) -> str | None:
         if tier is None:
@@ -133,29 +140,48 @@ class QuerySerializer(serializers.Serializer[Any]):
         except ValueError:
             raise serializers.ValidationError(f"There is no tier '{tier[:40]}'. Use max, pro, flash or lite.") from None
 
-    def validate_provider(self, name: str | None) -> str | None:
-        models = LLMSettings.from_env(os.environ)
-        if name is None or models.provider(name) is not None:
-            return name
-        known = ", ".join(sorted(provider.name for provider in models.providers)) or "none: no provider is configured"
-        raise serializers.ValidationError(f"There is no provider '{name[:40]}'. Use one of: {known}.")
-
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        faults = {
-            name: ["Documents are not available yet in this installation. Leave this out."]
-            for name in ("attachment_ids", "document_ids")
-            if attrs.get(name)
-        }
-        told = sum(len(message["content"]) for message in attrs["messages"] or [])
-        limit: int = settings.CONFIG.max_question_chars
-        if told > limit:
-            faults["messages"] = [
-                f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."
-            ]
+        faults = {name: [fault] for name, fault in _query_faults(attrs).items() if fault}
         if faults:
             raise serializers.ValidationError(faults)
         return attrs
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = self.validated_data
-        return {name: given[name] for name in self.OPTIONS if given.get(name) is not None}
+        return {name: given[name] for name in self.OPTIONS if name in given}
+
+
+def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with values that are right by themselves; empty texts where nothing is."""
+    faults = {
+        name: "Documents are not available yet in this installation. Leave this out."
+        for name in ("attachment_ids", "document_ids")
+        if attrs.get(name)
+    }
+    told = sum(len(message["content"]) for message in attrs["messages"] or [])
+    limit: int = settings.CONFIG.max_question_chars
+    if told > limit:
+        faults["messages"] = f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."
+    return faults | _model_faults(attrs.get("provider"), attrs.get("model"))
+
+
+def _model_faults(provider: str | None, model: str | None) -> dict[str, str]:
+    models = LLMSettings.from_env(os.environ)
+    if provider is not None and (fault := provider_fault(models, provider)):
+        return {"provider": fault}
+    if model is not None:
+        return {"model": model_fault(models, model, provider=provider)}
+    return {}
+
+
+class PromptSerializer(serializers.Serializer[Any]):
+    prompt = serializers.CharField(allow_blank=True, trim_whitespace=False)
+
+
+class RetrySerializer(serializers.Serializer[Any]):
+    agent_id = serializers.UUIDField(required=False, allow_null=True, default=None)
+
+
+class ForkSerializer(serializers.Serializer[Any]):
+    agent_id = serializers.UUIDField()
+    step = serializers.RegexField(r"^[0-9]{1,6}([.][0-9]{1,6}){0,20}$", help_text="Its path, such as 3.1.2.")

@@ -2,11 +2,14 @@
 
 from django.urls import path
 
-from conversations.api import query, views
+from conversations.api import query, runs, views
 
 urlpatterns = [
     path("query", query.Query.as_view(), name="query"),
     path("query/stream", query.QueryStream.as_view(), name="query-stream"),
+    path("agent/stream", query.OlderStream.as_view(), name="older-agent-stream"),
+    path("executions/<uuid:execution_id>/retry", runs.ExecutionRetry.as_view(), name="execution-retry"),
+    path("executions/<uuid:execution_id>/fork", runs.ExecutionFork.as_view(), name="execution-fork"),
     path("conversations", views.ConversationList.as_view(), name="conversations"),
     path("conversations/<uuid:conversation_id>", views.ConversationDetail.as_view(), name="conversation"),
     path("conversations/<uuid:conversation_id>/messages", views.ConversationMessages.as_view(), name="messages"),

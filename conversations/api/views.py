@@ -15,15 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.api.serializers import ErrorSerializer
 from conversations import actions, reading
 from conversations.api import serializers
 from conversations.models import Conversation, Origin
+from conversations.options import chosen
 from conversations.shapes import message_shape
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
-from hyperagent.lib.api import Pages
+from hyperagent.lib.api import ErrorSerializer, Pages
 
 READ, RUN = HasScope(Scope.READ), HasScope(Scope.RUN)
 
@@ -121,7 +121,12 @@ class ConversationMessages(ReadOrRunView):
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
         said = actions.say(
-            self.caller, conversation_id, given["text"], mode=given["mode"], client_id=given["client_id"]
+            self.caller,
+            conversation_id,
+            given["text"],
+            mode=given["mode"],
+            client_id=given["client_id"],
+            options=chosen(given["options"] or {}),
         )
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)

@@ -2,6 +2,8 @@
 
 import io
 import logging
+from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -9,7 +11,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
 from django.db import models
 from django.http import Http404
-from rest_framework import exceptions
+from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
@@ -119,6 +121,31 @@ class Pages(CursorPagination):
     @classmethod
     def ordered_by(cls, *fields: str) -> type["Pages"]:
         return type("Pages", (cls,), {"ordering": fields})
+
+
+class ErrorDetailSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    fields = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)  # type: ignore[assignment]
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    error = ErrorDetailSerializer()
+
+
+class OneOf(serializers.ChoiceField):
+    """One of these words; the refusal names them all."""
+
+    default_error_messages = {"invalid_choice": "'{input}' is not known. Use one of: {allowed}."}
+
+    def __init__(self, allowed: Iterable[StrEnum], **options: Any) -> None:
+        self.allowed = tuple(word.value for word in allowed)
+        super().__init__(choices=self.allowed, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str) and data in self.allowed:
+            return data
+        return self.fail("invalid_choice", input=str(data)[:40], allowed=", ".join(self.allowed))
 
 
 def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:

@@ -20,6 +20,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
 INSTANCE_FILE = Path("run") / "instance.json"
 SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET")
+# A number of tokens, not one.
+NO_SECRETS = ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD",)
 SECRET_URLS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN", "STORAGE_URL")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -48,11 +50,59 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+class RoutingMode(StrEnum):
+    """`auto` asks a model only where the patterns are unsure; `llm` always does, `deterministic` never."""
+
+    AUTO = "auto"
+    DETERMINISTIC = "deterministic"
+    LLM = "llm"
+
+
+class ExecutionMode(StrEnum):
+    STANDARD = "standard"
+    CODEACT = "codeact"
+
+
+class HitlPolicy(StrEnum):
+    """`durable` waits for days and reminds; `interactive` gives up when the time for an answer is over."""
+
+    DURABLE = "durable"
+    INTERACTIVE = "interactive"
+
+
+class ViolationAction(StrEnum):
+    BLOCK = "block"
+    WARN = "warn"
+    LOG = "log"
+
+
+class SandboxProvider(StrEnum):
+    LOCAL = "local"
+    E2B = "e2b"
+    BOXLITE = "boxlite"
+    DOCKER = "docker"
+    NONE = "none"
+
+
+class SearchProvider(StrEnum):
+    TAVILY = "tavily"
+    SEARXNG = "searxng"
+    DDGS = "ddgs"
+
+
 def _words(value: object) -> object:
     return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
 
 
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Lower = BeforeValidator(_lower)
+FLAG = "true or false"
+MONTH_S = 2_592_000
+SECONDS = f"whole seconds, 1 to {MONTH_S} (30 days)"
 
 
 class Config(BaseModel):
@@ -63,7 +113,7 @@ class Config(BaseModel):
     secret_key: SecretStr = Field(
         SecretStr(""), alias="SECRET_KEY", min_length=32, description="at least 32 random characters"
     )
-    debug: bool = Field(False, alias="DEBUG", description="true or false")
+    debug: bool = Field(False, alias="DEBUG", description=FLAG)
     site_url: str = Field(
         "http://127.0.0.1:8000", alias="SITE_URL", description="the address that people open: http(s)://host[:port]"
     )
@@ -88,7 +138,7 @@ class Config(BaseModel):
     admin_password: SecretStr = Field(
         SecretStr(""), alias="HYPERAGENT_ADMIN_PASSWORD", min_length=8, description="at least 8 characters"
     )
-    registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description="true or false")
+    registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description=FLAG)
     runners: int = Field(1, alias="RUNNERS", ge=0, le=64, description="runner processes of one worker, 0 to 64")
     agent_concurrency: int = Field(
         64, alias="AGENT_CONCURRENCY", ge=1, le=1000, description="runs that one runner drives at once, 1 to 1000"
@@ -116,6 +166,54 @@ class Config(BaseModel):
     metrics_token: SecretStr = Field(SecretStr(""), alias="METRICS_TOKEN", description="a token for /metrics")
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
     log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
+
+    routing_mode: Annotated[RoutingMode, Lower] = Field(
+        RoutingMode.AUTO, alias="ROUTING_MODE", description="auto, deterministic or llm"
+    )
+    max_handoffs: int = Field(3, alias="MAX_HANDOFFS", ge=0, le=10, description="handoffs of one run, 0 to 10")
+    max_replans: int = Field(2, alias="MAX_REPLANS", ge=0, le=5, description="new plans of one run, 0 to 5")
+    context_compression_enabled: bool = Field(True, alias="CONTEXT_COMPRESSION_ENABLED", description=FLAG)
+    context_compression_token_threshold: int = Field(
+        60_000,
+        alias="CONTEXT_COMPRESSION_TOKEN_THRESHOLD",
+        ge=1_000,
+        le=10_000_000,
+        description="tokens, 1000 to 10000000",
+    )
+    context_compression_preserve_recent: int = Field(
+        10, alias="CONTEXT_COMPRESSION_PRESERVE_RECENT", ge=1, le=1000, description="messages, 1 to 1000"
+    )
+    execution_mode: Annotated[ExecutionMode, Lower] = Field(
+        ExecutionMode.STANDARD, alias="EXECUTION_MODE", description="standard or codeact"
+    )
+    hitl_policy: Annotated[HitlPolicy, Lower] = Field(
+        HitlPolicy.DURABLE, alias="HITL_POLICY", description="durable or interactive"
+    )
+    hitl_timeout_seconds: int = Field(120, alias="HITL_TIMEOUT_SECONDS", ge=1, le=MONTH_S, description=SECONDS)
+    hitl_decision_timeout_seconds: int = Field(
+        300, alias="HITL_DECISION_TIMEOUT_SECONDS", ge=1, le=MONTH_S, description=SECONDS
+    )
+    hitl_input_timeout_seconds: int = Field(
+        300, alias="HITL_INPUT_TIMEOUT_SECONDS", ge=1, le=MONTH_S, description=SECONDS
+    )
+    hitl_expires_seconds: int = Field(259_200, alias="HITL_EXPIRES_SECONDS", ge=1, le=MONTH_S, description=SECONDS)
+    guardrails_enabled: bool = Field(True, alias="GUARDRAILS_ENABLED", description=FLAG)
+    guardrails_input_enabled: bool = Field(True, alias="GUARDRAILS_INPUT_ENABLED", description=FLAG)
+    guardrails_output_enabled: bool = Field(True, alias="GUARDRAILS_OUTPUT_ENABLED", description=FLAG)
+    guardrails_tool_enabled: bool = Field(True, alias="GUARDRAILS_TOOL_ENABLED", description=FLAG)
+    guardrails_violation_action: Annotated[ViolationAction, Lower] = Field(
+        ViolationAction.BLOCK, alias="GUARDRAILS_VIOLATION_ACTION", description="block, warn or log"
+    )
+    guardrails_timeout_ms: int = Field(
+        500, alias="GUARDRAILS_TIMEOUT_MS", ge=1, le=60_000, description="milliseconds, 1 to 60000"
+    )
+    guardrails_strict: bool = Field(False, alias="GUARDRAILS_STRICT", description=FLAG)
+    sandbox_provider: Annotated[SandboxProvider, Lower] = Field(
+        SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, boxlite, docker or none"
+    )
+    search_provider: Annotated[SearchProvider | None, Lower] = Field(
+        None, alias="SEARCH_PROVIDER", description="tavily, searxng or ddgs; unset: whichever is configured"
+    )
 
     @field_validator("site_url")
     @classmethod
@@ -224,7 +322,7 @@ def _missing(env: Mapping[str, str]) -> list[str]:
 
 
 def is_secret(name: str) -> bool:
-    return name in SECRET_URLS or any(mark in name for mark in SECRET_NAMES)
+    return name not in NO_SECRETS and (name in SECRET_URLS or any(mark in name for mark in SECRET_NAMES))
 
 
 def shown(name: str, value: str) -> str:

@@ -1,11 +1,13 @@
 // The REST API as functions. A refusal becomes an ApiError with the server's code and words.
 
 export class ApiError extends Error {
-  constructor({ status, code, message, fields = {} }) {
+  // `found`: the thing as it is meanwhile, where a conflict tells it.
+  constructor({ status, code, message, fields = {}, found = null }) {
     super(message);
     this.status = status;
     this.code = code;
     this.fields = fields;
+    this.found = found;
   }
 
   get isSignedOut() {
@@ -35,6 +37,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
       code: error.code ?? "error",
       message: error.message ?? `The server answered with status ${response.status}. Try again in a moment.`,
       fields: error.fields,
+      found: error.request ?? null,
     });
   }
 
@@ -47,6 +50,12 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     deleteConversation: (id) => call("DELETE", conversation(id)),
     listMessages: (id) => call("GET", `${conversation(id)}/messages`),
     retryMessage: (id) => call("POST", `/api/v1/messages/${encodeURIComponent(id)}/retry`, {}),
+    listAgents: () => call("GET", "/api/v1/agents"),
+    // How a run went, page by page. Its tokens are not wanted: a server that knows `without` leaves them out.
+    listEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=500&without=token`),
+    intervene: (agentId, change) => call("POST", `/api/v1/agents/${encodeURIComponent(agentId)}/intervene`, change),
+    respond: (answer) => call("POST", "/api/v1/hitl/respond", answer),
+    steerExecution: (id, text) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/steer`, { text }),
     cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
   };
 }

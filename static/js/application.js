@@ -13,6 +13,7 @@ export function createApplication({ page, csrfToken, api }) {
   const list = createConversationList(api);
   const session = signal(null);
   const signedOut = signal(false);
+  const roster = signal([]); // what the server says of each agent; without it names alone are shown
   const conversationId = computed(() => session.value?.conversationId ?? null);
 
   function show(id) {
@@ -35,7 +36,7 @@ export function createApplication({ page, csrfToken, api }) {
   }
 
   // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
-  async function say(text, mode) {
+  async function say(text, mode, options) {
     if (!session.value) {
       const conversation = await api.createConversation();
       batch(() => {
@@ -43,7 +44,7 @@ export function createApplication({ page, csrfToken, api }) {
         go(conversation.id);
       });
     }
-    session.value.say(text, mode);
+    session.value.say(text, mode, options);
     list.touch(session.value.conversationId);
   }
 
@@ -56,5 +57,6 @@ export function createApplication({ page, csrfToken, api }) {
   addEventListener("popstate", () => show(conversationIn(location.pathname)));
   show(page.conversation_id);
   list.loadMore();
-  return { page, csrfToken, api, list, session, signedOut, conversationId, go, say, remove };
+  api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
+  return { page, csrfToken, api, list, session, signedOut, roster, conversationId, go, say, remove };
 }

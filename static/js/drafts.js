@@ -23,10 +23,14 @@ function write(key, value) {
 export const readDraft = (userId, conversationId) => String(read(`draft.${userId}.${conversationId ?? NEW}`, ""));
 export const writeDraft = (userId, conversationId, text) => write(`draft.${userId}.${conversationId ?? NEW}`, text || null);
 
-// [{client_id, text, mode}]
+// [{client_id, text, mode, options?}]
 export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
 export const writeOutbox = (userId, conversationId, items) =>
-  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode }) => ({ client_id, text, mode })) : null);
+  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode, options }) => ({ client_id, text, mode, options })) : null);
 
 export const readMode = () => read("mode", null);
 export const writeMode = (mode) => write("mode", mode);
+
+// What is chosen besides the mode: depth and scenario of research, whether a plan is looked over before it runs.
+export const readChoices = () => ({ depth: "standard", scenario: "", showPlan: false, ...read("choices", {}) });
+export const writeChoices = (choices) => write("choices", choices);

@@ -1,10 +1,12 @@
 // One open conversation: messages from the API, events from the socket, folded by store.js into a signal that the page draws.
 import { batch, computed, signal } from "../vendor/preact.js";
+import { isWaiting } from "./activity.js";
 import { ApiError } from "./api.js";
 import { readOutbox, writeOutbox } from "./drafts.js";
 import { freshId } from "./ids.js";
 import { CLOSE, openSocket } from "./socket.js";
-import { EMPTY, hasGap, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
+import { createSteering } from "./steering.js";
+import { EMPTY, hasGap, isLive, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
 
 const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
 const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
@@ -19,6 +21,9 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   const complaint = signal(null); // what could not be done
   const neverOpened = signal(true);
   const stopping = signal(new Set());
+  const added = signal(new Map()); // execution id → what was told to it while it ran, as far as this page saw it
+  const steering = createSteering({ send: (frame) => socket?.send(frame) ?? false, post: api.steerExecution });
+  const tracing = new Map(); // execution id → the promise of its trace
   let buffer = [];
   let flushTimer = null;
   let frameRequest = null;
@@ -92,7 +97,10 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       dispatch({ type: "forgot", execution_id });
       readAgain().catch(() => socket?.reconnectSoon());
     },
+    ack: (frame) => steering.acknowledged(frame),
+    steered: (frame) => steering.acknowledged(frame),
     error: ({ error, client_id, execution_id }) => {
+      if (steering.refused({ error, client_id, execution_id })) return;
       if (client_id) dispatch({ type: "refused", client_id, error });
       else complaint.value = error;
       if (execution_id) stopping.value = new Set([...stopping.value].filter((id) => id !== execution_id));
@@ -122,8 +130,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     });
   }
 
-  function send({ client_id, text, mode }) {
-    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }) }) ?? false;
+  function send({ client_id, text, mode, options }) {
+    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }), ...(options && { options }) }) ?? false;
   }
 
   async function start() {
@@ -172,8 +180,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   }
 
   // The text is kept (here and in localStorage) until the server says that it is stored; the server drops repetitions.
-  function say(text, mode) {
-    const item = { client_id: freshId(), text, mode };
+  function say(text, mode, options) {
+    const item = { client_id: freshId(), text, mode, options };
     dispatch({ type: "queued", ...item });
     send(item);
   }
@@ -203,17 +211,55 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     }
   }
 
+  async function steer(text) {
+    const id = liveExecutions(state.value).findLast((execution) => !isWaiting(execution))?.id;
+    await steering.steer(id, text);
+    added.value = new Map(added.value).set(id, [...(added.value.get(id) ?? []), text]);
+  }
+
+  // The same question once more, for an agent that suits it better; what another one is writing to it is stopped.
+  function askAgain(execution, text, mode) {
+    if (isLive(execution)) stop(execution.id);
+    say(text, mode);
+  }
+
+  // How a run went that ended before we looked. Once for each; a failure is told and may be tried again.
+  function trace(executionId) {
+    const known = tracing.get(executionId);
+    if (known) return known;
+    const reading = readTrace(executionId).catch((error) => {
+      tracing.delete(executionId);
+      throw error;
+    });
+    tracing.set(executionId, reading);
+    return reading;
+  }
+
+  async function readTrace(executionId) {
+    const found = [];
+    for (let next = null, page; !page || next; next = page.next) {
+      page = await api.listEvents(executionId, next);
+      if (closed) return;
+      found.push(...page.results);
+    }
+    dispatch({ type: "traced", execution_id: executionId, events: found });
+  }
+
   addEventListener("online", cameOnline);
   document.addEventListener("visibilitychange", wake);
   start();
   return {
-    conversationId, state, connection, resyncs, loading, failure, complaint, stopping, neverOpened,
-    say, resend, stop, retry, restart, close,
+    conversationId, state, connection, resyncs, loading, failure, complaint, stopping, added, neverOpened,
+    say, resend, stop, retry, askAgain, restart, close, trace,
+    steer,
+    intervene: (agentId, change) => api.intervene(agentId, change),
+    respond: (answer) => api.respond(answer),
     unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),
     choose: (parent_id, id) => dispatch({ type: "chose", parent_id, id }),
     stopAll: () => liveExecutions(state.value).forEach(({ id }) => stop(id)),
     // What the frame of the page needs: these change seldom, the state with each token.
-    running: computed(() => liveExecutions(state.value).length > 0),
+    running: computed(() => liveExecutions(state.value).some((execution) => !isWaiting(execution))),
+    waiting: computed(() => liveExecutions(state.value).some(isWaiting)), // for a person
     isEmpty: computed(() => !loading.value && !failure.value && !state.value.messages.length && !state.value.outbox.length),
     showsMessages: computed(() => !loading.value || state.value.outbox.length > 0),
     notice: computed(() => lastOf(state.value, ({ execution }) => execution?.notice)?.execution.notice ?? null),

@@ -1,5 +1,6 @@
 // What the page knows of one conversation, as a pure fold: reduce(state, action) → state. No network, no clock, no DOM.
-// The same messages read from the server give the same `summary` as the events that made them.
+// The same messages read from the server give the same `summary` as the events that made them. How a run went is trace.js's.
+import { EMPTY_TRACE, addUsage, applyToTrace, withSource } from "./trace.js";
 
 export const FINAL = new Set(["completed", "failed", "cancelled"]);
 
@@ -7,7 +8,7 @@ export const EMPTY = Object.freeze({ messages: [], executions: {}, outbox: [], c
 
 const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 });
 
-const REDUCERS = { loaded, forgot, events, said, replied, queued, refused, unqueued, chose, reconnected };
+const REDUCERS = { loaded, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected };
 
 export function reduce(state, action) {
   return REDUCERS[action.type](state, action);
@@ -60,9 +61,9 @@ function addReply(state, reply) {
   return { ...state, chosen, executions, messages: withMessage(state.messages, reply) };
 }
 
-function queued(state, { client_id, text, mode }) {
+function queued(state, { client_id, text, mode, options }) {
   const others = state.outbox.filter((item) => item.client_id !== client_id);
-  return { ...state, outbox: [...others, { client_id, text, mode, error: null }] };
+  return { ...state, outbox: [...others, { client_id, text, mode, ...(options && { options }), error: null }] };
 }
 
 function refused(state, { client_id, error }) {
@@ -99,13 +100,21 @@ function events(state, { events: batch }) {
   return { ...state, stale, executions: { ...state.executions, ...changed } };
 }
 
+// All events of a run that is over (its tokens may be left out): how it went, for who did not watch it.
+function traced(state, { execution_id: id, events: all }) {
+  const execution = state.executions[id];
+  if (!execution || execution.trace.whole) return state;
+  const trace = { ...all.reduce(applyToTrace, EMPTY_TRACE), whole: true };
+  return { ...state, executions: { ...state.executions, [id]: { ...execution, trace } } };
+}
+
 // Only the next number is applied: a lower one is a repetition, a higher one shows a gap.
 export function applyEvent(execution, body) {
   if (FINAL.has(execution.status) || body.seq <= execution.lastSeq) return execution;
   if (body.seq > execution.lastSeq + 1) return execution.gap ? execution : { ...execution, gap: true };
   const apply = Object.hasOwn(EVENTS, body.type) ? EVENTS[body.type] : unknown;
   const startedAt = execution.startedAt ?? body.timestamp ?? null;
-  return { ...execution, startedAt, ...apply(execution, body), lastSeq: body.seq };
+  return { ...execution, startedAt, trace: applyToTrace(execution.trace, body), ...apply(execution, body), lastSeq: body.seq };
 }
 
 // One function for each event type that changes what is shown: the fields that change.
@@ -116,6 +125,7 @@ const EVENTS = {
   agent_shutdown: (_, { reason }) => ({ activity: { kind: "resuming", text: reason } }),
   tool_call: (_, { tool }) => ({ activity: { kind: "tool", text: tool } }),
   tool_result: () => ({ activity: { kind: "running", text: "" } }),
+  interrupt_response: () => ({ activity: { kind: "running", text: "" } }),
   config: (execution, { values }) => ({
     model: values.model ?? execution.model,
     provider: values.provider ?? execution.provider,
@@ -123,7 +133,7 @@ const EVENTS = {
   }),
   token: addText,
   token_reset: cutText,
-  source: (execution, { source }) => ({ sources: [...execution.sources, source] }),
+  source: (execution, { source }) => ({ sources: withSource(execution.sources, source) }),
   usage: (execution, { usage, model }) => ({ usage: addUsage(execution.usage, usage), model: execution.model ?? model }),
   complete: (execution, { answer, status, usage, sources, timestamp }) => ({
     answer,
@@ -153,7 +163,7 @@ function addText(execution, { agent_id, channel, content }) {
   const texts = { ...execution.texts, [key]: (execution.texts[key] ?? "") + content };
   const kind = channel === "thinking" ? "thinking" : "writing";
   const activity = execution.activity?.kind === kind ? execution.activity : { kind, text: "" };
-  return { texts, activity, ...(kind === "writing" && { speaker: agent_id ?? "" }) };
+  return { texts, activity };
 }
 
 // `keep` counts characters as the server does: code points, not UTF-16 units.
@@ -168,20 +178,11 @@ function firstCharacters(text, count) {
   return text.slice(0, end);
 }
 
-// A cost that is unknown once stays unknown: null is not free.
-function addUsage(sum, more) {
-  const cost = sum.cost_usd === null || more.cost_usd === null ? null : sum.cost_usd + more.cost_usd;
-  return {
-    prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
-    completion_tokens: sum.completion_tokens + more.completion_tokens,
-    cost_usd: cost,
-  };
-}
-
 function newExecution(id) {
   return {
-    id, status: "pending", lastSeq: 0, gap: false, texts: {}, speaker: null, answer: null, activity: null, error: null,
+    id, status: "pending", lastSeq: 0, gap: false, texts: {}, answer: null, activity: null, error: null,
     usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], startedAt: null, endedAt: null,
+    trace: EMPTY_TRACE,
   };
 }
 
@@ -220,11 +221,11 @@ function withMessage(messages, message) {
   return at < 0 ? [...messages, asMessage(message)] : messages.with(at, asMessage(message));
 }
 
-// What was streamed so far: the answer of the agent that wrote last, the thoughts of all.
+// What was streamed so far in a channel: the text of each agent, in the order in which they began. Only agents that speak for
+// the run stream.
 export function streamedText(execution, channel) {
-  if (channel === "answer") return execution.speaker === null ? "" : (execution.texts[textKey(execution.speaker, "answer")] ?? "");
-  const thoughts = Object.entries(execution.texts).filter(([key]) => key.startsWith("thinking:"));
-  return thoughts.map(([, text]) => text).join("\n\n");
+  const texts = Object.entries(execution.texts).filter(([key, text]) => text && key.startsWith(`${channel}:`));
+  return texts.map(([, text]) => text).join("\n\n");
 }
 
 export function answerText(message, execution) {

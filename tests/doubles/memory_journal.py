@@ -8,25 +8,32 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 from uuid import UUID, uuid4
 
 from agents.engine.canonical import canonical
 from agents.engine.chain import GENESIS, link
+from agents.engine.copying import Kept, PastAgent, PastStep
 from agents.engine.errors import LeaseLost
+from agents.engine.interventions import SAID
 from agents.engine.journal import falls_to
 from agents.engine.records import (
     AgentRecord,
     Announced,
+    Applied,
     Asked,
     Cut,
     EffectRecord,
+    Intervention,
     Loaded,
     Path,
     Record,
     StepRecord,
+    Withdrawn,
 )
+from agents.engine.states import LIVE_AGENTS, InterventionKind, StepKind, StepStatus
 
 
 class Killed(BaseException):
@@ -60,6 +67,9 @@ class _Execution:
     effects: dict[str, EffectRecord] = field(default_factory=dict)
     events: list[StoredEvent] = field(default_factory=list)
     history: list[Record] = field(default_factory=list)
+    interventions: dict[UUID, Intervention] = field(default_factory=dict)
+    began: dict[tuple[UUID, Path], int] = field(default_factory=dict)
+    ended: dict[UUID, int] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -69,6 +79,7 @@ class MemoryStore:
         self._executions: dict[UUID, _Execution] = {}
         self._requests: dict[UUID, Asked] = {}
         self._answers: dict[UUID, Any] = {}
+        self._withdrawn: set[UUID] = set()
 
     def new_execution(self) -> UUID:
         execution_id = uuid4()
@@ -83,10 +94,82 @@ class MemoryStore:
         journal = MemoryJournal(self, execution_id, self._executions[execution_id].epoch, death=death, at=at)
         return journal, self._load(execution_id)
 
+    def past(self, execution_id: UUID) -> list[PastAgent]:
+        """The run as it was, for a copy. The times are the places in its history."""
+        kept = self._executions[execution_id]
+        began: dict[tuple[UUID, Path], int] = dict(kept.began)
+        ended: dict[UUID, int] = dict(kept.ended)
+        given = max([*began.values(), *ended.values()], default=-1)
+        for place, record in enumerate(kept.history, given + 1):
+            match record:
+                case StepRecord():
+                    began.setdefault((record.agent_id, record.path), place)
+                case AgentRecord() if record.status not in LIVE_AGENTS:
+                    ended[record.id] = place
+                case Cut():
+                    for at in [at for at in began if at[0] == record.agent_id and falls_to(record.path, at[1])]:
+                        del began[at]
+        steps: dict[UUID, list[PastStep]] = {}
+        for (agent_id, path), step in kept.steps.items():
+            is_fork = step.kind is StepKind.FORK and step.status is StepStatus.FINISHED
+            place = began[agent_id, path]
+            past = PastStep(place, path, step.kind, step.status, _at(place), step.response if is_fork else "")
+            steps.setdefault(agent_id, []).append(past)
+        return [
+            PastAgent(
+                agent.id,
+                agent.parent_id,
+                agent.lineage,
+                agent.status,
+                _at(ended[agent.id]) if agent.id in ended else None,
+                agent.depends_on,
+                tuple(steps.get(agent.id, ())),
+            )
+            for agent in kept.agents.values()
+        ]
+
+    def copy(self, execution_id: UUID, kept: Kept) -> UUID:
+        """A new run that begins with what was kept, and shares the ledger of the old one."""
+        old, new_id = self._executions[execution_id], self.new_execution()
+        new = self._executions[new_id]
+        new.effects = old.effects
+        ids = {agent_id: uuid4() for agent_id in kept.agents}
+        past = {agent.id: agent for agent in self.past(execution_id)}
+        for agent_id, status in kept.agents.items():
+            agent = old.agents[agent_id]
+            live = status in LIVE_AGENTS
+            new.agents[ids[agent_id]] = replace(
+                agent,
+                id=ids[agent_id],
+                parent_id=ids[agent.parent_id] if agent.parent_id else None,
+                status=status,
+                depends_on=tuple(ids[other] for other in agent.depends_on),
+                output=None if live else agent.output,
+                error="" if live else agent.error,
+            )
+            ended_at = past[agent_id].ended_at
+            if ended_at is not None and not live:
+                new.ended[ids[agent_id]] = (ended_at - _at(0)) // timedelta(microseconds=1)
+            for step in past[agent_id].steps:
+                if step.id in kept.steps:
+                    copied = replace(old.steps[agent_id, step.path], agent_id=ids[agent_id], usage=None)
+                    new.steps[ids[agent_id], step.path] = copied
+                    new.began[ids[agent_id], step.path] = step.id
+        return new_id
+
     def answer(self, request_id: UUID, value: Any) -> None:
         if request_id not in self._requests:
             raise KeyError(f"nobody asked {request_id}")
-        self._answers.setdefault(request_id, _through_json(value))
+        if request_id not in self._withdrawn:
+            self._answers.setdefault(request_id, _through_json(value))
+
+    def intervene(
+        self, execution_id: UUID, kind: InterventionKind, text: str = "", *, agent_id: UUID | None = None
+    ) -> Intervention:
+        """A person wants something. It stands in the store; a driver hears of it in another way."""
+        made = Intervention(uuid4(), agent_id, kind, text)
+        self._executions[execution_id].interventions[made.id] = made
+        return made
 
     # --- what is durable, to look at
 
@@ -95,7 +178,7 @@ class MemoryStore:
         return [
             asked
             for asked in self._requests.values()
-            if asked.agent_id in agents and asked.request_id not in self._answers
+            if asked.agent_id in agents and asked.request_id not in self._answers.keys() | self._withdrawn
         ]
 
     def agents(self, execution_id: UUID) -> list[AgentRecord]:
@@ -132,6 +215,11 @@ class MemoryStore:
                     kept.agents[record.id] = record
                 case Asked():
                     self._requests[record.request_id] = record
+                case Withdrawn():
+                    self._withdrawn.update(id_ for id_ in record.request_ids if id_ not in self._answers)
+                case Applied():
+                    made = kept.interventions[record.intervention_id]
+                    kept.interventions[made.id] = replace(made, applied=True)
                 case Cut():
                     _cut(kept, record)
                 case Announced():
@@ -146,6 +234,9 @@ class MemoryStore:
                 request_id: _through_json(value)
                 for request_id, value in self._answers.items()
                 if self._requests[request_id].agent_id in kept.agents
+            },
+            interventions={
+                made.id: made for made in kept.interventions.values() if not made.applied or made.kind in SAID
             },
             origins={event.origin for event in kept.events if event.origin},
         )
@@ -184,6 +275,10 @@ class MemoryJournal:
             self.dead = True
             raise Killed
 
+    @property
+    def has_events(self) -> bool:
+        return bool(self._store.events(self._execution_id))
+
     async def committed(self) -> None:
         self._check()
         await asyncio.sleep(0)
@@ -200,6 +295,10 @@ class MemoryJournal:
         for records in self._waiting:
             self._store.apply(self._execution_id, records)
         self._waiting.clear()
+
+
+def _at(place: int) -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=place)
 
 
 def _through_json(value: Any) -> Any:

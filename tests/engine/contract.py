@@ -17,17 +17,33 @@ from agents.engine.canonical import canonical, digest, plain
 from agents.engine.chain import faults
 from agents.engine.errors import LeaseLost
 from agents.engine.events import Body, Stage, StageStatus, Title, Token, TokenReset
-from agents.engine.records import AgentRecord, Announced, Asked, Cut, EffectRecord, Loaded, Path, StepRecord
+from agents.engine.records import (
+    AgentRecord,
+    Announced,
+    Applied,
+    Asked,
+    Cut,
+    EffectRecord,
+    Intervention,
+    Loaded,
+    Path,
+    StepRecord,
+    Withdrawn,
+)
 from agents.engine.run import Journal
-from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
+from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepKind, StepStatus
 
 __all__ = [
     "test_a_cut_clears_the_listed_origins_and_only_those_said_before_it",
     "test_a_cut_in_a_branch_leaves_the_other_branches_and_agents",
     "test_a_cut_removes_the_steps_of_its_scope_from_there_on",
     "test_a_step_may_stand_again_where_one_was_cut",
+    "test_a_wish_is_loaded_until_it_is_applied_and_what_was_said_also_after",
+    "test_a_wish_that_an_older_journal_applies_stays_to_be_applied",
+    "test_a_withdrawn_question_cannot_be_answered_any_more_and_one_that_was_answered_stays_so",
     "test_a_write_call_is_stored_whole_or_not_at_all",
     "test_agents_and_effects_are_loaded_in_their_newest_state",
+    "test_an_agent_is_loaded_with_its_place_in_the_plan_and_what_a_person_changed",
     "test_an_answer_is_loaded_by_the_next_driver",
     "test_an_event_says_its_number_run_agent_and_time",
     "test_an_older_journal_is_refused_and_stores_nothing",
@@ -53,7 +69,15 @@ class StoreUnderTest(Protocol):
         """Makes a new epoch, whoever has the run; older journals are fenced off from now on. Loads what is durable."""
 
     async def answer(self, request_id: UUID, value: Any) -> None:
-        """Stores a person's answer to an `Asked` that is durable; `Loaded.answers` has the same value afterwards."""
+        """Stores a person's answer to an `Asked` that is durable; `Loaded.answers` has the same value afterwards.
+
+        Nothing if the question was withdrawn.
+        """
+
+    async def intervene(
+        self, execution_id: UUID, kind: InterventionKind, text: str, *, agent_id: UUID | None = None
+    ) -> Intervention:
+        """Stores what a person wants, after all that was stored before; `Loaded.interventions` has it afterwards."""
 
     async def events(self, execution_id: UUID) -> list[tuple[int, str, bytes]]:
         """(seq, exact JSON text, hash) by seq."""
@@ -252,6 +276,91 @@ async def test_agents_and_effects_are_loaded_in_their_newest_state(store: StoreU
     assert loaded.agents == {"root": root, "root.reader-0": failed}
     assert loaded.effects == {"one": one, "two": two}
     assert sorted(await store.effects(execution_id), key=lambda row: row.key) == [one, two]
+
+
+@pytest.mark.spec("S90", "S94")
+async def test_an_agent_is_loaded_with_its_place_in_the_plan_and_what_a_person_changed(store: StoreUnderTest) -> None:
+    execution_id = await store.new_execution()
+    journal, _ = await store.take_over(execution_id)
+    root = agent()
+    first, other = agent("first", parent=root), agent("other", parent=root)
+    waits = replace(agent("waits", parent=root), status=AgentStatus.PENDING, step_id="s3")
+    waits = replace(waits, depends_on=(first.id, other.id))
+    await stored(journal, root, first, other, waits)
+    _, pending = await store.take_over(execution_id)
+    journal, _ = await store.take_over(execution_id)
+
+    changed = replace(waits, user_comment="modify", user_content="Do it otherwise", modified=True)
+    await stored(journal, changed)
+    await stored(journal, replace(changed, status=AgentStatus.RUNNING))
+
+    _, loaded = await store.take_over(execution_id)
+    assert pending.agents["root.waits-0"] == waits
+    assert loaded.agents["root.waits-0"] == replace(changed, status=AgentStatus.RUNNING)
+
+
+@pytest.mark.spec("S94", "S100")
+async def test_a_wish_is_loaded_until_it_is_applied_and_what_was_said_also_after(store: StoreUnderTest) -> None:
+    execution_id, another = await store.new_execution(), await store.new_execution()
+    journal, _ = await store.take_over(execution_id)
+    root = agent()
+    child = agent("child", parent=root)
+    await stored(journal, root, child)
+    wishes = [
+        await store.intervene(execution_id, InterventionKind.DELETE, "", agent_id=child.id),
+        await store.intervene(execution_id, InterventionKind.STEER, "Shorter"),
+        await store.intervene(execution_id, InterventionKind.MODIFY, "Otherwise", agent_id=child.id),
+        await store.intervene(execution_id, InterventionKind.COMMENT, "Well done", agent_id=child.id),
+    ]
+    await store.intervene(another, InterventionKind.STEER, "for another run")
+
+    _, before = await store.take_over(execution_id)
+    journal, _ = await store.take_over(execution_id)
+    for wish in wishes:
+        await stored(journal, child, Applied(wish.id))
+    _, after = await store.take_over(execution_id)
+
+    assert list(before.interventions.values()) == wishes
+    said = [replace(wish, applied=True) for wish in (wishes[1], wishes[3])]
+    assert list(after.interventions.values()) == said
+
+
+@pytest.mark.spec("B1")
+async def test_a_wish_that_an_older_journal_applies_stays_to_be_applied(store: StoreUnderTest) -> None:
+    execution_id = await store.new_execution()
+    frozen, _ = await store.take_over(execution_id)
+    root = agent()
+    await stored(frozen, root)
+    wish = await store.intervene(execution_id, InterventionKind.STEER, "Shorter")
+    await store.take_over(execution_id)
+
+    with pytest.raises(LeaseLost):
+        await stored(frozen, Applied(wish.id))
+
+    _, loaded = await store.take_over(execution_id)
+    assert loaded.interventions == {wish.id: wish}
+
+
+@pytest.mark.spec("S106")
+async def test_a_withdrawn_question_cannot_be_answered_any_more_and_one_that_was_answered_stays_so(
+    store: StoreUnderTest,
+) -> None:
+    execution_id = await store.new_execution()
+    journal, _ = await store.take_over(execution_id)
+    root = agent()
+    asked = [Asked(uuid4(), root.id, root.name, "input", {"question": "?"}) for _ in range(3)]
+    await stored(journal, root, *asked)
+    answered, open_one, stays = [question.request_id for question in asked]
+    await store.answer(answered, {"text": "yes"})
+
+    await stored(journal, Withdrawn((answered, open_one)))
+    await store.answer(open_one, {"text": "too late"})
+    await store.answer(stays, {"text": "in time"})
+
+    _, loaded = await store.take_over(execution_id)
+    assert loaded.answers.get(answered) == {"text": "yes"}
+    assert loaded.answers.get(open_one, {}) == {}
+    assert loaded.answers.get(stays) == {"text": "in time"}
 
 
 @pytest.mark.spec("B1")

@@ -9,11 +9,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from agents.engine.context import Context, Outcome
+from agents.engine.copying import Kept
 from agents.engine.errors import GivenBack, LeaseLost, OutsideError, StepFailed, Suspended
 from agents.engine.events import Title
+from agents.engine.interventions import apply_all, intervene
+from agents.engine.limits import Limits
 from agents.engine.records import AgentRecord, Asked
-from agents.engine.run import Program, Run, ended, with_event
-from agents.engine.states import AgentStatus, StepKind
+from agents.engine.run import Program, Run
+from agents.engine.states import AgentStatus, InterventionKind, StepKind
+from agents.engine.tree import ended, with_event
 from tests.doubles.memory_journal import Death, Killed, MemoryJournal, MemoryStore
 
 ROOT = "root"
@@ -41,14 +45,18 @@ async def drive(run: Run, journal: MemoryJournal, value: Any = None) -> End:
         return End("lost")
     finally:
         await run.stop_children()
-    if journal.dead:
+    try:
+        await journal.committed()
+    except Killed:
         return End("killed")
-    await journal.committed()
     return end
 
 
 async def _drive_root(run: Run, value: Any) -> End:
     root = run.loaded.agents.get(ROOT)
+    if run.loaded.agents and isinstance(run.journal, MemoryJournal) and not run.journal.has_events:
+        run.journal.write(*[with_event(agent)[1] for agent in run.loaded.agents.values()])
+    apply_all(run)
     if root is None:
         root = AgentRecord(uuid4(), None, ROOT, ROOT, "", AgentStatus.RUNNING)
         run.record(*with_event(root))
@@ -59,9 +67,10 @@ async def _drive_root(run: Run, value: Any) -> End:
     try:
         output = await run.programs[ROOT](Context(run, root), value)
     except StepFailed as error:
-        run.record(*with_event(ended(root, AgentStatus.FAILED, error.as_json(), error=error.message)))
+        now = run.agent(root.id)
+        run.record(*with_event(ended(now, AgentStatus.FAILED, error.as_json(), error=error.message)))
         return End("failed", error.as_json())
-    run.record(*with_event(ended(root, AgentStatus.COMPLETED, output)))
+    run.record(*with_event(ended(run.agent(root.id), AgentStatus.COMPLETED, output)))
     return End("completed", output)
 
 
@@ -72,14 +81,28 @@ class Case:
     programs: Mapping[str, Program]
     store: MemoryStore = field(default_factory=MemoryStore)
     performed: list[str] = field(default_factory=list)
+    limits: Limits | None = None
     execution_id: UUID = field(init=False)
+    effects_root: UUID = field(init=False)
 
     def __post_init__(self) -> None:
-        self.execution_id = self.store.new_execution()
+        self.execution_id = self.effects_root = self.store.new_execution()
 
     def take_over(self, *, death: Death | None = None, at: int = 0) -> tuple[Run, MemoryJournal]:
         journal, loaded = self.store.take_over(self.execution_id, death=death, at=at)
-        return Run(self.execution_id, journal=journal, programs=self.programs, loaded=loaded), journal
+        run = Run(
+            self.execution_id,
+            journal=journal,
+            programs=self.programs,
+            loaded=loaded,
+            limits=self.limits,
+            effects_root=self.effects_root,
+        )
+        return run, journal
+
+    def copy(self, kept: Kept) -> None:
+        """From here on the case is a copy of the run that it was."""
+        self.execution_id = self.store.copy(self.execution_id, kept)
 
     async def drive(self, value: Any = None, *, death: Death | None = None, at: int = 0) -> End:
         run, journal = self.take_over(death=death, at=at)
@@ -121,6 +144,15 @@ class Case:
 
     def answer(self, value: Any, *, to: int = 0) -> None:
         self.store.answer(self.open_requests[to].request_id, value)
+
+    def intervene(
+        self, kind: InterventionKind, text: str = "", *, lineage: str | None = None, run: Run | None = None
+    ) -> None:
+        """A person wants something of an agent, or of all; the driver of `run` hears of it at once."""
+        agent_id = self.agent(lineage).id if lineage else None
+        made = self.store.intervene(self.execution_id, kind, text, agent_id=agent_id)
+        if run is not None:
+            intervene(run, made)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         bodies = [json.loads(event.body) for event in self.store.events(self.execution_id)]

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from agents.engine.context import Context, Handle, Outcome
 from agents.engine.effects import Effect
-from agents.engine.errors import OutsideError, StepFailed
+from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.events import Stage, StageStatus
+from agents.engine.journal import first_lineage
 from agents.engine.run import Program
 from agents.engine.states import EffectStatus, StepKind, StepStatus
 from tests.doubles.memory_journal import Killed, MemoryJournal, MemoryStore
@@ -88,7 +89,10 @@ class All:
 
 @dataclass(frozen=True)
 class Fork:
+    """A child; with `after` it depends on the last of those that were forked before and not waited for."""
+
     body: "Body"
+    after: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,25 @@ class Wait:
     caught: bool = True
 
 
-Op = Step | Note | Now | Ask | Emit | Do | DoTheSame | All | Fork | Wait
+@dataclass(frozen=True)
+class Skip:
+    """An agent says that its task is not done at all; in a branch or in the root, that something failed."""
+
+
+@dataclass(frozen=True)
+class Hear:
+    pass
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A body with a time limit: one that hangs at its end runs out of time, the other never does."""
+
+    body: "Body"
+    hangs: bool = False
+
+
+Op = Step | Note | Now | Ask | Emit | Do | DoTheSame | All | Fork | Wait | Skip | Hear | Limited
 Body = tuple[Op, ...]
 
 usually_caught = st.sampled_from([True, True, True, False])
@@ -109,6 +131,7 @@ simple: st.SearchStrategy[Op] = st.one_of(
     st.builds(Do, st.sampled_from(World), st.sampled_from(Probe), usually_caught),
     st.just(DoTheSame()),
     st.builds(Wait, usually_caught),
+    st.just(Hear()),
 )
 
 
@@ -117,14 +140,58 @@ def bodies(depth: int = 3, *, longest: int = 5) -> st.SearchStrategy[Body]:
         return st.lists(simple, max_size=3).map(tuple)
     inner = bodies(depth - 1, longest=3)
     fan_out = st.builds(All, st.lists(inner, max_size=3).map(tuple), usually_caught)
-    ops: st.SearchStrategy[Op] = st.one_of(simple, simple, fan_out, st.builds(Fork, inner))
+    fork = st.builds(_fork, inner, st.integers(0, 2), st.sampled_from([False, False, True]))
+    limited = st.builds(_limit, inner, st.booleans())
+    ops: st.SearchStrategy[Op] = st.one_of(simple, simple, fan_out, fork, limited)
     return st.lists(ops, min_size=1, max_size=longest).map(tuple)
 
 
+def _fork(body: Body, after: int, skips: bool) -> Op:
+    return Fork((*body, Skip()) if skips else body, after)
+
+
+def _limit(body: Body, hangs: bool) -> Op:
+    return Limited(uncounted(body) if hangs else body, hangs)
+
+
 def size(body: Body) -> int:
-    inner = [*[op.body for op in body if isinstance(op, Fork)]]
-    inner += [branch for op in body if isinstance(op, All) for branch in op.branches]
-    return len(body) + sum(map(size, inner))
+    return len(body) + sum(size(part) for op in body for part in parts(op))
+
+
+def parts(op: Op) -> tuple[Body, ...]:
+    """The bodies inside an operation."""
+    match op:
+        case All():
+            return op.branches
+        case Fork() | Limited():
+            return (op.body,)
+        case _:
+            return ()
+
+
+def uncounted(body: Body) -> Body:
+    """Without what is compared: how much of a body comes to pass before its time is up differs from run to run.
+
+    Nor with effects that are the same as later ones outside of it, which would find them.
+    """
+    kept: list[Op] = []
+    for op in body:
+        match op:
+            case Emit() | DoTheSame():
+                continue
+            case All():
+                kept.append(All(tuple(map(uncounted, op.branches)), op.caught))
+            case Fork():
+                kept.append(Fork(uncounted(op.body), op.after))
+            case Limited():
+                kept.append(Limited(uncounted(op.body), op.hangs))
+            case _:
+                kept.append(op)
+    return tuple(kept)
+
+
+def runs_out_of_time(body: Body) -> bool:
+    return any((isinstance(op, Limited) and op.hangs) or any(map(runs_out_of_time, parts(op))) for op in body)
 
 
 @dataclass
@@ -197,8 +264,8 @@ def _forked(body: Body, place: str) -> Iterator[tuple[str, Body]]:
         if isinstance(op, Fork):
             yield f"{place}.{number}", op.body
             yield from _forked(op.body, f"{place}.{number}")
-        elif isinstance(op, All):
-            for branch, inner in enumerate(op.branches):
+        else:
+            for branch, inner in enumerate(parts(op)):
                 yield from _forked(inner, f"{place}.{number}:{branch}")
 
 
@@ -215,7 +282,7 @@ class Performance:
     async def perform(self, body: Body) -> list[Any]:
         try:
             results = [await self._op(op, f"{self.place}.{number}") for number, op in enumerate(body)]
-        except StepFailed:
+        except (StepFailed, Skipped):
             await self._wait_for_all()
             raise
         return [*results, *await self._wait_for_all()]
@@ -228,7 +295,7 @@ class Performance:
 
     async def _op(self, op: Op, place: str) -> Any:
         await self.outside.weather()
-        site = f"{self.ctx.agent.lineage}|{place}"
+        site = f"{first_lineage(self.ctx.agent.lineage)}|{place}"
         try:
             match op:
                 case Step():
@@ -253,8 +320,19 @@ class Performance:
                 case All():
                     return await self._all(op, place)
                 case Fork():
-                    self.handles.append(await self.ctx.fork("child", {"body": place, "seen": self.seen}))
+                    after = self.handles[-op.after :] if op.after else []
+                    value = {"body": place, "seen": self.seen}
+                    self.handles.append(await self.ctx.fork("child", value, after=after, step_id=place))
                     return "forked"
+                case Skip() if "." in self.ctx.agent.lineage:
+                    raise Skipped(f"{site} has nothing to do")
+                case Skip():
+                    raise StepFailed("nothing_to_do", site)
+                case Hear():
+                    self.seen.append(await self.ctx.heard())
+                    return "heard"
+                case Limited():
+                    return await self._limited(op, place)
                 case Wait():
                     return await self.ctx.wait(self.handles.pop(0)) if self.handles else "nobody to wait for"
         except StepFailed as error:
@@ -276,6 +354,8 @@ class Performance:
         return "done"
 
     def _must_not_be_recorded(self, site: str) -> None:
+        if self.ctx.run.agent(self.ctx.agent.id).modified:
+            return  # it began anew, and that its journal was cut may not be durable yet
         for step in self.outside.store.steps(self.ctx.run.execution_id):
             here = isinstance(step.request, dict) and step.request.get("site") == site
             if here and step.status is not StepStatus.STARTED and step.agent_id == self.ctx.agent.id:
@@ -309,6 +389,24 @@ class Performance:
         effect = Effect("send", arguments, perform, None if op.probe is Probe.NONE else probe)
         self.seen.append(await self.ctx.effect(effect))
         return "sent"
+
+    async def _limited(self, op: Limited, place: str) -> Any:
+        async def body(ctx: Context) -> Any:
+            inner = Performance(self.outside, ctx, f"{place}:0", tuple(self.seen))
+            results = await inner.perform(op.body)
+            while op.hangs:
+                self.outside.reached(ctx)
+                await asyncio.sleep(0)
+            return results
+
+        # What hangs has a moment to do some of what it would; what comes of it is the same, however much that is.
+        timeout_s = self.outside.chance.choice([0, 0, 0.0005, 0.002]) if op.hangs else 3600
+        try:
+            return await self.ctx.within(timeout_s, body, name="attempt")
+        except StepFailed as error:
+            if op.hangs:
+                return "out of time, or failed before"
+            return error.as_json()
 
     async def _all(self, op: All, place: str) -> Any:
         async def branch(ctx: Context, number: int, body: Body) -> Any:

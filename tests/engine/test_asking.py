@@ -36,7 +36,7 @@ async def test_a_question_waits_while_anything_else_can_go_on() -> None:
         gate.open()
 
         assert (await driver).how == "waiting"
-    assert case.agent().status is AgentStatus.RUNNING
+    assert case.agent().status is AgentStatus.AWAITING_USER
 
 
 async def test_an_answer_that_comes_while_others_run_is_taken_up_at_once() -> None:
@@ -269,7 +269,7 @@ async def test_a_time_limit_around_a_wait_leaves_the_count_of_what_runs_right(wa
 
 async def test_an_unknown_handle_is_a_bug_and_not_a_wait_for_ever() -> None:
     async def root(ctx: Context, value: Any) -> Any:
-        return await ctx.run.child_result(uuid4())
+        return await ctx.run.tree.ended(uuid4())
 
     with pytest.raises(KeyError):
         await Case({"root": root}).drive()

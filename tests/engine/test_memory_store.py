@@ -5,8 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from agents.engine.records import EffectRecord, Loaded, StepRecord
+from agents.engine.records import EffectRecord, Intervention, Loaded, StepRecord
 from agents.engine.run import Journal
+from agents.engine.states import InterventionKind
 from tests.doubles.memory_journal import MemoryStore
 from tests.engine.contract import *  # noqa: F403
 from tests.engine.contract import StoreUnderTest
@@ -24,6 +25,11 @@ class MemoryUnderTest:
 
     async def answer(self, request_id: UUID, value: Any) -> None:
         self._store.answer(request_id, value)
+
+    async def intervene(
+        self, execution_id: UUID, kind: InterventionKind, text: str, *, agent_id: UUID | None = None
+    ) -> Intervention:
+        return self._store.intervene(execution_id, kind, text, agent_id=agent_id)
 
     async def events(self, execution_id: UUID) -> list[tuple[int, str, bytes]]:
         return [(event.seq, event.body, event.hash) for event in self._store.events(execution_id)]

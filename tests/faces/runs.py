@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from agents.engine.chain import link
 from agents.engine.events import Body, Complete, Token
-from agents.models import Event, Execution
+from agents.models import AgentExecution, Event, Execution, Step
+from hitl.models import Request
 from hyperagent.lib.announcing import publish
 
 
@@ -16,6 +17,35 @@ def make_run(user: Any, conversation_id: uuid.UUID | None = None, **fields: Any)
     """A run that somebody drives."""
     values = {"status": "running", "question": "What is it?", "input": {"version": 1}, "started_at": timezone.now()}
     return Execution.objects.create(user=user, conversation_id=conversation_id, **(values | fields))
+
+
+def make_agent(execution: Execution, name: str = "chat", *, parent: AgentExecution | None = None, **fields: Any) -> Any:
+    """A node of the tree that works, below `parent`."""
+    place = uuid.uuid4().hex[:8]
+    values = {
+        "lineage": f"{parent.lineage}/{name}-{place}" if parent else f"{name}-{place}",
+        "task": f"The task of {name}",
+        "status": "running",
+        "started_at": timezone.now(),
+    }
+    return AgentExecution.objects.create(execution=execution, agent_name=name, parent=parent, **(values | fields))
+
+
+def make_step(agent: AgentExecution, path: list[int], kind: str, name: str, **fields: Any) -> Step:
+    now = timezone.now()
+    values = {"request": {}, "request_hash": bytes(32), "status": "finished", "epoch": 1, "started_at": now}
+    return Step.objects.create(agent=agent, path=path, kind=kind, name=name, ended_at=now, **(values | fields))
+
+
+def make_request(
+    execution: Execution, kind: str = "input", agent: AgentExecution | None = None, **fields: Any
+) -> Request:
+    """A question that an agent of this run asks its user."""
+    values = {"question": {"question": "Which?"}, "agent_name": "chat", "conversation_id": execution.conversation_id}
+    agent_id = agent.id if agent else uuid.uuid4()
+    return Request.objects.create(
+        execution_id=execution.id, agent_id=agent_id, user=execution.user, kind=kind, **(values | fields)
+    )
 
 
 def append(execution: Execution, *bodies: Body) -> dict[str, Any]:
@@ -48,6 +78,7 @@ def append(execution: Execution, *bodies: Body) -> dict[str, Any]:
     return {
         "type": "run.events",
         "execution_id": str(execution.id),
+        "epoch": execution.epoch,
         "first": first,
         "last": execution.last_seq,
         "bodies": texts,

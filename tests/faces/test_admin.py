@@ -12,14 +12,31 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agents.admin import as_tree
 from agents.engine.events import Complete
-from agents.models import AgentExecution, Effect, Event, Execution, Runner, Step
+from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
 from conversations import actions
 from conversations.models import Conversation, Message
+from hitl.models import Request
 from hyperagent.accounts.models import User
-from tests.faces.runs import append, make_run, tokens
+from tests.faces.runs import append, make_agent, make_request, make_run, tokens
 
-MODELS: tuple[Any, ...] = (Execution, AgentExecution, Step, Effect, Event, Runner, Conversation, Message)
+MODELS: tuple[Any, ...] = (
+    Execution, AgentExecution, Intervention, Step, Effect, Event, Runner, Conversation, Message, Request,
+)  # fmt: skip
+PLAN = {
+    "tasks": [
+        {"id": "web-1", "agent": "web", "task": "secret look", "depends_on": [], "stage": 1, "status": "completed"},
+        {
+            "id": "writing-1",
+            "agent": "writing",
+            "task": "write",
+            "depends_on": ["web-1"],
+            "stage": 2,
+            "status": "failed",
+        },
+    ]
+}
 
 
 def page_of(model: Any, *parts: str) -> str:
@@ -45,6 +62,10 @@ def a_turn(alice: Any) -> Any:
         arguments_hash=b"x" * 32, status="finished", response={}, epoch=1, started_at=now,
     )  # fmt: skip
     Runner.objects.create(name="runner-1", host="host", pid=1, started_at=now, seen_at=now)
+    make_agent(run, "web", parent=agent, step_id="web-1", modified=True, prompt_tokens=1234)
+    Intervention.objects.create(execution=run, agent_id=agent.id, kind="modify", text="secret wish", by=alice)
+    make_request(run, "decision", agent, question={"question": "secret question of mine", "options": ["a"]})
+    run.result = {"plan": PLAN, "routing": {}}
     append(run, *tokens("secret answer"), Complete(answer="secret answer"))
     return said
 
@@ -61,9 +82,50 @@ def test_bob_sees_every_run_with_its_agents_steps_effects_and_events(
         assert (listed.status_code, shown.status_code) == (200, 200), model
     run_page = admin.get(page_of(Execution, str(a_turn.execution.id), "change")).content.decode()
     assert all(word in run_page for word in ("chat", "1 model pro", "send_mail", "complete", "all steps"))
-    for query in (f"execution__id__exact={a_turn.execution.id}", f"agent__execution__id__exact={a_turn.execution.id}"):
-        model = Step if query.startswith("agent") else Event
-        assert admin.get(f"{page_of(model)}?{query}").status_code == 200
+    for model in (Event, AgentExecution, Intervention, Effect, Step):
+        field = "agent__execution" if model is Step else "execution"
+        assert admin.get(f"{page_of(model)}?{field}__id__exact={a_turn.execution.id}").status_code == 200
+    for term in (Request.objects.get().request_id, a_turn.execution.id, "nothing", "\x00"):
+        assert admin.get(f"{page_of(Request)}", {"q": str(term)}).status_code == 200
+
+
+@pytest.mark.spec("S161", "S210")
+def test_a_runs_page_shows_its_plan_its_tree_and_what_people_wanted(
+    a_turn: Any, alice: Any, client_of: Callable[[Any], Client]
+) -> None:
+    alice.is_staff = True
+    alice.save()
+
+    page = client_of(alice).get(page_of(Execution, str(a_turn.execution.id), "change")).content.decode()
+
+    for words in ("secret look", "writing-1", "running, modified", "1234", "modify", "not yet"):
+        assert words in page
+    # Below the agent that forked it.
+    assert "\u2003<a" in page
+
+
+def test_agents_stand_below_the_ones_that_forked_them(alice: Any) -> None:
+    run = make_run(alice)
+    root = make_agent(run, "turn")
+    first, second = make_agent(run, "web", parent=root), make_agent(run, "code", parent=root)
+    below = make_agent(run, "data", parent=first)
+
+    shown = [(agent.id, depth) for agent, depth in as_tree(run.agents.all())]
+
+    assert shown == [(root.id, 0), (first.id, 1), (below.id, 2), (second.id, 1)]
+
+
+def test_a_plan_that_is_not_in_the_result_is_read_from_the_log(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    from tests.faces.test_runs_api import OVERVIEW
+
+    alice.is_staff = True
+    alice.save()
+    run = make_run(alice)
+    append(run, OVERVIEW)
+
+    page = client_of(alice).get(page_of(Execution, str(run.id), "change")).content.decode()
+
+    assert "Look it up" in page
 
 
 @pytest.mark.spec("S210")
@@ -87,6 +149,9 @@ def test_what_alice_said_is_hidden_from_bob_until_he_has_the_permission(
         "secret request",
         "secret response",
         "secret@example.org",
+        "secret look",
+        "secret wish",
+        "secret question of mine",
     )
     assert all(text in shown for text in said)
 

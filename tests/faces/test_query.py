@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,8 +127,10 @@ async def test_a_conversation_is_gone_on_with(
     scripted_server.script(Script(text="Hello Alice."), Script(text="You are Alice."))
     await make_runner(scripted_server.url)
 
-    first = (await post(api, QUERY, {"query": "I am Alice"})).json()
-    second = (await post(api, QUERY, {"query": "Who am I?", "conversation_id": first["conversation_id"]})).json()
+    first = (await post(api, QUERY, {"query": "I am Alice", "mode": "chat"})).json()
+    second = (
+        await post(api, QUERY, {"query": "Who am I?", "mode": "chat", "conversation_id": first["conversation_id"]})
+    ).json()
 
     run = await Execution.objects.aget(id=second["execution_id"])
     assert second["answer"] == "You are Alice."
@@ -144,7 +147,7 @@ async def test_a_history_that_the_client_keeps_replaces_ours(api: Program, alice
 
     assert answered.json()["answer"] == "Bob"
     assert run.input["history"] == told
-    assert run.input["options"] == {"task_id": "t1", "on_approval": "skip"}
+    assert run.input["options"] == {"task_id": "t1", "on_approval": "skip", "interactive": False}
 
 
 async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) -> None:
@@ -227,6 +230,9 @@ async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> No
         ({"query": "Hi", "messages": [{"role": "pope", "content": "Hello"}]}, 400, "invalid"),
         ({"query": "Hi", "messages": [{"role": "user", "content": "x" * 201_000}]}, 400, "invalid"),
         ({"query": "Hi", "on_approval": "perhaps"}, 400, "invalid"),
+        ({"query": "Hi", "show_plan": "perhaps"}, 400, "invalid"),
+        ({"query": "Hi", "depth": 5}, 400, "invalid"),
+        ({"query": "Hi", "provider": ["openai"]}, 400, "invalid"),
         ([], 400, "invalid"),
         ({}, 400, "invalid"),
         ("[" * 100_000, 400, "not_json"),
@@ -354,15 +360,86 @@ async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Prog
     assert [event["type"] for event in parts(await text_of(response))] == ["token", "complete"]
 
 
+@pytest.mark.spec("S124", "S150")
+async def test_what_was_chosen_for_a_run_is_what_it_is_told(api: Program) -> None:
+    chosen = {"depth": "deep", "scenario": "market", "execution_mode": "codeact", "tier": "MAX", "show_plan": True}
+    bodies = [(QUERY, {}), (QUERY, {"on_approval": "wait"}), (STREAM, {})]
+    told = {}
+
+    for number, (url, more) in enumerate(bodies):
+        asking = asyncio.create_task(post(api, url, {"query": f"Question {number}", **chosen, **more}))
+        run = await until(Execution.objects.filter(question=f"Question {number}").afirst)
+        told[number] = run.input["options"]
+        asking.cancel()
+
+    assert told[0] == {**chosen, "tier": "max", "on_approval": "skip", "interactive": False}
+    assert told[1] == {**chosen, "tier": "max", "on_approval": "wait", "interactive": True}
+    assert told[2] == {**chosen, "tier": "max", "on_approval": "skip", "interactive": True}
+
+
 @pytest.mark.parametrize(
     ("field", "value", "way_out"),
-    [("provider", "nope", "There is no provider 'nope'"), ("tier", "huge", "Use max, pro, flash or lite")],
+    [
+        ("provider", "nope", "There is no provider 'nope'"),
+        ("tier", "huge", "Use max, pro, flash or lite"),
+        ("model", "groqqq/gpt-9", "There is no model 'groqqq/gpt-9' here"),
+        ("model", "gpt-9", "There is no model 'gpt-9' here"),
+        ("depth", "bottomless", "Use one of: quick, standard, deep"),
+        ("scenario", "gossip", "Use one of: academic, market, technical, news"),
+        ("execution_mode", "yolo", "Use one of: standard, codeact"),
+        ("on_approval", "perhaps", "Use one of: skip, wait"),
+        ("document_ids", ["1"], "Documents are not available yet"),
+        ("query", " ", "The question is empty"),
+        ("query", "x" * 300_000, "at most 200,000"),
+    ],
 )
-def test_a_model_that_cannot_be_chosen_is_refused_with_what_can(
-    alice: Any, api_of: Any, field: str, value: str, way_out: str
+def test_a_choice_that_there_is_not_is_refused_under_its_own_name_with_the_way_out(
+    alice: Any, api_of: Callable[..., Any], field: str, value: Any, way_out: str
 ) -> None:
     answer = api_of(alice).post("/api/v1/query", {"query": "Hi", field: value}, format="json")
 
     assert answer.status_code == 400
-    assert way_out in answer.json()["error"]["fields"][field][0]
+    fields = answer.json()["error"]["fields"]
+    assert set(fields) == {field}
+    assert way_out in fields[field][0]
     assert not Execution.objects.filter(user=alice).exists()
+
+
+def test_every_fault_of_a_question_is_named_at_once(alice: Any, api_of: Callable[..., Any]) -> None:
+    answer = api_of(alice).post(
+        "/api/v1/query", {"query": "Hi", "depth": "x", "scenario": "y", "tier": "z", "messages": 5}, format="json"
+    )
+
+    assert set(answer.json()["error"]["fields"]) == {"depth", "scenario", "tier", "messages.non_field_errors"}
+
+
+@pytest.mark.spec("S91", "S103", "S105")
+async def test_the_older_stream_tells_a_run_in_chunks(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Forty-two."))
+    await make_runner(scripted_server.url)
+
+    response: Any = await api.get("/api/v1/agent/stream?prompt=What%20is%20the%20answer%3F")
+    blocks = [block for block in (await text_of(response)).split("\n\n") if "data: " in block]
+    chunks = [json.loads(block.partition("data: ")[2]) for block in blocks]
+
+    assert "".join(chunk["textDelta"] for chunk in chunks if chunk["type"] == "text-delta") == "Forty-two."
+    states = [chunk["state"] for chunk in chunks if chunk["type"] == "agent-state"]
+    assert {"running", "completed"} <= {state["status"] for state in states}
+    assert chunks[-1]["type"] == "complete"
+    assert response.headers["x-execution-id"] == str((await Execution.objects.aget()).id)
+
+
+async def test_a_cookie_alone_starts_no_run_by_a_get(alice: Any, api: Program) -> None:
+    cookie_only = AsyncClient()
+    await cookie_only.aforce_login(alice)
+
+    refused = await cookie_only.get("/api/v1/agent/stream?prompt=Hi")
+    empty = await api.get("/api/v1/agent/stream?prompt=")
+    none = await api.get("/api/v1/agent/stream")
+
+    assert refused.status_code == 401
+    assert (empty.status_code, list(empty.json()["error"]["fields"])) == (400, ["prompt"])
+    assert (none.status_code, list(none.json()["error"]["fields"])) == (400, ["prompt"])
+    assert await Execution.objects.acount() == 0

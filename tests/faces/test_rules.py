@@ -1,6 +1,7 @@
 """The pure parts: what is sent when, how much, and what a run is told of before."""
 
 import asyncio
+import json
 import random
 from typing import Any
 
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from agents.following import Follower
 from agents.modes import DEFAULT_MODE, MODES, available_modes, resolve_mode
 from conversations.history import CUT, MAX_CHARS, Said, window
+from conversations.options import model_fault
 from conversations.window import BURST, SILENT_BYTES, WINDOW_EVENTS, Allowance, Feed, Window
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.listening import listening
+from hyperagent.lib.llm import LLMSettings, Tier
+from hyperagent.lib.llm.providers import BUNDLED, Protocol, Provider
 from hyperagent.lib.refusals import Refused
 
 texts = st.lists(
@@ -57,6 +61,30 @@ def test_a_follower_gives_every_number_once_and_in_order_or_says_that_something_
             got += [int(body) for body in fresh]
 
     assert got == list(range(after + 1, after + 1 + len(got)))
+
+
+@pytest.mark.spec("B9", "B10")
+@pytest.mark.parametrize(
+    ("had", "first", "known", "epoch", "lost"),
+    [
+        (12, 10, 3, 4, True),  # the next driver gives 10 to 12 again: a crash of Postgres took them
+        (12, 13, 3, 4, False),  # it goes on where the reader is
+        (12, 10, 3, 3, False),  # the same driver, heard twice
+        (12, 10, 4, 3, False),  # news of the driver before, come late
+        (12, 10, 0, 4, False),  # the first that this reader hears: it came with numbers that it has
+    ],
+)
+def test_a_reader_knows_by_the_drivers_number_that_the_log_lost_its_end(
+    had: int, first: int, known: int, epoch: int, lost: bool
+) -> None:
+    follower, feed = Follower(had), Feed(sent=had, acked=had, known=had)
+    if known:
+        assert not follower.lost(had + 1, known)
+        assert not feed.lost(had + 1, known)
+
+    assert follower.lost(first, epoch) is lost
+    assert feed.lost(first, epoch) is lost
+    assert not follower.lost(first, epoch), "told once"
 
 
 def test_the_window_counts_what_is_under_way_in_all_runs() -> None:
@@ -106,6 +134,34 @@ def test_every_mode_of_document_one_is_known_in_both_spellings() -> None:
 @pytest.mark.parametrize("nothing", [None, "", "  "])
 def test_no_mode_is_the_default(nothing: str | None) -> None:
     assert resolve_mode(nothing) is DEFAULT_MODE
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "is_known"),
+    [
+        ("some-model", None, True),
+        ("mine/some-model", None, True),
+        ("some-model", "mine", True),
+        ("claude-sonnet-5-5", None, True),
+        ("openai/gpt-9", None, False),
+        ("some-model", "anthropic", False),
+    ],
+)
+def test_a_model_is_known_if_a_provider_of_this_installation_may_know_it(
+    name: str, provider: str | None, is_known: bool
+) -> None:
+    mine = {"name": "mine", "base_url": "http://127.0.0.1:9/v1", "api_key": "k", "tier_models": {"pro": "m"}}
+    models = LLMSettings.from_env({"OPENAI_COMPATIBLE_PROVIDERS": json.dumps([mine])})
+
+    assert (model_fault(models, name, provider=provider) == "") is is_known
+
+
+def test_the_bundled_model_is_asked_by_no_other_name() -> None:
+    bundled = Provider(name=BUNDLED, protocol=Protocol.OPENAI, tier_models={Tier.PRO: "smollm2"})
+    models = LLMSettings(providers=(bundled,))
+
+    assert model_fault(models, "smollm2", provider=None) == ""
+    assert "only the small bundled model" in model_fault(models, "gpt-9", provider=None)
 
 
 async def test_what_is_published_from_a_thread_reaches_the_channel_layer() -> None:

@@ -9,20 +9,22 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from agents.engine.events import Complete, Token
-from agents.models import Execution
+from agents.models import Execution, Intervention
 from conversations import actions
 from conversations.models import Conversation, Message
 from hitl.models import Request
 from hyperagent.accounts import actions as accounts
 from hyperagent.lib.announcing import publish
 from tests.faces.conftest import token_of
-from tests.faces.runs import append, make_run, tell, tokens
+from tests.faces.runs import append, make_agent, make_request, make_run, tell, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
 
 pytestmark = pytest.mark.usefixtures("in_threads")
 
 create = sync_to_async(actions.create)
 run_of = sync_to_async(make_run)
+agent_of = sync_to_async(make_agent)
+ask = sync_to_async(make_request)
 write = sync_to_async(append)
 announce = sync_to_async(tell)
 
@@ -281,14 +283,113 @@ async def test_charlie_reaches_no_run_of_alice_from_a_socket_of_his_own(
     assert (await Execution.objects.aget(id=run.id)).cancel_requested_at is None
 
 
-async def test_a_run_cannot_be_steered_yet_and_says_so(
+@pytest.mark.spec("S119", "S112")
+async def test_a_question_is_answered_from_the_socket_once(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id, status="awaiting_user")
+    asked = await ask(run, "decision", question={"question": "Which?", "options": ["Rome", "Paris"]})
+    said = {"type": "respond", "request_id": str(asked.request_id), "decision": "answered", "client_id": "c3"}
+
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(**said, choice="Berlin")
+        refused = await socket.frame("error")
+        await socket.send(**said, choice="Rome")
+        done = await socket.frame("responded")
+        await socket.send(**said, choice="Rome")
+        again = await socket.frame("responded")
+        await socket.send(**said, choice="Paris")
+        late = await socket.frame("error")
+
+    assert (refused["client_id"], refused["request_id"]) == ("c3", str(asked.request_id))
+    assert "Rome, Paris" in refused["error"]["message"]
+    assert (done["request"]["status"], done["request"]["answer"], done["client_id"]) == (
+        "answered",
+        {"choice": "Rome"},
+        "c3",
+    )
+    assert again == done
+    assert (late["error"]["code"], late["error"]["request"]["status"]) == ("already_decided", "answered")
+    assert (await Execution.objects.aget(id=run.id)).woken_at is not None
+
+
+@pytest.mark.spec("S94", "B15")
+async def test_an_agent_is_changed_and_a_run_is_steered_from_the_socket(
     alice: Any, alices_cookie: str, conversation: Conversation
 ) -> None:
     run = await run_of(alice, conversation.id)
-    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
-        await socket.send(type="steer", execution_id=str(run.id), text="Shorter")
+    root = await agent_of(run, "turn")
+    agent, over = await agent_of(run, "web", parent=root), await agent_of(run, "web", parent=root, status="failed")
 
-        assert (await socket.frame("error"))["error"]["code"] == "not_yet"
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="intervene", agent_id=str(agent.id), user_content="In the archive", client_id="c1")
+        done = await socket.frame()
+        await socket.send(type="intervene", agent_id=str(over.id), user_comment="delete")
+        refused = await socket.frame()
+        await socket.send(type="steer", execution_id=str(run.id), text="Shorter", client_id="c2")
+        steered = await socket.frame()
+        await socket.send(type="steer", execution_id=str(run.id), text=" ")
+        empty = await socket.frame()
+
+    assert (done["type"], done["success"], done["client_id"]) == ("intervened", True, "c1")
+    assert (done["agent"]["agent_id"], done["agent"]["user_content"]) == (str(agent.id), "In the archive")
+    assert (refused["type"], refused["error"]["code"], refused["agent_id"]) == ("error", "agent_is_over", str(over.id))
+    assert steered == {"type": "steered", "execution_id": str(run.id), "client_id": "c2"}
+    assert (empty["type"], empty["error"]["code"]) == ("error", "invalid")
+    wishes = [(wish.kind, wish.text) async for wish in Intervention.objects.all()]
+    assert wishes == [("modify", "In the archive"), ("steer", "Shorter")]
+
+
+async def test_each_word_on_the_socket_needs_its_scope(alice: Any, conversation: Conversation) -> None:
+    run = await run_of(alice, conversation.id)
+    asked = await ask(run)
+    answer = {"type": "respond", "request_id": str(asked.request_id), "decision": "denied"}
+    steer = {"type": "steer", "execution_id": str(run.id), "text": "Shorter"}
+
+    for scopes, refused, done in ((["read", "run"], answer, steer), (["read", "approve"], steer, answer)):
+        token = await sync_to_async(token_of)(alice, scopes=scopes)
+        async with Socket(address(conversation.id), token=token, origin=None) as socket:
+            await socket.send(**refused)
+            assert (await socket.frame())["error"]["code"] == "scope_missing"
+            await socket.send(**done)
+            assert (await socket.frame())["type"] in {"steered", "responded"}
+
+
+async def test_what_belongs_to_another_conversation_is_not_there_on_this_socket(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    elsewhere = await run_of(alice, (await create(alice)).id)
+    agent, asked = await agent_of(elsewhere), await ask(elsewhere)
+
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="intervene", agent_id=str(agent.id), user_comment="delete")
+        first = await socket.frame()
+        await socket.send(type="respond", request_id=str(asked.request_id), decision="denied")
+        second = await socket.frame()
+
+    assert first["error"]["code"] == second["error"]["code"] == "not_found"
+
+
+async def test_a_question_on_the_socket_says_what_its_run_shall_be_like(
+    alices_cookie: str, conversation: Conversation
+) -> None:
+    options = {"depth": "quick", "scenario": "news", "execution_mode": "standard", "show_plan": True}
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(type="say", text="What is new?", options=options)
+        await socket.frame("said")
+
+    assert (await Execution.objects.aget()).input["options"] == options
+
+
+@pytest.mark.spec("B3")
+async def test_a_socket_tells_how_many_requests_wait_when_that_changes(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        asked = await ask(await run_of(alice))
+        assert await socket.frame("requests") == {"type": "requests", "pending": 1}
+        await Request.objects.filter(pk=asked.pk).aupdate(status="answered")
+        assert await socket.frame("requests") == {"type": "requests", "pending": 0}
 
 
 async def log_out(alice: Any, client: Client) -> None:
@@ -357,6 +458,16 @@ async def test_a_deleted_conversation_closes_its_sockets(
         ('{"type": "say", "text": "\\u200b"}', "question_empty"),
         ('{"type": "say", "text": "Hi", "mode": "juggling"}', "unknown_mode"),
         ('{"type": "cancel", "execution_id": "1"}', "invalid"),
+        ('{"type": "say", "text": "Hi", "options": {"depth": "bottomless"}}', "invalid"),
+        ('{"type": "say", "text": "Hi", "options": "deep"}', "invalid"),
+        ('{"type": "steer", "text": "Hi"}', "invalid"),
+        ('{"type": "intervene", "agent_id": "mine"}', "invalid"),
+        ('{"type": "respond", "request_id": "1", "decision": "denied"}', "invalid"),
+        ('{"type": "respond", "request_id": "9d1c4f0e-0000-4000-8000-000000000000", "decision": "maybe"}', "invalid"),
+        (
+            '{"type": "respond", "request_id": "9d1c4f0e-0000-4000-8000-000000000000", "decision": "denied"}',
+            "not_found",
+        ),
         ('{"type": "say", "text": "' + "x" * 300_000 + '"}', "question_too_long"),
         ('{"type": "say", "text": "' + "x" * 1_000_000 + '"}', "message_too_long"),
         ("[" * 100_000, "not_json"),

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.engine.events import Complete
-from agents.models import AgentExecution
+from agents.models import Execution
 from conversations import actions
 from hyperagent.accounts import actions as accounts
-from tests.faces.runs import append, tokens
+from tests.faces.runs import append, make_agent, make_request, make_run, make_step, tokens
+from tests.faces.sockets import Socket, address, browser, cookie_of
 
 # Endpoints that wait read the database in threads of their own.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,6 +29,11 @@ NOBODYS = {
     "auth/tokens",
     "me",
     "agents",
+    "agents/tree",
+    "agent/tree",
+    "agent/stream",
+    "hitl/requests",
+    "hitl/respond",
     "query",
     "query/stream",
     "conversations",
@@ -41,9 +48,8 @@ def alices(alice: Any) -> dict[str, str]:
     """Something of each kind that an address can name."""
     said = actions.say(alice, actions.create(alice, title="Alice's title").id, "Alice's secret")
     append(said.execution, *tokens("Alice's answer"), Complete(answer="Alice's answer"))
-    agent = AgentExecution.objects.create(
-        execution=said.execution, agent_name="chat", lineage="root", task="Alice's task"
-    )
+    agent = make_agent(said.execution, task="Alice's task", status="completed")
+    make_step(agent, [1], "model", "agent", request={"messages": [{"role": "user", "content": "Alice's words"}]})
     token, _ = accounts.make_token(alice, name="Alice's token")
     return {
         "conversation_id": str(said.conversation.id),
@@ -78,7 +84,7 @@ def everything_stored() -> dict[str, Any]:
     """A checksum of each of our tables."""
     sums = {}
     with connection.cursor() as cursor:
-        for label in ("agents", "conversations", "accounts"):
+        for label in ("agents", "conversations", "accounts", "hitl"):
             for model in apps.get_app_config(label).get_models():
                 table = model._meta.db_table
                 if table not in {"accounts_apitoken", "accounts_loginattempt"}:
@@ -122,8 +128,80 @@ def test_every_address_without_a_name_is_known_to_this_test() -> None:
 def test_charlies_lists_are_empty(alices: dict[str, str], charlie: Any, api_of: Callable[..., Any]) -> None:
     api = api_of(charlie)
 
-    for url in ("conversations?origin=all", "executions", f"executions?conversation={alices['conversation_id']}"):
+    run_id, conversation_id = alices["execution_id"], alices["conversation_id"]
+    make_request(Execution.objects.get(id=run_id))
+
+    for url in (
+        "conversations?origin=all",
+        "executions",
+        f"executions?conversation={conversation_id}",
+        "hitl/requests",
+        f"hitl/requests?execution={run_id}",
+        f"hitl/requests?conversation={conversation_id}",
+    ):
         assert api.get(f"/api/v1/{url}").json()["results"] == []
+    assert api.get("/api/v1/agents/tree").json() == {"agents": {}}
+    assert api.get("/api/v1/agent/tree").json() == {}
+
+
+@pytest.mark.spec("B4")
+def test_charlie_reaches_nothing_of_alices_by_an_id_within_an_address_or_a_body(
+    alice: Any, alices: dict[str, str], charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    """While Alice's run goes on, so that there would be something to see and to change."""
+    run = make_run(alice, uuid.UUID(alices["conversation_id"]), question="Alice's other secret")
+    agent, asked = make_agent(run, task="Alice's task"), make_request(run, question={"question": "Alice's matter"})
+    own = make_agent(make_run(charlie))
+    api, before = api_of(charlie), everything_stored()
+    nobody = str(uuid.uuid4())
+
+    def answers(execution_id: Any, agent_id: Any, request_id: Any) -> list[Any]:
+        return [
+            api.get(f"/api/v1/agents/tree?execution={execution_id}"),
+            api.get(f"/api/v1/agent/tree?execution={execution_id}"),
+            api.get(f"/api/v1/agents/{agent_id}"),
+            api.post(f"/api/v1/agents/{agent_id}/intervene", {"user_comment": "delete"}),
+            api.post(f"/api/v1/agent/{agent_id}/intervene", {"userComment": "delete"}),
+            api.post(f"/api/v1/executions/{execution_id}/steer", {"text": "Stop"}),
+            api.post(f"/api/v1/executions/{execution_id}/retry", {}),
+            api.post(f"/api/v1/executions/{execution_id}/fork", {"agent_id": str(agent_id), "step": "1"}),
+            api.post(f"/api/v1/executions/{own.execution_id}/retry", {"agent_id": str(agent_id)}),
+            api.post(f"/api/v1/executions/{own.execution_id}/fork", {"agent_id": str(agent_id), "step": "1"}),
+            api.post("/api/v1/hitl/respond", {"request_id": str(request_id), "decision": "answered", "text": "Yes"}),
+        ]
+
+    foreign, missing = answers(run.id, agent.id, asked.request_id), answers(nobody, nobody, nobody)
+
+    assert [answer.status_code for answer in foreign] == [404] * len(foreign)
+    assert [answer.content for answer in foreign] == [answer.content for answer in missing]
+    assert everything_stored() == before
+
+
+@pytest.mark.spec("B4")
+async def test_charlie_reaches_nothing_of_alices_by_a_message_on_his_socket(
+    alice: Any, charlie: Any, in_threads: None
+) -> None:
+    conversation = await sync_to_async(actions.create)(alice)
+    run = await sync_to_async(make_run)(alice, conversation.id)
+    agent = await sync_to_async(make_agent)(run)
+    asked = await sync_to_async(make_request)(run)
+    own = await sync_to_async(actions.create)(charlie)
+    cookie = cookie_of(await browser(charlie))
+    before = await sync_to_async(everything_stored)()
+    messages: list[dict[str, Any]] = [
+        {"type": "cancel", "execution_id": str(run.id)},
+        {"type": "steer", "execution_id": str(run.id), "text": "Stop"},
+        {"type": "intervene", "agent_id": str(agent.id), "user_comment": "delete"},
+        {"type": "respond", "request_id": str(asked.request_id), "decision": "answered", "text": "Yes"},
+    ]
+
+    async with Socket(address(own.id), cookie=cookie) as socket:
+        for message in messages:
+            await socket.send(**message)
+            told = await socket.frame()
+            assert (told["type"], told["error"]["code"]) == ("error", "not_found"), message
+
+    assert await sync_to_async(everything_stored)() == before
 
 
 def test_nobody_gets_anything_without_signing_in(alices: dict[str, str]) -> None:
@@ -155,7 +233,8 @@ def test_a_foreign_page_changes_nothing_on_alices_cookie(alice: Any, alices: dic
                 {"content_type": "application/json", "headers": {"origin": "http://evil.example"}},
             ):
                 answer = getattr(browser, method)(filled(route, alices), data="{}", **options)
-                assert answer.status_code in {403, 404, 405}, (method, route, answer.status_code)
+                # 401 where a cookie opens nothing at all.
+                assert answer.status_code in {401, 403, 404, 405}, (method, route, answer.status_code)
 
     assert everything_stored() == before
 

@@ -21,7 +21,7 @@ decide("{request_id}", by=User.objects.get(email="{email}"), status=RequestStatu
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
 
 
-@pytest.mark.spec("B1")
+@pytest.mark.spec("B1", "S77")
 async def test_f01_a_runner_killed_in_mid_answer_is_replaced_and_a_client_that_stayed_misses_nothing(
     site: Site,
 ) -> None:

@@ -102,3 +102,25 @@ def open_context(browser: Browser) -> Iterator[Any]:
 def watched(open_context: Any) -> Watched:
     opened: Watched = open_context()
     return opened
+
+
+@pytest.fixture
+def open_stage(open_context: Any, static_site: str) -> Iterator[Any]:
+    """The page on a stage (`tests.page.stage`). Whatever a test does there, nothing is loaded from elsewhere, no dialog
+    opens and the console stays clean but for the refusals that the test itself gives.
+    """
+    from tests.page.stage import Stage  # it needs Django, which is set up after this file is read
+
+    opened: list[tuple[Watched, Stage]] = []
+
+    def open_it(*turns: Any, answers: dict[str, tuple[int, dict[str, Any]]] | None = None, **options: Any) -> Stage:
+        context = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
+        watched: Watched = open_context(**context)
+        stage = Stage(watched.new_page(), static_site, list(turns), answers=answers or {}).open()
+        opened.append((watched, stage))
+        return stage
+
+    yield open_it
+    for watched, stage in opened:
+        faults = [error for error in watched.errors if not (stage.has_refused and "Failed to load resource" in error)]
+        assert (faults, watched.foreign, watched.dialogs) == ([], [], [])

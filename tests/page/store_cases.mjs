@@ -1,12 +1,7 @@
 // Cases for the page's reducer: run by `node --test` (store.test.mjs) and, the same ones, in the browser (test_store.py).
 import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
+import { RUN, delivered, equal, numbered, randomFrom } from "./given.mjs";
 
-function equal(found, wanted, what = "value") {
-  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
-  if (a !== b) throw new Error(`${what}: found ${a}, wanted ${b}`);
-}
-
-const RUN = "11111111-0000-4000-8000-000000000001";
 const user = (id, parent_id, text = "Why?", client_id = null) =>
   ({ id, parent_id, role: "user", text, created_at: "2026-11-01T10:00:00Z", mode: "chat", client_id, execution: null, sources: [] });
 const run = (id, status = "pending", more = {}) =>
@@ -14,7 +9,6 @@ const run = (id, status = "pending", more = {}) =>
 const reply = (id, parent_id, execution, text = "", sources = []) =>
   ({ id, parent_id, role: "assistant", text, created_at: "2026-11-01T10:00:01Z", mode: "chat", client_id: null, execution, sources });
 const asked = () => reduce(EMPTY, { type: "said", client_id: "c1", message: user("q", null, "Why?", "c1"), reply: reply("a", "q", run(RUN)) });
-const numbered = (bodies, id = RUN) => bodies.map((body, index) => ({ seq: index + 1, execution_id: id, agent_id: "chat", timestamp: 1000 + index, ...body }));
 const fold = (state, events) => reduce(state, { type: "events", events });
 const shown = (state, id = "a") => {
   const message = state.messages.find((one) => one.id === id);
@@ -54,9 +48,18 @@ export const cases = {
     equal([shown(state), streamedText(state.executions[RUN], "thinking")], ["😀😀!", "thought"]);
   },
 
-  "the answer is that of the agent which wrote last"() {
-    const state = fold(asked(), numbered([token("draft", { agent_id: "one" }), token("final ", { agent_id: "two" }), token("text", { agent_id: "two" })]));
-    equal(shown(state), "final text");
+  "the texts of agents stand in the order in which they began, never mixed"() {
+    const state = fold(asked(), numbered([
+      token("One ", { agent_id: "one" }), token("Two ", { agent_id: "two" }), token("goes on", { agent_id: "one" }), token("too", { agent_id: "two" }),
+    ]));
+    equal(shown(state), "One goes on\n\nTwo too");
+  },
+
+  "an agent whose text was taken back leaves no trace of it in the answer"() {
+    const state = fold(asked(), numbered([
+      token("draft", { agent_id: "one" }), { type: "token_reset", agent_id: "one", keep: 0, channel: "answer" }, token("final", { agent_id: "two" }),
+    ]));
+    equal(shown(state), "final");
   },
 
   "the complete event has the last word"() {
@@ -146,39 +149,28 @@ export const cases = {
   },
 };
 
-// A small generator of random numbers, so that a failing seed can be run again.
-function randomFrom(seed) {
-  let state = seed * 2654435761;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 3266489917) >>> 0;
-    return (state >>> 3) % below;
-  };
-}
-
 // One run's events, and what the server's table says when it is over. The text is kept as an array of characters here.
 function randomRun(pick, id) {
   const texts = {};
-  let writer = null;
   const bodies = [{ type: "status_changed", status: "running", reason: null }];
   for (let i = pick(30); i > 0; i--) {
     const agent_id = ["a", "b"][pick(2)];
     const channel = ["answer", "answer", "thinking"][pick(3)];
     const key = channel + agent_id;
-    texts[key] ??= [];
     const kind = pick(8);
     if (kind === 0) bodies.push({ type: ["stage", "novelty", "tool_call"][pick(3)], name: "n", description: "d", status: "running", tool: "t" });
     else if (kind === 1) {
+      texts[key] ??= [];
       const keep = pick(texts[key].length + 1);
       texts[key] = texts[key].slice(0, keep);
       bodies.push({ type: "token_reset", agent_id, channel, keep, reason: null });
     } else {
       const content = ["word ", "\n\n", "🧪é", "# x\n", "``` "][pick(5)];
-      texts[key].push(...content);
-      if (channel === "answer") writer = agent_id;
+      (texts[key] ??= []).push(...content);
       bodies.push(token(content, { agent_id, channel }));
     }
   }
-  const streamed = writer === null ? "" : texts[`answer${writer}`].join("");
+  const streamed = Object.keys(texts).filter((key) => key.startsWith("answer")).map((key) => texts[key].join("")).filter(Boolean).join("\n\n");
   const usage = { prompt_tokens: pick(99), completion_tokens: pick(99), cost_usd: [null, 0.25][pick(2)] };
   const sources = pick(2) ? [{ type: "web", source: "s", url: "https://example.org" }] : [];
   const error = { code: "broken", message: "It broke." };
@@ -217,11 +209,4 @@ function sameFromEventsAndReload(seed) {
   }
   const reloaded = reduce(EMPTY, { type: "loaded", messages: stored });
   return [summary(live), summary(reloaded), `seed ${seed}`];
-}
-
-// What one connection brings: from some number on, broken off somewhere, with repetitions and losses.
-function delivered(pick, events, after) {
-  const from = Math.max(0, after - pick(3));
-  const batch = events.slice(from, from + 1 + pick(events.length));
-  return batch.flatMap((event) => (pick(20) === 0 ? [] : pick(10) === 0 ? [event, event] : [event]));
 }

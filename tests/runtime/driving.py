@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,11 @@ from django.db import connection
 from agents import actions
 from agents.models import Event, Execution
 from agents.pipeline.programs import programs
+from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
+from agents.tools.gateway import Gateway
+from agents.tools.providers import Providers
+from agents.tools.tool import Tool
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
 
@@ -43,16 +47,26 @@ class Runners:
         lease_s: float = 5,
         concurrency: int = 8,
         extra: dict[str, Any] | None = None,
+        env: dict[str, str] | None = None,
+        providers: Providers | None = None,
+        tools: Mapping[str, Tool] | None = None,
+        pipeline: PipelineSettings | None = None,
+        expires_s: float | None = None,
     ) -> Runner:
+        """`env`: settings of models besides the scripted one. `providers`: what the tools reach; nothing without.
+        `tools`: these instead of all that there are. `expires_s`: how long a question stays open; for ever without."""
         options = Options(
             name=name,
             dsn=database_dsn(),
             redis_url=settings.CONFIG.redis_url.get_secret_value(),
             concurrency=concurrency,
             lease_s=lease_s,
+            expires_s=expires_s,
         )
-        models = ModelGateway(LLMSettings.from_env(model_env(url)))
-        runner = Runner(options, models=models, programs=programs() | (extra or {}))
+        models = ModelGateway(LLMSettings.from_env(model_env(url, **(env or {}))))
+        gateway = Gateway(providers or Providers(), tools=tools)
+        known = programs() | (extra or {})
+        runner = Runner(options, models=models, programs=known, gateway=gateway, settings=pipeline)
         self._started.append((runner, asyncio.create_task(runner.run())))
         return runner
 

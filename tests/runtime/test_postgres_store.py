@@ -10,13 +10,13 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import connections
 
-from agents import actions
+from agents import actions, models
 from agents.engine.errors import LeaseLost
 from agents.engine.events import ToolCall
-from agents.engine.records import Announced, Asked, EffectRecord, Loaded, StepRecord
-from agents.engine.states import ExecutionStatus
+from agents.engine.records import Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
+from agents.engine.states import ExecutionStatus, InterventionKind
 from agents.models import Event, Execution
-from agents.runtime import store as sql
+from agents.runtime import loading as sql
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import Moved, NotStored, Outbox
 from agents.runtime.writer import Writer
@@ -58,9 +58,17 @@ class PostgresUnderTest:
         return journal, loaded
 
     async def answer(self, request_id: UUID, value: Any) -> None:
-        await sync_to_async(Request.objects.filter(request_id=request_id).update)(
+        await sync_to_async(Request.objects.pending().filter(request_id=request_id).update)(
             status=RequestStatus.ANSWERED, answer=value
         )
+
+    async def intervene(
+        self, execution_id: UUID, kind: InterventionKind, text: str, *, agent_id: UUID | None = None
+    ) -> Intervention:
+        made = await models.Intervention.objects.acreate(
+            execution_id=execution_id, agent_id=agent_id, kind=kind, text=text, by=self._user
+        )
+        return Intervention(made.id, agent_id, kind, text)
 
     async def events(self, execution_id: UUID) -> list[tuple[int, str, bytes]]:
         rows = Event.objects.filter(execution_id=execution_id).order_by("seq")

@@ -8,7 +8,9 @@ from asgiref.sync import sync_to_async
 
 from agents import actions
 from agents.engine.events import ToolCall
+from agents.exchange import AgentInput
 from agents.models import Execution, Step
+from agents.pipeline.work import commission
 from agents.runtime import leases
 from agents.runtime.runner import Runner
 from tests.runtime.driving import Runners, ended, events, start, until
@@ -17,7 +19,7 @@ from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 
 
-@pytest.mark.spec("B9")
+@pytest.mark.spec("B9", "S76")
 async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -33,6 +35,7 @@ async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     assert (said[-1]["type"], said[-1]["answer"]) == ("complete", run.answer)
     assert run.last_seq == said[-1]["seq"]
     assert said[-1]["usage"]["prompt_tokens"] == run.prompt_tokens > 0
+    assert [event["status"] for event in said if event["type"] == "status_changed"] == ["running"]
 
 
 async def test_many_runs_are_driven_at_once_and_none_is_mixed_with_another(
@@ -180,9 +183,9 @@ async def test_recorded_steps_are_not_asked_again_after_a_loss(
         first = await context.wait(await context.fork("chat", turn["task"]))
         await context.ask("input", {"question": "Go on?"})
         second = await context.wait(await context.fork("chat", turn["task"]))
-        return {"answer": first["answer"] + second["answer"], "sources": []}
+        return {"answer": first["result"] + second["result"], "sources": []}
 
-    task = {"question": "q", "history": [], "capable": True, "provider": None, "model": None, "tier": None}
+    task = commission(AgentInput(agent_id="chat_agent-1", agent_name="chat", task="q"))
     scripted_server.script(Script(text="first "), Script(text="second"))
     await make_runner(scripted_server.url, extra={"twice": lambda context, turn: twice(context, turn | {"task": task})})
     id_ = await start(alice, "q", pipeline="twice")

@@ -11,9 +11,13 @@ import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from agents import registry
+from agents import registry, wholeness
+from agents.availability import PROVIDERS
 from agents.pipeline.programs import programs
+from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
+from agents.tools.gateway import Gateway
+from hyperagent.lib.conf import Config
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
@@ -33,6 +37,7 @@ class Command(BaseCommand):
 
 async def _serve(name: str, concurrency: int) -> None:
     config = settings.CONFIG
+    wholeness.check()
     models = LLMSettings.from_env(os.environ)
     if faults := models.faults_of_agents(registry.agents()):
         raise CommandError("\n".join(map(str, faults)))
@@ -44,8 +49,15 @@ async def _serve(name: str, concurrency: int) -> None:
         redis_url=config.redis_url.get_secret_value(),
         concurrency=concurrency,
         lease_s=config.lease_seconds,
+        expires_s=config.hitl_expires_seconds,
     )
-    runner = Runner(options, models=ModelGateway(models, slots), programs=programs())
+    runner = Runner(
+        options,
+        models=ModelGateway(models, slots),
+        programs=programs(),
+        gateway=Gateway(PROVIDERS),
+        settings=_pipeline_settings(config),
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.stop)
@@ -54,3 +66,14 @@ async def _serve(name: str, concurrency: int) -> None:
         loop.run_in_executor(None, adapter.preload)
     await runner.run()
     await slots.aclose()
+
+
+def _pipeline_settings(config: Config) -> PipelineSettings:
+    return PipelineSettings(
+        routing_mode=config.routing_mode,
+        max_handoffs=config.max_handoffs,
+        max_replans=config.max_replans,
+        compression_enabled=config.context_compression_enabled,
+        compression_tokens=config.context_compression_token_threshold,
+        compression_keeps=config.context_compression_preserve_recent,
+    )

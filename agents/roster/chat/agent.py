@@ -1,49 +1,111 @@
-"""The chat agent: answers from the conversation itself."""
+"""The chat agent: talks, uses a few tools, and hands over what others do better."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Final
 
+from agents.briefing import briefing, house_rules, short_briefing
+from agents.exchange import AgentInput, Work
+from agents.loop import react
+from agents.pipeline.citations import number
 from agents.prompts import fill, read_prompt
-from agents.roster.chat.window import messages_within
-from agents.runtime.context import AgentContext
+from agents.roster.chat.window import recent_turns
+from agents.runtime.context import AgentContext, ToolReply
+from agents.skills.registry import skills
+from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
-from hyperagent.lib.llm.types import ModelRequest, Tier
+from hyperagent.lib.llm.types import Message, Role, ToolCall
 
 SPEC = AgentSpec(
     name="chat",
     description="Talks with the user: answers, explains, drafts and translates from the conversation itself.",
-    capabilities=("conversation", "explanation", "drafting", "translation", "summaries of given text"),
-    typical_use_cases=("What is a Kahn sort?", "Make this paragraph shorter", "Bonjour, how do I say this in German?"),
+    capabilities=("conversation", "explanation", "drafting", "translation", "summaries of given text", "images"),
+    typical_use_cases=(
+        "What is a Kahn sort?",
+        "Make this paragraph shorter",
+        "Bonjour, how do I say this in German?",
+        "Which of these two offers would you take, and why?",
+        "Draw a red bicycle",
+    ),
+    tools=(
+        "web_search",
+        "generate_image",
+        "analyze_image",
+        "ask_user",
+        "fork",
+        "wait",
+        "invoke_skill",
+        "list_skills",
+        "delegate_to_research",
+    ),
+    max_iterations=5,
 )
 
 HERE = Path(__file__).parent
-BUDGET_CHARS = 60_000
-# The bundled model reads about 90 tokens a second: a long prompt would make people wait.
-SMALL_BUDGET_CHARS = 1_200
-SMALL_MAX_TOKENS = 400
+BUDGET_CHARS: Final = 60_000
+SKILL_CALL = "skill-1"
 
 
-async def run(context: AgentContext, task: dict[str, Any]) -> dict[str, Any]:
-    """`task`: question, history, and whether the model is capable. Gives `answer` and the model that wrote it."""
-    capable = task["capable"]
-    if capable:
-        today = (await context.now()).date().isoformat()
-        system = fill(read_prompt(HERE / "prompt.md"), today=today)
-    else:
-        system = read_prompt(HERE / "prompt_small.md")
-    request = ModelRequest(
-        tier=Tier(task["tier"]) if task["tier"] else SPEC.tier,
-        messages=messages_within(
-            task["history"],
-            task["question"],
-            system=system,
-            budget_chars=BUDGET_CHARS if capable else SMALL_BUDGET_CHARS,
-        ),
-        temperature=SPEC.temperature,
-        max_tokens=None if capable else SMALL_MAX_TOKENS,
-        provider=task["provider"],
-        model=task["model"],
-        agent=SPEC.name,
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    skill = await _skill(context, task) if task.skill else None
+    if not task.capable:
+        return await _briefly(context, task, skill)
+    today = (await context.now()).date().isoformat()
+    question = briefing(task, history=False, plan=False)
+    messages = (
+        *recent_turns(task.conversation_history, budget_chars=BUDGET_CHARS - len(question)),
+        Message(role=Role.USER, content=question),
+        *(_as_messages(task, skill) if skill else ()),
     )
-    reply = await context.model(request, stage="agent")
-    return {"answer": reply.text, "model": reply.model, "provider": reply.provider}
+    system = fill(read_prompt(HERE / "prompt.md"), today=today, rules=house_rules())
+    looped = await react(context, task, SPEC, system=system, messages=messages)
+    return Work(
+        result=looped.text,
+        data={"stopped": looped.stopped, "notice": looped.notice} if looped.stopped else {},
+        confidence=0.5 if looped.stopped else 0.9,
+        sources=number([skill.sources if skill else (), looped.sources]).sources,
+        shared=dict(looped.shared),
+        handoff=looped.handoff,
+        model_used=looped.model_used,
+    )
+
+
+async def _skill(context: AgentContext, task: AgentInput) -> ToolReply:
+    """A dedicated mode begins with its skill, without asking a model whether it should (S10)."""
+    return await context.tool("invoke_skill", _skill_arguments(task), call_id=SKILL_CALL)
+
+
+def _skill_arguments(task: AgentInput) -> dict[str, object]:
+    """The task is the text that the skill cannot do without, whatever it calls it."""
+    skill = skills().get(task.skill or "")
+    schema = skill.metadata.parameters if skill else {}
+    texts = [name for name in schema.get("required", []) if schema["properties"][name].get("type") == "string"]
+    return {"skill_id": task.skill, "params": {texts[0] if texts else "task": task.task}}
+
+
+def _as_messages(task: AgentInput, reply: ToolReply) -> tuple[Message, Message]:
+    """The skill's call and result as if the model had asked for it: it goes on from there."""
+    arguments = json.dumps(_skill_arguments(task), ensure_ascii=False)
+    call = ToolCall(id=SKILL_CALL, name="invoke_skill", arguments=arguments)
+    return (
+        Message(role=Role.ASSISTANT, tool_calls=(call,)),
+        Message(role=Role.TOOL, content=reply.content, tool_call_id=SKILL_CALL),
+    )
+
+
+async def _briefly(context: AgentContext, task: AgentInput, skill: ToolReply | None) -> Work:
+    """For the small model: a short prompt, no tools. What a skill gave is the answer as it stands."""
+    if skill is not None:
+        error = "skill_failed" if skill.is_error else None
+        return Work(result=skill.content, done=not error, error=error, sources=skill.sources, confidence=0.5)
+    question = short_briefing(task, limit=SMALL_CHARS)
+    reply = await ask_small(
+        context,
+        task,
+        SPEC,
+        system=read_prompt(HERE / "prompt_small.md"),
+        user=question,
+        stage="agent",
+        before=recent_turns(task.conversation_history, budget_chars=SMALL_CHARS - len(question)),
+    )
+    return Work(result=reply.text, confidence=0.5, model_used=reply.model)

@@ -18,6 +18,7 @@ from agents.following import follow
 from agents.models import Execution
 from conversations import actions
 from conversations.models import Origin
+from conversations.options import chosen
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
 from hyperagent.lib.refusals import Refused
@@ -44,7 +45,9 @@ class Command(BaseCommand):
                 raise CommandError(
                     "No worker is running. Start one with `manage.py up` or `manage.py worker`, then ask again."
                 )
-            said = actions.say_in_new(user, question, mode=options["mode"], origin=Origin.CHAT)
+            # Nobody at a terminal is asked anything yet: agents go on with what they assume, and say so.
+            wanted = chosen({}) | {"interactive": False}
+            said = actions.say_in_new(user, question, mode=options["mode"], origin=Origin.CHAT, options=wanted)
         except Refused as refused:
             raise CommandError(refused.message) from None
         except Exception as error:

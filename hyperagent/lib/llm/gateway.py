@@ -103,13 +103,15 @@ class ModelGateway:
             self._without_schemas.add((target.provider.name, target.model))
             asked = structured.ask_in_words(request, schema)
             reply = await self.complete(asked)
+        replies = [reply]
         for repairs in range(structured.REPAIRS + 1):
             value = structured.read(reply.text, schema)
             if not isinstance(value, Unfit):
-                return Structured(value=value, reply=reply, repairs=repairs)
+                return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(replies))
             if repairs < structured.REPAIRS:
                 asked = structured.ask_again(asked, schema, reply, value)
                 reply = await self.complete(asked)
+                replies.append(reply)
         raise model_error(
             Reason.MALFORMED,
             provider=reply.provider,

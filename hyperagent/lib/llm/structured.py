@@ -27,6 +27,8 @@ class Structured(Generic[T]):
     reply: ModelReply
     repairs: int
     """How often the model had to be told what was wrong."""
+    replies: tuple[ModelReply, ...] = ()
+    """All of its answers, the last included: each was paid for."""
 
 
 @dataclass(frozen=True, slots=True)

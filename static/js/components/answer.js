@@ -1,11 +1,15 @@
-// One reply: what it is doing, its thoughts, its text, its sources, what went wrong, what it used, and what can be done with it.
-import { html, useEffect, useState } from "../../vendor/preact.js";
-import { clock, doing, facts } from "../activity.js";
+// One reply: how it came about, what it asks, its text, its sources, what went wrong, what it used, and what can be done with it.
+import { html, useMemo } from "../../vendor/preact.js";
+import { doing, facts, isWaiting } from "../activity.js";
 import { answerText, isLive, streamedText } from "../store.js";
+import { Activity, OtherModes } from "./activity.js";
 import { Icon } from "./icons.js";
 import { CopyButton, Prose } from "./prose.js";
+import { Requests } from "./request.js";
+import { SourceList } from "./sources.js";
+import { Elapsed } from "./ticking.js";
 
-export function Answer({ row, session, last }) {
+export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
   const live = isLive(execution);
   const text = answerText(message, execution);
@@ -13,12 +17,14 @@ export function Answer({ row, session, last }) {
   const stopping = live && session.stopping.value.has(execution.id);
 
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label="Answer" data-message=${message.id} data-status=${execution?.status ?? ""}>
+    ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
+    ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>You added: <span dir="auto">${words}</span></span></p>`)}
     ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} />`}
     ${text && html`<${Prose} text=${text} live=${live} />`}
-    ${live && html`<${Progress} execution=${execution} stopping=${stopping} />`}
+    ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
     ${execution?.status === "failed" && html`<${Failure} error=${execution.error} retry=${() => session.retry(message.id)} />`}
     ${execution?.status === "cancelled" && html`<p class="mark"><${Icon} name="stop" />Stopped${text ? "" : " before it began to answer"}</p>`}
-    ${execution?.sources.length > 0 && html`<${Sources} sources=${execution.sources} />`}
+    ${text && execution?.sources.length > 0 && html`<${Sources} sources=${execution.sources} />`}
     ${!live && html`<footer class=${`answer-foot ${last ? "is-last" : ""}`}>
       ${text && html`<${CopyButton} text=${text} label="Copy answer" />`}
       ${execution && execution.status !== "failed" && html`<button type="button" class="icon-button small" onClick=${() => session.retry(message.id)}
@@ -29,6 +35,19 @@ export function Answer({ row, session, last }) {
   </article>`;
 }
 
+// What the run did and asks. Its tokens, many a second, change nothing here and do not draw it again.
+function Work({ message, execution, stopping, application, session, last, isAnswering }) {
+  const { trace, status, activity } = execution;
+  const roster = application.roster.value;
+  return useMemo(() => {
+    const question = session.state.peek().messages.find(({ id }) => id === message.parent_id);
+    return html`
+      <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} />
+      ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question.text, mode)} />`}
+      <${Requests} trace=${trace} session=${session} roster=${roster} />`;
+  }, [trace, status, activity, stopping, last, roster, isAnswering, execution.startedAt, execution.endedAt]);
+}
+
 function Thoughts({ text, live }) {
   return html`<details class="thoughts">
     <summary><${Icon} name="chevron" />${live ? "Thinking" : "Thoughts"}</summary>
@@ -36,20 +55,12 @@ function Thoughts({ text, live }) {
   </details>`;
 }
 
+// Below a text that grows, for who reads at its end; the words are told by the line above it.
 function Progress({ execution, stopping }) {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  const words = stopping ? "Stopping" : doing(execution);
   return html`<p class="progress">
     <span class="pulse" aria-hidden="true"></span>
-    <span class="progress-words" role="status">${words}</span>
-    <span class="facts">
-      ${execution.startedAt !== null && html`<span class="clock">${clock(now - execution.startedAt)}</span>`}
-      ${execution.model && html`<span>${execution.model}</span>`}
-    </span>
+    <span class="progress-words">${stopping ? "Stopping" : doing(execution)}</span>
+    <span class="facts"><${Elapsed} of=${execution} isLive=${true} />${execution.model && html`<span>${execution.model}</span>`}</span>
   </p>`;
 }
 
@@ -61,25 +72,8 @@ function Failure({ error, retry }) {
   </div>`;
 }
 
-// Only web addresses become links; everything else is text.
-function webAddress(url) {
-  return /^https?:\/\//i.test(url ?? "") && URL.canParse(url) ? new URL(url) : null;
-}
-
 function Sources({ sources }) {
-  return html`<section class="sources" aria-label="Sources">
-    <h3>Sources</h3>
-    <ol>
-      ${sources.map((source) => {
-        const url = webAddress(source.url);
-        const place = [url?.host, source.page && `page ${source.page}`, source.section].filter(Boolean).join(" · ");
-        return html`<li title=${source.excerpt ?? ""}>
-          ${url ? html`<a href=${url.href} target="_blank" rel="noopener noreferrer nofollow">${source.source}</a>` : html`<span>${source.source}</span>`}
-          ${place && html`<span class="muted">${place}</span>`}
-        </li>`;
-      })}
-    </ol>
-  </section>`;
+  return html`<div class="sources" role="group" aria-label="Sources"><p class="sources-head" aria-hidden="true">Sources</p><${SourceList} sources=${sources} /></div>`;
 }
 
 function Branches({ siblings, message, session }) {

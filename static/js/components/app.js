@@ -22,6 +22,7 @@ export function App({ application }) {
   const missing = session?.connection.value === "missing";
   const signedOut = session?.connection.value === "signed_out" || Boolean(list.error.value?.isSignedOut);
   const running = session?.running.value ?? false;
+  const waiting = session?.waiting.value ?? false;
   const empty = session?.isEmpty.value ?? true;
   const current = list.items.value.find(({ id }) => id === session?.conversationId);
   const title = session ? current?.title || "New conversation" : "New conversation";
@@ -76,10 +77,10 @@ export function App({ application }) {
           ? html`<${MissingState} go=${go} />`
           : html`
             ${empty && html`<${EmptyState} name=${page.user.display_name} />`}
-            ${session && !empty && (!session.showsMessages.value ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} session=${session} takeBack=${takeBack} />`)}
+            ${session && !empty && (!session.showsMessages.value ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} application=${application} session=${session} takeBack=${takeBack} />`)}
             <div class="dock">
               <${ConnectionNotice} session=${session} signedOut=${signedOut} />
-              <${Composer} application=${application} session=${session} running=${running} inserted=${inserted}
+              <${Composer} application=${application} session=${session} running=${running} waiting=${waiting} inserted=${inserted}
                 blocked=${signedOut ? "You are signed out: sign in again to send." : null} lastQuestion=${session?.lastQuestion.value ?? null} />
               <${ModelNotice} text=${session?.notice.value ?? page.model_notice} />
             </div>

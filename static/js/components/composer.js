@@ -1,7 +1,10 @@
-// The box to write in. A text leaves it only when it is safely on its way.
+// The box to write in. A text leaves it only when it is safely on its way: as a question, or as words for the run that goes on.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
-import { readDraft, readMode, writeDraft, writeMode } from "../drafts.js";
+import { modesOf, optionsOf } from "../agents.js";
+import { announce } from "../announce.js";
+import { readChoices, readDraft, readMode, writeChoices, writeDraft, writeMode } from "../drafts.js";
 import { Icon } from "./icons.js";
+import { ModePicker, ResearchOptions } from "./mode_picker.js";
 
 const WARN_SHARE = 0.9; // of the limit, from which the count is shown
 
@@ -10,17 +13,20 @@ function characters(text, limit) {
   return text.length < limit * WARN_SHARE ? text.length : [...text].length;
 }
 
-export function Composer({ application, session, running, blocked, inserted, lastQuestion }) {
-  const { user, max_question_chars: limit = 100_000, modes = [] } = application.page;
+// `running`: an answer is being worked on; `waiting`: one waits for a person. Both can be stopped, only the first takes words.
+export function Composer({ application, session, running, waiting, blocked, inserted, lastQuestion }) {
+  const { user, max_question_chars: limit = 100_000, modes: names = [] } = application.page;
+  const modes = modesOf(names, application.roster.value);
   const id = session?.conversationId ?? null;
   const box = useRef(null);
   const [text, setText] = useState(() => readDraft(user.id, id));
-  const [mode, setMode] = useState(() => knownMode(modes, readMode()));
+  const [mode, setMode] = useState(() => knownMode(names, readMode()));
+  const [choices, setChoices] = useState(readChoices);
   const [sending, setSending] = useState(false);
   const [error, setError] = useState(null);
   const count = characters(text, limit);
   const tooLong = count > limit;
-  const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !running;
+  const ready = text.trim() !== "" && !tooLong && !sending && !blocked;
 
   useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
   useEffect(() => {
@@ -38,11 +44,18 @@ export function Composer({ application, session, running, blocked, inserted, las
     writeDraft(user.id, id, value);
   }
 
+  function choose(chosen) {
+    setChoices(chosen);
+    writeChoices(chosen);
+  }
+
   async function send() {
     if (!ready) return;
     setSending(true);
     try {
-      await application.say(text, mode);
+      if (running) await session.steer(text.trim());
+      else await application.say(text, mode, optionsOf(mode, choices));
+      if (running) announce("Added to the running answer");
       writeDraft(user.id, id, "");
       setText("");
       setError(null);
@@ -66,21 +79,25 @@ export function Composer({ application, session, running, blocked, inserted, las
   }
 
   const why = tooLong ? `${(count - limit).toLocaleString("en")} characters too long: the limit is ${limit.toLocaleString("en")}` : error;
-  const hint = running ? "You can write the next question meanwhile" : session ? "Ask a follow-up" : "Ask anything";
+  const hint = running ? "Add something to the running answer" : waiting ? "Answer above, or ask something else" : session ? "Ask a follow-up" : "Ask anything";
+  const stop = running ? "Stop (Esc)" : "Stop the run that waits";
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
     ${why && html`<p class="composer-why" id="composer-why" role="alert">${why}</p>`}
     <div class="composer-box">
       <label class="visually-hidden" for="composer-text">Your question</label>
-      <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text}
+      <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending && running}
         aria-describedby=${why ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
         onInput=${(event) => change(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="composer-row">
-        ${modes.length > 1 && html`<${ModePicker} modes=${modes} mode=${mode} choose=${(value) => { setMode(value); writeMode(value); }} />`}
+        ${modes.length > 1 && !running && html`<span class="composer-modes">
+          <${ModePicker} modes=${modes} mode=${mode} chooseMode=${(value) => { setMode(value); writeMode(value); }} choices=${choices} choose=${choose} />
+          ${mode === "research" && html`<${ResearchOptions} choices=${choices} choose=${choose} />`}
+        </span>`}
         ${count >= limit * WARN_SHARE && html`<span class=${`count ${tooLong ? "is-over" : ""}`}>${count.toLocaleString("en")} / ${limit.toLocaleString("en")}</span>`}
         <span class="composer-gap"></span>
-        ${running
-          ? html`<button type="button" class="round-button" onClick=${session.stopAll} aria-label="Stop (Esc)" title="Stop (Esc)"><${Icon} name="stop" /></button>`
-          : html`<button type="submit" class="round-button" disabled=${!ready} aria-label="Send" title=${ready ? "Send (Enter)" : (why ?? blocked ?? "Write a question first")}><${Icon} name="send" /></button>`}
+        ${running && text.trim() !== "" && html`<button type="submit" class="quiet-button add-button" disabled=${!ready}><${Icon} name="addTo" />${sending ? "Adding…" : "Add to the running answer"}</button>`}
+        ${(running || waiting) && html`<button type="button" class=${`round-button ${running ? "" : "is-quiet"}`} onClick=${session.stopAll} aria-label=${stop} title=${stop}><${Icon} name="stop" /></button>`}
+        ${!running && html`<button type="submit" class="round-button" disabled=${!ready} aria-label="Send" title=${ready ? "Send (Enter)" : (why ?? blocked ?? "Write a question first")}><${Icon} name="send" /></button>`}
       </div>
     </div>
   </form>`;
@@ -91,20 +108,6 @@ function grow(area) {
   area.style.blockSize = `${area.scrollHeight}px`;
 }
 
-// The server knows modes by name; these have a better word for people than their name.
-const MODE_WORDS = { task: "Auto", rag: "Documents", data: "Data analysis" };
-
-const modeName = (mode) => (typeof mode === "string" ? mode : (mode.name ?? mode.id));
-const modeLabel = (mode) => mode.label ?? MODE_WORDS[modeName(mode)] ?? modeName(mode)[0].toUpperCase() + modeName(mode).slice(1);
-
-function knownMode(modes, wanted) {
-  const names = modes.map(modeName);
+function knownMode(names, wanted) {
   return names.includes(wanted) ? wanted : (names[0] ?? null);
-}
-
-function ModePicker({ modes, mode, choose }) {
-  return html`<label class="mode-picker"><span class="visually-hidden">Mode</span>
-    <select value=${mode} onChange=${(event) => choose(event.currentTarget.value)}>
-      ${modes.map((item) => html`<option value=${modeName(item)} title=${item.description ?? ""}>${modeLabel(item)}</option>`)}
-    </select><${Icon} name="chevron" /></label>`;
 }

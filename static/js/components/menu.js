@@ -2,6 +2,7 @@
 import { html, useRef, useState } from "../../vendor/preact.js";
 
 const GAP_PX = 6;
+const ITEMS = "[role^=menuitem]:not(:disabled)";
 
 export function Menu({ id, label, buttonClass, button, placement = "below", children }) {
   const opener = useRef(null);
@@ -12,14 +13,14 @@ export function Menu({ id, label, buttonClass, button, placement = "below", chil
     setOpen(event.newState === "open");
     if (event.newState !== "open") return;
     place(panel.current, opener.current.getBoundingClientRect(), placement);
-    panel.current.querySelector("[role=menuitem]")?.focus();
+    (panel.current.querySelector("[aria-checked=true]") ?? panel.current.querySelector(ITEMS))?.focus();
   }
 
   function onKeyDown(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const items = [...panel.current.querySelectorAll("[role=menuitem]")];
+    const items = [...panel.current.querySelectorAll(ITEMS)];
     items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
   }
 

@@ -8,14 +8,14 @@ import { PendingQuestion, Question } from "./question.js";
 const NEAR_END_PX = 60;
 const PIECE = 30; // messages drawn at first, and with each step up
 
-export function Thread({ session, takeBack }) {
+export function Thread({ application, session, takeBack }) {
   const state = session.state.value;
   const rows = transcript(state);
   const { outbox } = state;
   const [pieces, setPieces] = useState(1);
   const { scroller, content, top, away, toEnd } = useScrolling(session, outbox.length, () => setPieces((count) => count + 1));
   const shown = rows.slice(-PIECE * pieces);
-  const draw = useDrawer(session);
+  const draw = useDrawer(application, session);
 
   return html`<div class="thread-frame">
     <div class="thread" ref=${scroller} tabindex="-1">
@@ -30,7 +30,7 @@ export function Thread({ session, takeBack }) {
 }
 
 // Gives the same element for a row in which nothing changed, so that a token redraws one answer and not all of them.
-function useDrawer(session) {
+function useDrawer(application, session) {
   const drawn = useRef(new Map());
   return (row, last) => {
     const { message, execution, siblings } = row;
@@ -40,7 +40,7 @@ function useDrawer(session) {
     if (same) return before.element;
     const element = message.role === "user"
       ? html`<${Question} key=${message.id} message=${message} />`
-      : html`<${Answer} key=${message.id} row=${row} session=${session} last=${last} />`;
+      : html`<${Answer} key=${message.id} row=${row} application=${application} session=${session} last=${last} />`;
     drawn.current.set(message.id, { row, last, element });
     return element;
   };
@@ -73,8 +73,14 @@ function useScrolling(session, pendingCount, showEarlier) {
     observer.observe(content.current);
     observer.observe(element);
     element.addEventListener("scroll", onScroll, { passive: true });
+    // What somebody opens grows below their eyes, not away from them.
+    const onOpen = ({ target }) => {
+      if (target.closest("[aria-expanded], summary")) stuck.current = false;
+    };
+    element.addEventListener("click", onOpen, { capture: true });
     return () => {
       observer.disconnect();
+      element.removeEventListener("click", onOpen, { capture: true });
       element.removeEventListener("scroll", onScroll);
     };
   }, [session]);

@@ -1,0 +1,117 @@
+"""Reading agents for the web: the tree of a run, and one agent with its history. Writes nothing.
+
+Every query begins with whose runs they are; what belongs to somebody else is not there.
+"""
+
+import uuid
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, StepKind
+from agents.models import AgentExecution, Step
+from hyperagent.accounts.models import User
+
+Json = dict[str, Any]
+# A run has at most some tens of agents; this bounds what somebody with very many runs is told.
+MAX_RUNNING = 500
+MAX_STEPS = 500
+PREVIEW_CHARS = 1000
+
+
+def agents_of(user: User) -> QuerySet[AgentExecution]:
+    """The agents of this person's runs."""
+    return AgentExecution.objects.filter(execution__user=user).select_related("execution").defer(*_LARGE)
+
+
+_LARGE = ("output", *(f"execution__{name}" for name in ("question", "input", "answer", "result")))
+
+
+def tree_of(user: User, execution_id: uuid.UUID) -> list[AgentExecution]:
+    """All agents of a run, in the order in which they began. Two queries."""
+    return with_usage(agents_of(user).filter(execution=execution_id))
+
+
+def running_agents(user: User) -> list[AgentExecution]:
+    """Those that work or wait now, over all runs of this person. Two queries."""
+    live = agents_of(user).filter(status__in=LIVE_AGENTS).exclude(execution__status__in=TERMINAL_STATUSES)
+    return with_usage(live.order_by("-execution__created_at", "started_at")[:MAX_RUNNING])
+
+
+_USED_SO_FAR = """
+    SELECT agent_id, sum((usage->>'prompt_tokens')::bigint)::bigint,
+           sum((usage->>'completion_tokens')::bigint)::bigint,
+           CASE WHEN bool_or(usage->>'cost_usd' IS NULL) THEN NULL ELSE sum((usage->>'cost_usd')::numeric) END
+      FROM agents_step WHERE agent_id = ANY(%s) AND usage->>'prompt_tokens' IS NOT NULL GROUP BY agent_id
+"""
+
+
+def with_usage(agents: Iterable[AgentExecution]) -> list[AgentExecution]:
+    """The rows with what each agent used so far: their own columns are summed up only when a run is left."""
+    rows = list(agents)
+    with connection.cursor() as cursor:
+        cursor.execute(_USED_SO_FAR, [[agent.id for agent in rows]])
+        used: dict[uuid.UUID, tuple[int, int, Decimal | None]] = {row[0]: row[1:] for row in cursor.fetchall()}
+    for agent in rows:
+        if agent.id in used:
+            agent.prompt_tokens, agent.completion_tokens, agent.cost_usd = used[agent.id]
+    return rows
+
+
+def subagents_of(agent: AgentExecution) -> list[uuid.UUID]:
+    return list(AgentExecution.objects.filter(parent=agent).order_by("started_at").values_list("id", flat=True))
+
+
+_STEPS = """
+    SELECT path, kind, name, status,
+           left(coalesce(nullif(request->'messages'->-1->>'content', ''),
+                         request->'request'->'messages'->-1->>'content', request #>> '{}', ''), %(chars)s),
+           left(coalesce(nullif(response->>'text', ''), response->>'content', response #>> '{}', ''), %(chars)s),
+           usage, started_at, ended_at
+      FROM agents_step WHERE agent_id = %(agent)s AND cut_at IS NULL ORDER BY path LIMIT %(limit)s
+"""
+_STEP_FIELDS = ("path", "kind", "name", "status", "request", "response", "usage", "started_at", "ended_at")
+
+
+def steps_of(agent: AgentExecution) -> list[Json]:
+    """The journal in order, each step's request and response cut to PREVIEW_CHARS by the database. One query.
+
+    Of a model's request the last message is shown, of its reply the text: the rest is in `messages`.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STEPS, {"agent": agent.id, "chars": PREVIEW_CHARS, "limit": MAX_STEPS})
+        return [dict(zip(_STEP_FIELDS, row, strict=True)) for row in cursor.fetchall()]
+
+
+def messages_of(agent: AgentExecution) -> list[Json]:
+    """What the agent and its model said to each other, rebuilt from the last model step. One query."""
+    model_steps = Step.objects.filter(agent=agent, kind=StepKind.MODEL, cut_at=None)
+    last = model_steps.order_by("-id").values_list("request", "response").first()
+    return rebuilt(*last) if last else []
+
+
+def rebuilt(request: Any, response: Any) -> list[Json]:
+    """Pure: the messages of a model step's request, and its reply as one more. The prompt that an agent begins with is
+    its code's, not its history's, and is left out.
+    """
+    asked = request.get("request", request) if isinstance(request, dict) else {}
+    messages = [_message(message) for message in asked.get("messages", ())]
+    if messages and messages[0]["role"] == "system":
+        messages = messages[1:]
+    return [*messages, *_reply(response)]
+
+
+def _reply(response: Any) -> list[Json]:
+    if not isinstance(response, dict):
+        return []
+    if "value" in response:
+        return [_message({"role": "assistant", "content": response["value"]})]
+    return [_message({"role": "assistant", "content": response.get("text", ""), **response})]
+
+
+def _message(message: Json) -> Json:
+    shown = {"role": message["role"], "content": message.get("content", "")}
+    return shown | {name: message[name] for name in ("thinking", "tool_calls", "tool_call_id") if message.get(name)}

@@ -1,0 +1,123 @@
+"""What every agent is told of its task, in one form and order. Pure: the same input gives the same text.
+
+What other agents, documents, pages and tools wrote is quoted as untrusted. Knows no agent and asks no model.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agents.exchange import AgentInput, DependencyOutput
+from agents.pipeline.blackboard import render
+from agents.pipeline.handoffs import handoff_context
+from agents.pipeline.recall import format_user_profile
+from agents.prompts import read_prompt
+from agents.tools.untrusted import marked_untrusted
+
+DEPENDENCY_CHARS: Final = 500
+ENTITY_CHARS: Final = 300
+TURNS: Final = 6
+TURN_CHARS: Final = 500
+
+
+def house_rules() -> str:
+    """What holds for every agent; fills `{{rules}}` of their prompts."""
+    return read_prompt(Path(__file__).parent / "house_rules.md")
+
+
+def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> str:
+    """The task and all that belongs to it, as the user's message to a model; just the task if that is all there is.
+
+    `history`: whether the conversation so far is told; whoever sends it as messages leaves it out here. `plan`: the
+    same for the plan, which the loop tells by itself.
+    """
+    more = [
+        ("What the result shall be", task.expected_outcome),
+        ("The person's whole question", _question(task)),
+        ("Handed over to you", _handoff(task)),
+        ("Known details", entities_of(task.entities)),
+        ("Files that belong to it", _files(task)),
+        ("Results of the agents before you", _dependencies(task.dependency_outputs)),
+        ("About the person", format_user_profile(task.long_term_memory)),
+        ("Notes of this run so far", _notes(task.shared_memory)),
+        ("Plan", task.active_context if plan else ""),
+        ("Conversation so far", _turns(task) if history else ""),
+    ]
+    told = [(heading, text) for heading, text in more if text]
+    if not told:
+        return task.task
+    return "\n\n".join(f"## {heading}\n{text}" for heading, text in [("Task", task.task), *told])
+
+
+def short_briefing(task: AgentInput, *, limit: int = 1_200) -> str:
+    """For a model that reads slowly and little: the task, and the start of what the agents before it found."""
+    found = "\n".join(clipped(output.result, 400) for output in task.dependency_outputs.values() if output.result)
+    return clipped(f"{found}\n\n{task.task}" if found else task.task, limit, keep_end=bool(found))
+
+
+def quoted(source: str, text: str, *, limit: int | None = None) -> str:
+    """Text that others wrote, marked so that it cannot end its own quotation. `limit` is for the text."""
+    name = " ".join(re.sub(r"[\"<>]", " ", source).split())
+    return marked_untrusted(text if limit is None else clipped(text, limit), source=name)
+
+
+def clipped(text: str, limit: int, *, keep_end: bool = False) -> str:
+    """At most `limit` characters, with an ellipsis where something was cut away: the end, or else the start."""
+    if len(text) <= limit:
+        return text
+    return f"…{text[len(text) - limit + 1 :]}" if keep_end else f"{text[: limit - 1]}…"
+
+
+def entities_of(entities: Mapping[str, Any]) -> str:
+    """Names, dates, figures and the like that the plan found in the question, a line each."""
+    known = {key: _told(value) for key, value in sorted(entities.items()) if value not in (None, "", [], {})}
+    return "\n".join(f"- {key}: {clipped(value, ENTITY_CHARS)}" for key, value in known.items())
+
+
+def _question(task: AgentInput) -> str:
+    return "" if task.original_question in ("", task.task) else task.original_question
+
+
+def _handoff(task: AgentInput) -> str:
+    return quoted("the agents before you", handoff_context(task.handoffs)) if task.handoffs else ""
+
+
+def _files(task: AgentInput) -> str:
+    attached = [f"- attached file {file_id}" for file_id in task.options.attachment_ids]
+    return "\n".join(attached + [f"- document {doc_id}" for doc_id in task.options.document_ids])
+
+
+def _dependencies(outputs: Mapping[str, DependencyOutput]) -> str:
+    return "\n".join(
+        quoted(f"{output.agent_name} agent, {step_id}", _of_dependency(output), limit=DEPENDENCY_CHARS)
+        for step_id, output in sorted(outputs.items())
+    )
+
+
+def _of_dependency(output: DependencyOutput) -> str:
+    """What it found in words, where it did; else its data, or why there is nothing."""
+    asked = f"Task: {clipped(output.task_description, 120)}\n" if output.task_description else ""
+    if not output.task_done:
+        return f"{asked}Not done: {output.error or 'no reason given'}. {_told(output.data) if output.data else ''}"
+    return asked + (output.result or _told(output.data))
+
+
+def _notes(shared: Mapping[str, Any]) -> str:
+    notes = render(shared)
+    return quoted("the working memory of this run", notes) if notes else ""
+
+
+def _turns(task: AgentInput) -> str:
+    turns = task.conversation_history[-TURNS:]
+    said = "\n".join(f"{turn['role']}: {clipped(turn['content'], TURN_CHARS)}" for turn in turns)
+    return quoted("the conversation", said) if said else ""
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

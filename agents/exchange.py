@@ -1,0 +1,172 @@
+"""What an agent is handed and what it hands back: plain values that are stored, hashed and sent as JSON.
+
+`AgentInput` and `AgentOutput` are the contract between the pipeline and the agents (S175, S176). An agent's own code
+returns `Work`; `agents.pipeline.work` makes the output of it.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.engine.events import Source
+from hyperagent.lib.llm.types import Message, ModelRequest, Tier
+
+
+class Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class RetryConfig(Value):
+    """`timeout_s` holds for one attempt; waiting for a person does not count."""
+
+    max_retries: int = 2
+    timeout_s: float = 600
+    backoff_multiplier: float = 2.0
+
+
+class HandoffInfo(Value):
+    """One agent gives its task to another. `artifacts` are files of the workspace that go with it."""
+
+    source_agent: str
+    target_agent: str
+    task_description: str
+    context: str = ""
+    artifacts: tuple[str, ...] = ()
+
+
+class Metadata(Value):
+    """Whose run it is; handed on unchanged to every agent below and every tool (S69)."""
+
+    user_id: str | None = None
+    query_id: str = ""
+    session_id: str | None = None
+
+
+class Options(Value):
+    """What whoever asked chose for the run."""
+
+    provider: str | None = None
+    model: str | None = None
+    tier: str | None = None
+    depth: str | None = None
+    scenario: str | None = None
+    execution_mode: str = "standard"
+    show_plan: bool = False
+    interactive: bool = True
+    """Whether a person may be asked while the run goes on."""
+    attachment_ids: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+
+
+class DependencyOutput(Value):
+    """What an agent learns of one that it depends on: `result` in words, `data` as that agent's contract says."""
+
+    agent_name: str
+    task_description: str
+    task_done: bool
+    result: str = ""
+    data: dict[str, Any] = {}
+    error: str | None = None
+
+
+class AgentInput(Value):
+    agent_id: str
+    """The plan's name for this piece of work, such as `rag_agent-a1b2c3`; not the id of the agent's row."""
+    agent_name: str
+    task: str
+    entities: dict[str, Any] = {}
+    tools: tuple[str, ...] = ()
+    conversation_history: tuple[dict[str, str], ...] = ()
+    long_term_memory: dict[str, Any] = {"critical": {}, "preferences": {}}
+    dependency_outputs: dict[str, DependencyOutput] = {}
+    retry_config: RetryConfig = RetryConfig()
+    metadata: Metadata = Metadata()
+    hitl_context: dict[str, Any] | None = None
+    expected_outcome: str = ""
+    original_question: str = ""
+    """What the person asked; the task is this agent's part of it."""
+    speaks: bool = False
+    """Whether its text is the answer that people watch being written."""
+    capable: bool = True
+    """False where only the small bundled model serves: short prompts, no tools."""
+    options: Options = Options()
+    shared_memory: dict[str, Any] = {}
+    """The blackboard (S56), already cut to its budget."""
+    active_context: str = ""
+    """[Active Task Context]: the plan as a checklist, at most 2,000 characters."""
+    handoffs: tuple[HandoffInfo, ...] = ()
+    """The chain of handoffs that led here, oldest first."""
+    skill: str | None = None
+    """A dedicated mode begins with this skill instead of with a model."""
+
+    def request(self, *, agent: str, tier: Tier, messages: tuple[Message, ...], **more: Any) -> ModelRequest:
+        """A request to the model that whoever asked chose, else to the one that the settings give this agent."""
+        return ModelRequest(
+            tier=Tier(self.options.tier) if self.options.tier else tier,
+            messages=messages,
+            provider=self.options.provider,
+            model=self.options.model,
+            agent=agent,
+            **more,
+        )
+
+
+class ResourceUsage(Value):
+    time_taken_ms: int = 0
+    tokens_used: int = 0
+    api_calls_made: int = 0
+
+
+class OutputMetadata(Value):
+    """`citations`: the numbers of `sources`, counted from 1, that the result names."""
+
+    sources: tuple[Source, ...] = ()
+    citations: tuple[int, ...] = ()
+    model_used: str | None = None
+
+
+class Work(Value):
+    """What an agent's own code brings back. Raise StepFailed, or ToolError, for what could not be done at all.
+
+    `result`: for people and for the agents after it. `data`: what the agent's contract says (S174, S177, S179, S181).
+    `shared`: fields for the blackboard. `handoff`: another agent shall go on.
+    """
+
+    result: str
+    data: dict[str, Any] = {}
+    done: bool = True
+    error: str | None = None
+    partial_data: dict[str, Any] = {}
+    confidence: float = Field(default=1.0, ge=0, le=1)
+    sources: tuple[Source, ...] = ()
+    shared: dict[str, Any] = {}
+    handoff: HandoffInfo | None = None
+    model_used: str | None = None
+
+
+class AgentOutput(Value):
+    agent_id: str
+    agent_name: str
+    task_description: str
+    """The task as it was worked on: with a person's changes, if there were any (S129)."""
+    task_done: bool
+    result: str = ""
+    data: dict[str, Any] = {}
+    partial_data: dict[str, Any] = {}
+    error: str | None = None
+    confidence_score: float = Field(default=1.0, ge=0, le=1)
+    depends_on: tuple[str, ...] = ()
+    resource_usage: ResourceUsage = ResourceUsage()
+    metadata: OutputMetadata = OutputMetadata()
+    shared: dict[str, Any] = {}
+    handoff: HandoffInfo | None = None
+
+    def as_dependency(self) -> DependencyOutput:
+        return DependencyOutput(
+            agent_name=self.agent_name,
+            task_description=self.task_description,
+            task_done=self.task_done,
+            result=self.result,
+            data=self.data if self.task_done else self.partial_data,
+            error=self.error,
+        )

@@ -1,0 +1,19 @@
+"""How an agent whose work is no loop gives its task to another: by the same tool, under the same limits."""
+
+from typing import Final
+
+from agents.briefing import clipped
+from agents.exchange import HandoffInfo
+from agents.runtime.context import AgentContext
+
+# What the tool takes of either text. The person's whole question goes along in any case.
+MOST_CHARS: Final = 4_000
+
+
+async def hand_over(context: AgentContext, target: str, task_description: str, *, why: str = "") -> HandoffInfo | None:
+    """The accepted handoff, or None where it may not be: then the agent goes on by itself."""
+    arguments = {"task_description": clipped(task_description, MOST_CHARS), "context": clipped(why, MOST_CHARS)}
+    reply = await context.tool(f"handoff_to_{target}", arguments)
+    if reply.is_error or not reply.data:
+        return None
+    return HandoffInfo.model_validate(reply.data)

@@ -1,0 +1,22 @@
+"""The stack that an agent's loop has unless it brings its own."""
+
+from agents.exchange import AgentInput
+from agents.middleware.base import Middleware
+from agents.middleware.budget import Budget
+from agents.middleware.compression import Compression
+from agents.middleware.dangling import PatchToolCalls
+from agents.middleware.loop_guard import LoopGuard
+from agents.middleware.soft_disable import SoftDisable
+from agents.middleware.todo import Todo
+from agents.middleware.workspace import WorkspaceFiles
+from agents.spec import AgentSpec
+
+
+def default_middleware(task: AgentInput, spec: AgentSpec) -> tuple[Middleware, ...]:
+    """In the order of the hooks before a model call: calls are mended before they are counted and summarised.
+
+    The small model gets what protects, and nothing more to read. People are asked at the gateway, not here.
+    """
+    if not task.capable:
+        return (PatchToolCalls(), LoopGuard(), Budget())
+    return (Todo(), WorkspaceFiles(), SoftDisable(), PatchToolCalls(), Compression(), LoopGuard(), Budget())

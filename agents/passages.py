@@ -1,0 +1,37 @@
+"""Passages that an answer is made from, under the numbers by which it cites them. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.briefing import quoted
+from agents.engine.events import Source
+from agents.pipeline.citations import number
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    source: Source
+    text: str
+
+
+def sources_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
+    """Their sources without doubles; the first is number 1."""
+    return number([[passage.source for passage in passages]]).sources
+
+
+def told(passages: Sequence[Passage], *, limit: int, total: int) -> str:
+    """For a prompt: each passage under its source's number, at most `limit` characters each and `total` in all."""
+    (mapping,) = number([[passage.source for passage in passages]]).mappings
+    lines: list[str] = []
+    for place, passage in enumerate(passages, start=1):
+        room = min(limit, total)
+        if room <= 0:
+            break
+        total -= min(room, len(passage.text))
+        lines.append(f"[{mapping[place]}] {_label(passage.source)}\n{quoted('source', passage.text, limit=room)}")
+    return "\n".join(lines)
+
+
+def _label(source: Source) -> str:
+    place = [source.url or "", f"page {source.page}" if source.page else "", source.section or ""]
+    return ", ".join([" ".join(source.source.split()), *filter(None, place)])

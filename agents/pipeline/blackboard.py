@@ -1,0 +1,195 @@
+"""The working memory that agents of a run share: its fields, what is kept of it, and how it is read. Pure."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypedDict
+
+TOTAL_CHARS: Final = 8_000
+MINIMUM_CHARS: Final = 200
+MARK: Final = "[...truncated]"
+# A list's item that has no room as it is keeps its short values only.
+SHORT_CHARS: Final = 80
+
+_SENTENCE_END = re.compile(r"[.!?…][\"'”»)\]]*(?=\s)|[。！？]")
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+class SharedAgentMemory(TypedDict, total=False):
+    """The shape of a board. It is handed around as a plain mapping, since it is stored as JSON."""
+
+    research_findings: str
+    research_sources: list[dict[str, Any]]
+    generated_code: str
+    code_language: str
+    execution_results: str
+    writing_outline: str
+    writing_draft: str
+    data_analysis_plan: str
+    data_visualizations: list[dict[str, Any]]
+    additional_context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`grows`: what comes later is added to what is there; else it takes its place."""
+
+    name: str
+    priority: int
+    title: str
+    grows: bool = False
+    is_list: bool = False
+
+
+FIELDS: Final = (
+    Field("research_findings", 3, "Research findings", grows=True),
+    Field("research_sources", 2, "Research sources", grows=True, is_list=True),
+    Field("generated_code", 3, "Code"),
+    Field("code_language", 1, "Language of the code"),
+    Field("execution_results", 2, "What running the code gave"),
+    Field("writing_outline", 2, "Outline"),
+    Field("writing_draft", 3, "Draft"),
+    Field("data_analysis_plan", 2, "Plan of the analysis"),
+    Field("data_visualizations", 1, "Charts", grows=True, is_list=True),
+    Field("additional_context", 2, "More context", grows=True),
+)
+PRIORITIES: Final[Mapping[str, int]] = {field.name: field.priority for field in FIELDS}
+_REST = "additional_context"
+
+
+def merge(board: Mapping[str, Any], additions: Mapping[str, Any]) -> dict[str, Any]:
+    """The board with what an agent adds. What the board has no field for is kept in words, as more context."""
+    merged = {field.name: board[field.name] for field in FIELDS if board.get(field.name)}
+    rest = [f"{name}: {_as_text(value)}" for name, value in sorted(additions.items()) if name not in PRIORITIES]
+    context = [_as_text(additions[_REST])] if additions.get(_REST) else []
+    known = {**additions, _REST: "\n".join([*context, *rest])}
+    for field in FIELDS:
+        if known.get(field.name):
+            merged[field.name] = _joined(field, merged.get(field.name), known[field.name])
+    return merged
+
+
+def within_budget(board: Mapping[str, Any], total: int = TOTAL_CHARS, minimum: int = MINIMUM_CHARS) -> dict[str, Any]:
+    """The board cut to `total` characters, lists counted as JSON. Where all of it fits nothing is touched."""
+    filled = [field for field in FIELDS if board.get(field.name)]
+    needs = {field.name: _size(board[field.name]) for field in filled}
+    room = allot(needs, total=total, minimum=minimum)
+    cut = {
+        field.name: _first_items(board[field.name], room[field.name])
+        if field.is_list
+        else truncate(board[field.name], room[field.name])
+        for field in filled
+    }
+    return {name: value for name, value in cut.items() if value}
+
+
+def allot(needs: Mapping[str, int], *, total: int, minimum: int) -> dict[str, int]:
+    """How many characters each field gets, never more than it needs.
+
+    First each gets its minimum, the most important first. The rest is shared in proportion to the priorities, and
+    what one does not need goes to the others.
+    """
+    order = sorted(needs, key=lambda name: -PRIORITIES[name])
+    given = dict.fromkeys(needs, 0)
+    left = total
+    for name in order:
+        given[name] = min(needs[name], minimum, left)
+        left -= given[name]
+    while left > 0:
+        wanting = [name for name in order if given[name] < needs[name]]
+        weight = sum(PRIORITIES[name] for name in wanting)
+        shares = {name: min(needs[name] - given[name], left * PRIORITIES[name] // weight) for name in wanting}
+        if not any(shares.values()):
+            shares = {name: min(needs[name] - given[name], left) for name in wanting[:1]}
+        if not shares:
+            break
+        for name, share in shares.items():
+            given[name] += share
+            left -= share
+    return given
+
+
+def truncate(text: str, limit: int) -> str:
+    """At most `limit` characters, ended where a reader would: after a paragraph if that keeps more than 60 % of the
+    limit, after a sentence (50 %), after a word (40 %); else anywhere, with a mark that says so."""
+    if len(text) <= limit:
+        return text
+    head = text[: max(0, limit)]
+    paragraph = head.rfind("\n\n")
+    sentence = max((m.end() for m in _SENTENCE_END.finditer(text, 0, limit + 1) if m.end() <= limit), default=0)
+    word = max((m.start() for m in re.finditer(r"\s", text[: limit + 1])), default=0)
+    for end, share in ((paragraph, 0.6), (sentence, 0.5), (word, 0.4)):
+        kept = head[: max(0, end)].rstrip()
+        if len(kept) > share * limit:
+            return kept
+    if limit < len(MARK):
+        return head
+    return head[: limit - len(MARK)] + MARK
+
+
+def render(board: Mapping[str, Any]) -> str:
+    """The board for a prompt, its fields always in the same order; empty if nothing is on it."""
+    sections = []
+    for field in FIELDS:
+        value = board.get(field.name)
+        if not value or field.name == "code_language":
+            continue
+        if field.is_list:
+            text = "\n".join(f"- {_as_text(item)}" for item in value)
+        elif field.name == "generated_code":
+            text = _fenced(value, board.get("code_language", ""))
+        else:
+            text = value
+        sections.append(f"### {field.title}\n{text}")
+    if board.get("code_language") and not board.get("generated_code"):
+        sections.append(f"### Language of the code\n{board['code_language']}")
+    return "\n\n".join(sections)
+
+
+def _joined(field: Field, old: Any, new: Any) -> Any:
+    if field.is_list:
+        before = list(old or ())
+        found = list(new) if isinstance(new, list | tuple) else [new]
+        seen = {_as_text(item) for item in before}
+        fresh = {_as_text(item): item for item in found if _as_text(item) not in seen}
+        return [*before, *fresh.values()]
+    text = _as_text(new)
+    if not field.grows or not old or old in text:
+        return text
+    return old if text in old else f"{old}\n\n{text}"
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, str) else len(_as_text(value))
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _first_items(items: Sequence[Any], limit: int) -> list[Any]:
+    """As many items as fit, whole if that is possible, else without their long values."""
+    kept: list[Any] = []
+    for item in items:
+        for form in (item, _shortened(item)):
+            if _size([*kept, form]) <= limit:
+                kept.append(form)
+                break
+    return kept
+
+
+def _shortened(item: Any) -> Any:
+    if isinstance(item, str):
+        return truncate(item, SHORT_CHARS)
+    if not isinstance(item, Mapping):
+        return item
+    short = {name: truncate(value, SHORT_CHARS) if isinstance(value, str) else value for name, value in item.items()}
+    return {name: value for name, value in short.items() if not isinstance(value, Mapping | list | tuple)}
+
+
+def _fenced(code: str, language: str) -> str:
+    """In a fence that nothing within the code can close."""
+    longest = max((len(found) for found in _BACKTICKS.findall(code)), default=2)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"

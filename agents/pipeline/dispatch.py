@@ -1,0 +1,125 @@
+"""A plan at work: every task an agent of its own, each begun as soon as what it depends on is done. No stages here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agents.engine.context import Handle
+from agents.engine.errors import StepFailed
+from agents.engine.events import ParallelComplete, ParallelStart, ParallelTask, PlanStepCompleted, TodoUpdate
+from agents.engine.states import AgentStatus
+from agents.exchange import AgentInput, AgentOutput
+from agents.pipeline import todo
+from agents.pipeline.plans import Plan, PlanTask, stages
+from agents.pipeline.work import commission, retry_config
+from agents.runtime.context import AgentContext
+from agents.spec import AgentSpec
+
+UNFINISHED = {
+    AgentStatus.SKIPPED: "skipped",
+    AgentStatus.DELETED: "deleted",
+    AgentStatus.CANCELLED: "cancelled",
+}
+
+
+async def dispatch(
+    context: AgentContext,
+    plan: Plan,
+    *,
+    brief: AgentInput,
+    roster: Mapping[str, AgentSpec],
+    done: Mapping[str, AgentOutput],
+) -> dict[str, AgentOutput]:
+    """The outputs of the plan's tasks, by their ids; what was `done` before is kept and not worked on again.
+
+    `brief` has what all agents of the run are told. A task that failed, was skipped or was stopped has an output too,
+    which says so; so has one for which the run has no agent left. Nothing is raised but for the run as a whole.
+    """
+    open_tasks = [task for task in _in_order(plan) if task.id not in done]
+    handles: dict[str, Handle] = {}
+    refused: dict[str, AgentOutput] = {}
+    for task in open_tasks:
+        if lost := next((other for other in task.depends_on if other in refused), None):
+            refused[task.id] = _undone(task, "skipped", f"{refused[lost].agent_name} did not begin.")
+            continue
+        value = commission(_input_of(task, plan, brief, roster, done), plan)
+        after = [handles[other] for other in task.depends_on if other in handles]
+        try:
+            handles[task.id] = await context.fork(task.agent, value, task=task.task, after=after, step_id=task.id)
+        except StepFailed as error:
+            refused[task.id] = _undone(task, error.code, error.message)
+    states = {task_id: state_of(output) for task_id, output in done.items()}
+    together = [task_id for task_id in stages(plan)[0] if task_id in handles]
+    if len(together) > 1:
+        context.emit(ParallelStart(agents=tuple(together)))
+
+    async def watch(branch: AgentContext, task: PlanTask) -> AgentOutput:
+        output = refused.get(task.id) or await _outcome(branch, task, handles[task.id])
+        states[task.id] = state_of(output)
+        branch.emit(PlanStepCompleted(step_id=task.id, status=states[task.id], error=output.error))
+        branch.emit(TodoUpdate(items=todo.items(plan, states)))
+        if task.id in together:
+            branch.emit(ParallelTask(agent=task.id, status=states[task.id]))
+        return output
+
+    found = await context.all(*[lambda branch, task=task: watch(branch, task) for task in open_tasks])
+    if len(together) > 1:
+        context.emit(ParallelComplete(agents=tuple(together)))
+    return {**done, **{task.id: output for task, output in zip(open_tasks, found, strict=True)}}
+
+
+def _in_order(plan: Plan) -> list[PlanTask]:
+    by_id = {task.id: task for task in plan.tasks}
+    return [by_id[task_id] for stage in stages(plan) for task_id in stage]
+
+
+def _input_of(
+    task: PlanTask,
+    plan: Plan,
+    brief: AgentInput,
+    roster: Mapping[str, AgentSpec],
+    done: Mapping[str, AgentOutput],
+) -> AgentInput:
+    spec = roster[task.agent]
+    return brief.model_copy(
+        update={
+            "agent_id": task.id,
+            "agent_name": task.agent,
+            "task": task.task,
+            "entities": {**plan.entities, **task.entities},
+            "tools": task.tools or spec.tools,
+            "expected_outcome": task.expected_outcome,
+            "retry_config": retry_config(spec),
+            "dependency_outputs": {other: done[other].as_dependency() for other in task.depends_on if other in done},
+            "speaks": False,
+            "skill": None,
+        }
+    )
+
+
+async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> AgentOutput:
+    """What became of a task, also where it did not become anything."""
+    ended = await context.outcome(handle)
+    if ended.status is AgentStatus.COMPLETED:
+        return AgentOutput.model_validate(ended.output).model_copy(update={"agent_id": task.id})
+    return _undone(task, UNFINISHED.get(ended.status, ended.code or "failed"), ended.message, status=ended.status)
+
+
+def _undone(task: PlanTask, error: str, message: str, *, status: AgentStatus = AgentStatus.FAILED) -> AgentOutput:
+    partial: dict[str, Any] = {"status": status.value, "message": message}
+    return AgentOutput(
+        agent_id=task.id,
+        agent_name=task.agent,
+        task_description=task.task,
+        task_done=False,
+        error=error,
+        partial_data=partial,
+        confidence_score=0,
+        depends_on=task.depends_on,
+    )
+
+
+def state_of(output: AgentOutput) -> str:
+    """How people see it: completed, failed, skipped, deleted or cancelled."""
+    if output.task_done:
+        return "completed"
+    return output.error if output.error and output.error in UNFINISHED.values() else "failed"

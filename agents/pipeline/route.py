@@ -1,0 +1,179 @@
+"""Who works on a question: the mode that was chosen, else the patterns, else the router's model. Emits Routing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from agents.engine.errors import StepFailed
+from agents.engine.events import Routing
+from agents.modes import MODES, Mode, is_available, mode_named
+from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
+from agents.roles.router import Routed, ask_router
+from agents.runtime.context import AgentContext, PipelineSettings
+from agents.spec import AgentSpec
+
+LOW_CONFIDENCE: Final = 0.5
+ALTERNATIVES: Final = 3
+CERTAIN: Final = 0.9
+_UNSURE: Final = 0.4
+# What people most often mean where nothing tells.
+_USUAL: Final = ("web", "rag", "research", "writing", "code", "data", "mail", "chat")
+# A short reply that goes on with the turn before it says nothing about whose turn it is.
+_GOES_ON = re.compile(
+    r"^\W{0,3}(?:and|but|or|also|so|what\s+about|how\s+about|what\s+if|why\s+not|the\s+same|again|more|continue|go\s+on|"
+    r"und|aber|oder|auch|was\s+ist\s+mit|wie\s+ist\s+es\s+mit|dasselbe|nochmal|noch\s+mal|weiter|mehr)\b"
+    r"|\b(?:it|its|that|this|these|those|them|they|he|she|his|her|davon|darüber|dazu|damit|diese[nrsm]?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`kind` "plan": several agents, by a plan. `method`: explicit, heuristic, model or fallback.
+
+    `skill`: what a dedicated mode begins with. `alternatives`: modes that may rather be meant.
+    """
+
+    kind: Literal["direct", "plan"]
+    agent: str
+    reason: str
+    confidence: float = 1.0
+    is_low_confidence: bool = False
+    method: str = "explicit"
+    skill: str | None = None
+    alternatives: tuple[str, ...] = ()
+
+
+async def decide(
+    context: AgentContext,
+    question: str,
+    *,
+    mode: str | None,
+    history_length: int,
+    capable: bool,
+    roster: Mapping[str, AgentSpec],
+    settings: PipelineSettings,
+    history: Sequence[Mapping[str, str]] = (),
+) -> Route:
+    """`history_length`: turns before this question. Without a capable model no model is asked."""
+    route = await _explicit(context, mode, roster)
+    if route is None:
+        guess = _heard_with_history(classify(question), question, history_length)
+        guess = _heard_with_newcomers(guess, roster)
+        routing_mode = settings.routing_mode
+        if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
+            route = await _asked(
+                context, question, guess, roster=roster, history=history, history_length=history_length
+            )
+        else:
+            route = by_guess(guess, roster)
+    context.emit(
+        Routing(
+            agent=route.agent,
+            reason=route.reason,
+            confidence=route.confidence,
+            is_low_confidence=route.is_low_confidence,
+            method=route.method,
+            alternatives=route.alternatives,
+        )
+    )
+    return route
+
+
+async def _explicit(context: AgentContext, name: str | None, roster: Mapping[str, AgentSpec]) -> Route | None:
+    """The way that the mode names; None where it leaves the choice open, or cannot be gone here any more."""
+    mode = mode_named(name)
+    if mode is None or mode.agent is None or mode.agent not in roster:
+        return None
+    if mode.skill is not None and not await context.note("mode", lambda: is_available(mode)):
+        return None
+    return Route("direct", mode.agent, _chosen(mode), skill=mode.skill)
+
+
+def _chosen(mode: Mode) -> str:
+    return f"The mode '{mode.name}' was chosen."
+
+
+def by_guess(guess: Guess, roster: Mapping[str, AgentSpec]) -> Route:
+    """The way that the patterns point out."""
+    rivals = (guess.agent, *guess.rivals)
+    if guess.agent not in (*roster, PLANNER):
+        reason = f"{guess.reason} There is no {guess.agent} agent here."
+        guess = replace(guess, kind="direct", agent=CHAT, reason=reason)
+    return _settled(guess.agent, guess.reason, guess.confidence, method="heuristic", rivals=rivals, roster=roster)
+
+
+async def _asked(
+    context: AgentContext,
+    question: str,
+    guess: Guess,
+    *,
+    roster: Mapping[str, AgentSpec],
+    history: Sequence[Mapping[str, str]],
+    history_length: int,
+) -> Route:
+    """The way that the router's model points out. An answer that cannot be used is no confidence at all."""
+    rivals = (guess.agent, *guess.rivals)
+    try:
+        routed = await ask_router(context, question, roster=roster, history=history, history_length=history_length)
+    except StepFailed as error:
+        return _settled(
+            CHAT,
+            f"The router gave no answer. {error.message}",
+            _UNSURE,
+            method="fallback",
+            rivals=rivals,
+            roster=roster,
+        )
+    if routed.agent not in (*roster, PLANNER):
+        reason = f"The router named '{routed.agent[:40]}', and there is no such agent."
+        return _settled(CHAT, reason, _UNSURE, method="fallback", rivals=rivals, roster=roster)
+    return _settled(
+        routed.agent,
+        _reason(routed),
+        routed.confidence,
+        method="model",
+        rivals=(routed.agent, *rivals),
+        roster=roster,
+    )
+
+
+def _reason(routed: Routed) -> str:
+    return routed.reason.strip()[:300] or "The router chose it."
+
+
+def _settled(
+    agent: str, reason: str, confidence: float, *, method: str, rivals: Sequence[str], roster: Mapping[str, AgentSpec]
+) -> Route:
+    """With low confidence the chat agent works on it, and people are offered what else could be meant."""
+    low = confidence < LOW_CONFIDENCE
+    agent = CHAT if low else agent
+    return Route(
+        kind="plan" if agent == PLANNER else "direct",
+        agent=agent,
+        reason=reason,
+        confidence=confidence,
+        is_low_confidence=low,
+        method=method,
+        alternatives=_alternatives(agent, rivals, roster) if low else (),
+    )
+
+
+def _alternatives(agent: str, rivals: Sequence[str], roster: Mapping[str, AgentSpec]) -> tuple[str, ...]:
+    likely = dict.fromkeys((*rivals, *_USUAL))
+    return tuple(one for one in likely if one != agent and one in roster and one in MODES)[:ALTERNATIVES]
+
+
+def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Guess:
+    """The patterns know nothing of an agent that was added: where they are not quite sure, it may be meant."""
+    if guess.sure and guess.confidence < CERTAIN and not set(roster) <= KNOWN_AGENTS:
+        return replace(guess, sure=False)
+    return guess
+
+
+def _heard_with_history(guess: Guess, question: str, history_length: int) -> Guess:
+    """In a conversation, "and in 2024?" belongs to whoever answered before: the patterns cannot tell who that was."""
+    if history_length and guess.agent == CHAT and guess.sure and _GOES_ON.search(question[:500]):
+        return replace(guess, sure=False, confidence=0.6, reason="It goes on with what was said before.")
+    return guess

@@ -1,0 +1,205 @@
+"""Writing a program, running it in the sandbox, and mending it: what the agents for code and for data have in common.
+
+Without a sandbox the program is written and not run, and says why; nothing else is pretended.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from agents.briefing import clipped, quoted
+from agents.code_blocks import Code, code_in
+from agents.engine.events import CodeResult
+from agents.exchange import AgentInput, HandoffInfo
+from agents.loop import react
+from agents.pipeline.handoffs import targets_of
+from agents.pipeline.work import DECIDED_BY_PEOPLE
+from agents.runtime.context import AgentContext, ToolReply
+from agents.spec import AgentSpec
+from agents.stages import stage
+from hyperagent.lib.llm.types import Message, Role
+
+MAX_ROUNDS: Final = 3
+INPUTS: Final = "inputs.json"
+INPUTS_TOLD: Final = "JSON, by task: `agent_name`, `result` in words, and `data` as that agent gives it"
+OUTPUT_CHARS: Final = 6_000
+NO_BLOCK: Final = "Your answer has no program in a fenced block. Give the whole program in one fenced block."
+MEND: Final = "The program {ended}. Find the cause, and give the whole mended program in one fenced block.\n\n{output}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run of a program gave."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = 0
+    """None where it was stopped before it ended."""
+    files: tuple[str, ...] = ()
+    """Paths of what it made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programmed:
+    """`code` is None where the model wrote none. `ran` is None where it was not run, and `why_not` says why."""
+
+    said: str
+    code: Code | None = None
+    ran: Ran | None = None
+    why_not: str = ""
+    refusal: str = ""
+    """The gateway's code, where it was the gateway that did not let it run."""
+    rounds: int = 0
+    handoff: HandoffInfo | None = None
+    model: str | None = None
+
+    @property
+    def worked(self) -> bool:
+        return self.ran is not None and self.ran.exit_code == 0
+
+
+async def sandbox_lacks(context: AgentContext) -> str:
+    """Why no program can be run here, with the way out; empty if one can be."""
+    door = context.run.tools
+    if door is None:
+        return "This process has no tools, so no program can be run."
+    why: str = await context.note("sandbox_lacks", lambda: door.lacks(("sandbox",)))
+    return why
+
+
+async def write_program(
+    context: AgentContext, task: AgentInput, spec: AgentSpec, *, system: str, user: str, cannot_run: str
+) -> Programmed:
+    """A program that was run until it worked, at most three times; only written if it `cannot_run`."""
+    handoffs = [f"handoff_to_{target}" for target in targets_of(spec.name)] if spec.handoffs else []
+    messages: tuple[Message, ...] = (Message(role=Role.USER, content=user),)
+    made = Programmed(said="")
+    for number in range(1, MAX_ROUNDS + 1):
+        with stage(context, "generate", "Writing the program" if number == 1 else "Mending the program"):
+            looped = await react(
+                context,
+                task.model_copy(update={"speaks": False}),
+                spec,
+                system=system,
+                messages=messages,
+                tools=handoffs if number == 1 else (),
+                stage="generate",
+                middleware=(),
+                max_iterations=1,
+            )
+        code = code_in(looped.text)
+        made = Programmed(said=looped.text, code=code, rounds=number, handoff=looped.handoff, model=looped.model_used)
+        if looped.handoff is not None:
+            return made
+        if code is None:
+            messages = (*looped.messages, Message(role=Role.USER, content=NO_BLOCK))
+            continue
+        if cannot_run or not code.is_runnable:
+            return _not_run(context, made, cannot_run or f"The sandbox does not run programs in {code.language}.")
+        made = await _run(context, made, code)
+        if made.ran is None or made.worked:
+            return made
+        messages = (*looped.messages, Message(role=Role.USER, content=_mend(made.ran)))
+    return made
+
+
+async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
+    """What running it gave; the gateway's reply where it was not run."""
+    reply = await context.tool("execute_code", {"code": code.text, "language": code.language})
+    if reply.is_error or not isinstance(reply.data, dict):
+        return reply
+    found = reply.data
+    return Ran(
+        stdout=str(found.get("stdout") or ""),
+        stderr=str(found.get("stderr") or ""),
+        exit_code=found.get("exit_code"),
+        files=tuple(map(str, found.get("created_files") or ())),
+    )
+
+
+async def put_inputs(context: AgentContext, task: AgentInput) -> tuple[str, ...]:
+    """What the agents before this one found goes whole into the sandbox; the names of the files that are there."""
+    if not task.dependency_outputs:
+        return ()
+    content = {name: output.model_dump(mode="json") for name, output in sorted(task.dependency_outputs.items())}
+    return await put_file(context, INPUTS, json.dumps(content, ensure_ascii=False, indent=1))
+
+
+async def put_file(context: AgentContext, name: str, content: str) -> tuple[str, ...]:
+    """The file's name, or nothing where it could not be written."""
+    reply = await context.tool("sandbox_file", {"operation": "write", "path": name, "content": content})
+    return () if reply.is_error else (name,)
+
+
+def told_files(files: tuple[str, ...]) -> str:
+    """For the prompt: which files there are."""
+    if not files:
+        return ""
+    lines = [f"- `{name}`" + (f": {INPUTS_TOLD}" if name == INPUTS else "") for name in files]
+    return "\n\n## Files in the working folder\n" + "\n".join(lines)
+
+
+def output_of(ran: Ran) -> str:
+    """For a model: what the program printed, as text of others."""
+    parts = [
+        "It was stopped before it ended." if ran.exit_code is None else f"Exit code: {ran.exit_code}",
+        quoted("stdout", _ends(ran.stdout)) if ran.stdout.strip() else "It printed nothing.",
+        quoted("stderr", _ends(ran.stderr)) if ran.stderr.strip() else "",
+        f"Files made: {', '.join(ran.files)}" if ran.files else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def undone(made: Programmed, *, needs_result: bool) -> str | None:
+    """Why the task is not done, as an error's code; None if it is. A person's no is told as such (S122)."""
+    if made.worked:
+        return None
+    if made.ran is not None:
+        return "program_failed"
+    if made.refusal in DECIDED_BY_PEOPLE:
+        return made.refusal
+    return "not_run" if needs_result else None
+
+
+def partial_of(made: Programmed, data: dict[str, Any]) -> dict[str, Any]:
+    """What there is of a task that is not done."""
+    return {**data, "reason": made.why_not, "tools": ["execute_code"]} if made.refusal else data
+
+
+def data_of(made: Programmed) -> dict[str, Any]:
+    """S177. `exit_code` is None where the program was not run."""
+    ran = made.ran or Ran()
+    return {
+        "code": made.code.text if made.code else "",
+        "stdout": ran.stdout,
+        "stderr": ran.stderr,
+        "exit_code": ran.exit_code if made.ran else None,
+    }
+
+
+async def _run(context: AgentContext, made: Programmed, program: Code) -> Programmed:
+    with stage(context, "execute", f"Running the program ({made.rounds} of at most {MAX_ROUNDS})"):
+        ran = await run_code(context, program)
+    if isinstance(ran, Ran):
+        return replace(made, ran=ran)
+    code = ran.data.get("error") if isinstance(ran.data, dict) else None
+    return replace(_not_run(context, made, ran.content.removeprefix("Error: ")), refusal=str(code or ""))
+
+
+def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:
+    """People see the program all the same; of one that is run the tool tells them."""
+    context.emit(CodeResult(code=made.code.text if made.code else "", stderr=why))
+    return replace(made, why_not=why)
+
+
+def _mend(ran: Ran) -> str:
+    ended = "was stopped before it ended" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
+    return MEND.format(ended=ended, output=output_of(ran))
+
+
+def _ends(text: str) -> str:
+    """Beginning and end of a long output: errors stand at its end."""
+    if len(text) <= OUTPUT_CHARS:
+        return text
+    half = OUTPUT_CHARS // 2
+    return f"{clipped(text, half)}\n{clipped(text, half, keep_end=True)}"

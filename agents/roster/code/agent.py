@@ -1,0 +1,124 @@
+"""The code agent: writes a program, runs it in the sandbox, mends it, and says what came of it."""
+
+from pathlib import Path
+
+from agents.briefing import briefing, house_rules, short_briefing
+from agents.code_blocks import code_in, fenced
+from agents.engine.errors import StepFailed
+from agents.exchange import AgentInput, Work
+from agents.programming import (
+    INPUTS,
+    Programmed,
+    data_of,
+    output_of,
+    partial_of,
+    put_inputs,
+    sandbox_lacks,
+    told_files,
+    undone,
+    write_program,
+)
+from agents.prompts import fill, read_prompt
+from agents.roster.code.wishes import wants_result_only
+from agents.runtime.context import AgentContext
+from agents.small import ask_small
+from agents.spec import AgentSpec
+from agents.stages import stage
+from hyperagent.lib.llm.types import Message, Role
+
+SPEC = AgentSpec(
+    name="code",
+    description="Writes programs and scripts, runs them in a sandbox without network, and mends what fails.",
+    capabilities=("programming", "running code", "debugging", "computing", "file conversion", "algorithms"),
+    typical_use_cases=(
+        "Write a Python function that merges overlapping intervals, with tests",
+        "Compute the first 50 primes whose digits add up to a prime",
+        "Why does this script fail with an IndexError?",
+        "Convert this JSON into CSV",
+        "Compare the budget from my documents with the benchmarks that were found, in code",
+    ),
+    tools=("execute_code", "sandbox_file"),
+    temperature=0.1,
+    data_fields=("code", "stdout", "stderr", "exit_code"),
+)
+
+HERE = Path(__file__).parent
+
+
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    if not task.capable:
+        return await _briefly(context, task)
+    cannot_run = await sandbox_lacks(context)
+    files = () if cannot_run else await put_inputs(context, task)
+    told = briefing(task)
+    made = await write_program(
+        context,
+        task,
+        SPEC,
+        system=fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS),
+        user=told + told_files(files),
+        cannot_run=cannot_run,
+    )
+    if made.handoff is not None:
+        return Work(result="", handoff=made.handoff)
+    if made.code is None:
+        return Work(result=made.said, done=False, error="no_code", confidence=0.2, model_used=made.model)
+    with stage(context, "summarize", "Saying what came of it"):
+        text, model = await _summary(context, task, told, made)
+    return _work(task, made, text, model)
+
+
+async def _summary(context: AgentContext, task: AgentInput, told: str, made: Programmed) -> tuple[str, str | None]:
+    """In a model's words; in ours where it cannot be reached: the program is there all the same."""
+    user = f"{told}\n\n## The program\n{_block(made)}\n\n## Running it\n{_outcome(made)}"
+    system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    try:
+        reply = await context.model(request, stage="summarize", shown=task.speaks)
+    except StepFailed:
+        context.run.take_back(context.agent.id, "the program is shown as it is")
+        return f"{_block(made)}\n\n{_outcome(made)}", made.model
+    return reply.text, reply.model
+
+
+def _outcome(made: Programmed) -> str:
+    if made.ran is None:
+        return f"It was not run. {made.why_not}"
+    return output_of(made.ran)
+
+
+def _block(made: Programmed) -> str:
+    return fenced(made.code.text, made.code.language) if made.code else ""
+
+
+def _work(task: AgentInput, made: Programmed, text: str, model: str | None) -> Work:
+    assert made.code is not None  # whoever calls this has looked
+    only_result = wants_result_only(task.task)
+    if made.code.text not in text and not (only_result and made.worked):
+        text = f"{text}\n\n{_block(made)}"
+    if made.ran is None and made.why_not not in text:
+        text = f"{text}\n\nThe program was not run. {made.why_not}"
+    data = data_of(made)
+    error = undone(made, needs_result=only_result)
+    results = made.ran.stdout if made.ran else ""
+    return Work(
+        result=text,
+        data={} if error else data,
+        partial_data=partial_of(made, data) if error else {},
+        done=error is None,
+        error=error,
+        confidence=0.9 if made.worked else 0.2 if error else 0.5,
+        shared={"generated_code": made.code.text, "code_language": made.code.language, "execution_results": results},
+        model_used=model,
+    )
+
+
+async def _briefly(context: AgentContext, task: AgentInput) -> Work:
+    """For the small model: what it writes is shown and not run."""
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="summarize")
+    code = code_in(reply.text)
+    data = {"code": code.text if code else "", "stdout": "", "stderr": "", "exit_code": None}
+    text = f"{reply.text}\n\nThe program was not run." if code else reply.text
+    return Work(result=text, data=data, confidence=0.3, model_used=reply.model)

@@ -1,0 +1,188 @@
+"""The data agent: plans an analysis, writes the program for it, runs it, and says what the data say."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field
+
+from agents.briefing import briefing, clipped, house_rules, short_briefing
+from agents.engine.errors import StepFailed
+from agents.engine.events import Visualization
+from agents.exchange import AgentInput, Work
+from agents.handing_over import hand_over
+from agents.programming import (
+    INPUTS,
+    Programmed,
+    data_of,
+    output_of,
+    partial_of,
+    put_file,
+    put_inputs,
+    sandbox_lacks,
+    told_files,
+    undone,
+    write_program,
+)
+from agents.prompts import fill, read_prompt
+from agents.roster.data.charts import MARK, Chart, taken_out
+from agents.roster.data.material import Material, material_of, told
+from agents.runtime.context import AgentContext
+from agents.small import SMALL_CHARS, ask_small
+from agents.spec import AgentSpec
+from agents.stages import stage
+from hyperagent.lib.llm.types import Message, Role
+
+SPEC = AgentSpec(
+    name="data",
+    description="Analyses tables and figures (CSV, JSON, spreadsheets, results of other agents), with charts.",
+    capabilities=("data analysis", "statistics", "CSV and JSON", "charts", "comparing figures", "trends"),
+    typical_use_cases=(
+        "What is the average order value by month in this CSV?",
+        "Plot the revenue of the last eight quarters",
+        "Compare the two regions and tell me which grows faster",
+        "Find the outliers in these measurements",
+        "Summarise the survey's answers by department",
+    ),
+    tools=("execute_code", "sandbox_file", "read_document"),
+    temperature=0.1,
+    data_fields=("analysis_plan", "code", "stdout", "stderr", "exit_code", "visualizations"),
+)
+
+HERE = Path(__file__).parent
+MOST_DOCUMENTS: Final = 10
+
+
+class AnalysisPlan(BaseModel):
+    """How the question shall be answered from the data."""
+
+    question: str = Field(description="what is to be found out, in one sentence")
+    steps: list[str] = Field(default=[], description="three to six steps")
+    charts: list[str] = Field(default=[], description="at most three charts, each in a few words")
+    missing: list[str] = Field(default=[], description="what is needed and not in the data")
+    handoff_to: Literal["none", "code"] = Field(default="none", description="none, as a rule")
+
+    def told(self) -> str:
+        lines = [f"Question: {self.question}", *[f"{n}. {step}" for n, step in enumerate(self.steps[:10], start=1)]]
+        lines += [f"Chart: {chart}" for chart in self.charts[:3]]
+        return "\n".join(lines + [f"Not in the data: {gap}" for gap in self.missing[:10]])
+
+
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    materials = material_of(task, await _documents(context, task))
+    if not task.capable:
+        return await _briefly(context, task, materials)
+    about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}"
+    with stage(context, "plan", "Planning the analysis"):
+        plan = await _plan(context, task, about)
+    if plan.handoff_to != "none":
+        handoff = await hand_over(context, plan.handoff_to, task.task, why=plan.question)
+        if handoff is not None:
+            return Work(result="", handoff=handoff)
+    made = await _program(context, task, f"{about}\n\n## The plan\n{plan.told()}", materials)
+    if made.handoff is not None:
+        return Work(result="", handoff=made.handoff)
+    made, charts = _without_charts(made)
+    for chart in charts:
+        context.emit(Visualization(title=chart.title, spec=chart.spec))
+    with stage(context, "summarize", "Saying what the data say"):
+        told_so_far = f"{about}\n\n## The plan\n{plan.told()}"
+        text, model = await _summary(context, task, told_so_far, made, charts)
+    return _work(plan, made, charts, text, model, has_figures=any(material.table for material in materials))
+
+
+async def _documents(context: AgentContext, task: AgentInput) -> list[tuple[str, str]]:
+    """Text of the files that whoever asked named; one that cannot be read is left out, as its tool call shows."""
+    found = []
+    for doc_id in (*task.options.attachment_ids, *task.options.document_ids)[:MOST_DOCUMENTS]:
+        reply = await context.tool("read_document", {"document_id": doc_id})
+        if not reply.is_error and isinstance(reply.data, dict) and reply.data.get("text"):
+            found.append((str(reply.data.get("filename") or f"{doc_id}.txt"), str(reply.data["text"])))
+    return found
+
+
+async def _plan(context: AgentContext, task: AgentInput, about: str) -> AnalysisPlan:
+    system = fill(read_prompt(HERE / "plan.md"), rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=about))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    return await context.structured(request, AnalysisPlan, stage="analyze")
+
+
+async def _program(context: AgentContext, task: AgentInput, user: str, materials: tuple[Material, ...]) -> Programmed:
+    cannot_run = await sandbox_lacks(context)
+    files: tuple[str, ...] = ()
+    if not cannot_run:
+        files = await put_inputs(context, task)
+        for material in materials:
+            files += await put_file(context, material.name, material.text)
+    system = fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS, chart_mark=MARK)
+    return await write_program(context, task, SPEC, system=system, user=user + told_files(files), cannot_run=cannot_run)
+
+
+def _without_charts(made: Programmed) -> tuple[Programmed, tuple[Chart, ...]]:
+    if made.ran is None:
+        return made, ()
+    stdout, charts = taken_out(made.ran.stdout)
+    return replace(made, ran=replace(made.ran, stdout=stdout)), charts
+
+
+async def _summary(
+    context: AgentContext, task: AgentInput, about: str, made: Programmed, charts: tuple[Chart, ...]
+) -> tuple[str, str | None]:
+    """In a model's words; the bare output where it cannot be reached."""
+    shown = "\n".join(f"- {chart.title}" for chart in charts) or "none"
+    parts = [about, f"## The program's output\n{_outcome(made)}", f"## Charts\n{shown}"]
+    system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content="\n\n".join(parts)))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    try:
+        reply = await context.model(request, stage="summarize", shown=task.speaks)
+    except StepFailed:
+        context.run.take_back(context.agent.id, "the output is shown as it is")
+        return _outcome(made), made.model
+    return reply.text, reply.model
+
+
+def _outcome(made: Programmed) -> str:
+    if made.ran is None:
+        return f"No program was run. {made.why_not or 'None was written.'}"
+    return output_of(made.ran)
+
+
+def _work(
+    plan: AnalysisPlan, made: Programmed, charts: tuple[Chart, ...], text: str, model: str | None, *, has_figures: bool
+) -> Work:
+    """Figures that were computed are an analysis: by the program, or by the description of a table without one."""
+    drawn = [{"title": chart.title, "spec": chart.spec} for chart in charts]
+    data = {"analysis_plan": plan.told(), **data_of(made), "visualizations": drawn}
+    error = undone(made, needs_result=not has_figures)
+    if made.ran is None and made.why_not and made.why_not not in text:
+        text = f"{text}\n\nThe program was not run. {made.why_not}"
+    return Work(
+        result=text,
+        data={} if error else data,
+        partial_data=partial_of(made, data) if error else {},
+        done=error is None,
+        error=error,
+        confidence=0.9 if made.worked else 0.2 if error else 0.5,
+        shared={
+            "data_analysis_plan": plan.told(),
+            "data_visualizations": drawn,
+            "generated_code": made.code.text if made.code else "",
+            "code_language": made.code.language if made.code else "",
+            "execution_results": made.ran.stdout if made.ran else "",
+        },
+        model_used=model,
+    )
+
+
+async def _briefly(context: AgentContext, task: AgentInput, materials: tuple[Material, ...]) -> Work:
+    """For the small model: the figures are ours, and it only puts them into words."""
+    figures = clipped("\n".join(told((material,)) for material in materials if material.table), SMALL_CHARS)
+    user = f"{figures}\n\n{short_briefing(task, limit=400)}" if figures else short_briefing(task)
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=user, stage="summarize")
+    code = {"code": "", "stdout": "", "stderr": "", "exit_code": None}
+    text = f"{reply.text}\n\n{figures}" if figures else reply.text
+    data: dict[str, Any] = {"analysis_plan": "", **code, "visualizations": []}
+    return Work(result=text, data=data, confidence=0.4 if figures else 0.2, model_used=reply.model)

@@ -1,0 +1,195 @@
+"""The mail agent: finds and reads mails, and drafts, sends and answers them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from agents.briefing import briefing, house_rules, quoted
+from agents.engine.errors import StepFailed
+from agents.exchange import AgentInput, Work
+from agents.pipeline.recall import format_user_profile
+from agents.prompts import fill, read_prompt
+from agents.roster.mail.letter import Letter, told
+from agents.roster.mail.plan import NAMED, MailPlan, known_addresses, plan_by_patterns
+from agents.runtime.context import AgentContext, ToolReply
+from agents.small import ask_small
+from agents.spec import AgentSpec
+from agents.stages import stage
+from hyperagent.lib.llm.types import Message, Role, Tier
+
+SPEC = AgentSpec(
+    name="mail",
+    description="Works in the person's mailbox: finds and reads mails, drafts them, sends and answers them.",
+    capabilities=("mail search", "reading mail", "drafting mail", "sending mail", "answering mail"),
+    typical_use_cases=(
+        "Find the mail from Bob about the Q3 report",
+        "Do I have unread mails from the bank?",
+        "Send the summary to john@example.org",
+        "Draft an answer to the last mail from our landlord",
+        "What did I write to the agency last week?",
+    ),
+    tools=(
+        "search_inbox",
+        "search_sent",
+        "search_drafts",
+        "read_message",
+        "draft_email",
+        "send_email",
+        "reply_to_message",
+    ),
+    needs=("mailbox",),
+    handoffs=False,
+    temperature=0.3,
+    # An effect may have happened: whoever tries again decides that, not a retry.
+    max_retries=0,
+    data_fields=("action",),
+)
+
+HERE = Path(__file__).parent
+TOOLS: Final = {"read": "read_message", "draft": "draft_email", "send": "send_email", "reply": "reply_to_message"}
+MAX_RESULTS: Final = 10
+NO_RECIPIENT: Final = "I do not know the mail address to send this to, so nothing was sent. Tell me the address."
+GUESSED: Final = "I was not given these mail addresses, so nothing was written to them: {addresses}."
+NOTHING_FOUND: Final = "I found no mail for '{query}', so nothing was done."
+RESULT_CHARS: Final = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an action came to. `trouble` is for people, `code` for programs; both empty if it went well."""
+
+    plan: MailPlan
+    data: dict[str, Any]
+    content: str = ""
+    text: str = ""
+    """Of the mail that was written."""
+    trouble: str = ""
+    code: str = ""
+
+
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    with stage(context, "plan", "Deciding what to do in the mailbox"):
+        plan = await _plan(context, task)
+    with stage(context, plan.action, f"In the mailbox: {plan.action.replace('_', ' ')}"):
+        done = await _do(context, task, plan)
+    if done.trouble:
+        return Work(result=done.trouble, done=False, error=done.code, partial_data=done.data, confidence=0)
+    with stage(context, "summarize", "Saying what was done"):
+        text, model = await _summary(context, task, done)
+    return Work(result=text, data=done.data, confidence=0.9, model_used=model)
+
+
+async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
+    if not task.capable:
+        return plan_by_patterns(task.task)
+    today = (await context.now()).date().isoformat()
+    system = fill(read_prompt(HERE / "plan.md"), today=today, rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0)
+    return await context.structured(request, MailPlan, stage="analyze")
+
+
+async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
+    if plan.action in ("send", "draft"):
+        return await _write(context, task, plan)
+    if plan.action in ("read", "reply"):
+        return await _with_message(context, task, plan)
+    reply = await context.tool(plan.action, {"query": plan.query, "max_results": MAX_RESULTS})
+    return _done(plan, reply)
+
+
+async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
+    to, guessed = known_addresses([*plan.to, *plan.cc], task)
+    if guessed:
+        trouble = GUESSED.format(addresses=", ".join(guessed))
+        return Done(plan, {"action": plan.action}, trouble=trouble, code="unknown_address")
+    if plan.action == "send" and not plan.to:
+        return Done(plan, {"action": plan.action}, trouble=NO_RECIPIENT, code="recipient_missing")
+    letter = await _letter(context, task, plan, "")
+    arguments: dict[str, Any] = {
+        "to": [address for address in to if address not in plan.cc],
+        "subject": " ".join((plan.subject or letter.subject).split()) or "-",
+        "body": letter.text,
+    }
+    if plan.cc:
+        arguments["cc"] = [address for address in to if address in plan.cc]
+    reply = await context.tool(TOOLS[plan.action], arguments)
+    return replace(_done(plan, reply), text=letter.text)
+
+
+async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
+    """Reads one mail, looked for if its id is not known; and answers it, if that is wanted."""
+    message_id = plan.message_id
+    if not message_id:
+        found = await context.tool("search_inbox", {"query": plan.query, "max_results": 1})
+        if found.is_error:
+            return _done(plan, found)
+        heads = found.data.get("messages") if isinstance(found.data, dict) else None
+        if not heads:
+            trouble = NOTHING_FOUND.format(query=plan.query)
+            return Done(plan, {"action": plan.action}, trouble=trouble, code="not_found")
+        message_id = heads[0]["id"]
+    message = await context.tool(TOOLS["read"], {"message_id": message_id})
+    if message.is_error or plan.action == "read":
+        return _done(plan, message)
+    letter = await _letter(context, task, plan, message.content)
+    arguments = {"message_id": message_id, "body": letter.text, "reply_all": plan.reply_all}
+    return replace(_done(plan, await context.tool(TOOLS["reply"], arguments)), text=letter.text)
+
+
+async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answers: str) -> Letter:
+    """The mail in its parts. `answers`: the mail that it answers, marked as text of others."""
+    if not task.capable:
+        system = read_prompt(HERE / "prompt_small.md")
+        quiet = task.model_copy(update={"speaks": False})
+        reply = await ask_small(context, quiet, SPEC, system=system, user=plan.say or task.task, stage="write")
+        return Letter(subject=plan.subject, body=reply.text.strip() or plan.say or task.task)
+    parts = [
+        briefing(task),
+        f"## What the mail has to say\n{plan.say}",
+        f"## To\n{', '.join(plan.to)}" if plan.to else "",
+        f"## The mail that it answers\n{answers}" if answers else "",
+        f"## The person in whose name it is written\n{format_user_profile(task.long_term_memory) or 'not known'}",
+    ]
+    system = fill(read_prompt(HERE / "compose.md"), rules=house_rules())
+    user = "\n\n".join(part for part in parts if part)
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    return await context.structured(request, Letter, stage="outline")
+
+
+def _done(plan: MailPlan, reply: ToolReply) -> Done:
+    found = reply.data if isinstance(reply.data, dict) else {}
+    if reply.is_error:
+        trouble = reply.content.removeprefix("Error: ")
+        data = {"action": plan.action, "reason": trouble, "tools": [TOOLS.get(plan.action, plan.action)]}
+        return Done(plan, data, trouble=trouble, code=str(found.get("error") or "mail_failed"))
+    return Done(plan, _as_promised(plan, found, reply.content), content=reply.content)
+
+
+def _as_promised(plan: MailPlan, found: dict[str, Any], content: str) -> dict[str, Any]:
+    """S179; also where an effect was found to have happened, and all that is known is that it did."""
+    name = NAMED.get(plan.action, "messages")
+    if found.get("action"):
+        return {**found, "action": plan.action}
+    empty: Any = [] if name in ("messages", "drafts") else {"note": content}
+    return {"action": plan.action, name: empty}
+
+
+async def _summary(context: AgentContext, task: AgentInput, done: Done) -> tuple[str, str | None]:
+    """In a model's words; in ours for the small one, or where a model cannot be reached: what happened has happened."""
+    plainly = told(done.plan.action, done.data, done.text)
+    if not task.capable:
+        return plainly, None
+    mail = f"\n\n{quoted('the mail as it was written', done.text)}" if done.text else ""
+    result = quoted("the mailbox", done.content, limit=RESULT_CHARS)
+    user = f"{briefing(task)}\n\n## What was done\n{done.plan.action}\n\n## Its result\n{result}{mail}"
+    system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
+    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=SPEC.temperature)
+    try:
+        reply = await context.model(request, stage="summarize", shown=task.speaks)
+    except StepFailed:
+        context.run.take_back(context.agent.id, "the result is shown as it is")
+        return plainly, None
+    return reply.text, reply.model

@@ -1,0 +1,99 @@
+"""What is to be done in the mailbox: how a model says it, and how patterns say it where no model can. Pure."""
+
+import json
+import re
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+
+from agents.exchange import AgentInput
+from hyperagent.lib.text import title_from
+
+Action = Literal["search_inbox", "search_sent", "search_drafts", "read", "send", "draft", "reply"]
+WRITING: Final = ("send", "draft", "reply")
+NAMED: Final = {"send": "sent", "draft": "draft", "reply": "reply", "read": "message", "search_drafts": "drafts"}
+"""Under which name S179 has what an action gave; `messages` for the other two."""
+
+# From the beginning of a word only, and nothing given back: one long word would take minutes otherwise.
+_ADDRESS = re.compile(r"(?<![^\s@<>,;:\"()\[\]])[^\s@<>,;:\"()\[\]]++@[^\s@<>,;:\"()\[\]]+\.[^\s@<>,;:\"()\[\].]+")
+_FROM = re.compile(r"\b(?:from|by|von)\s+(?P<who>[^\s,.;:?!]+@[^\s,;:?!]+|[A-ZÄÖÜ][\w-]+)")
+_ABOUT = re.compile(r"(?i)\b(?:about|regarding|subject|über|wegen|betreff)[:\s]+(?P<what>[^.?!]+)")
+_SAYING = re.compile(r"(?is)\b(?:saying|that says|with the text|mit dem text|dass|say)\b[:\s]*(?P<what>.+)")
+_UNREAD = re.compile(r"(?i)\b(unread|ungelesen\w*)\b")
+_TODAY = re.compile(r"(?i)\b(today|heute)\b")
+# The first that fits counts.
+_ACTIONS: Final[tuple[tuple[Action, re.Pattern[str]], ...]] = (
+    ("search_drafts", re.compile(r"(?is)\b(find|show|list|search|which|zeig\w*|such\w*)\b.*\b(drafts|entwürfe)\b")),
+    ("search_sent", re.compile(r"(?is)\b(i|ich)\b.*\b(sent|wrote|gesendet|geschickt|geschrieben)\b|\bsent mail")),
+    ("reply", re.compile(r"(?i)\b(reply|respond|answer|antworte\w*|beantworte\w*)\b")),
+    ("draft", re.compile(r"(?i)\b(draft|entwurf|entwirf)\b")),
+    ("send", re.compile(r"(?is)\b(send|e-?mail|mail|write|forward|schick\w*|send\w*|schreib\w*|maile)\b.*@")),
+    ("read", re.compile(r"(?i)\b(read|open|lies|öffne)\b")),
+)
+
+
+class MailPlan(BaseModel):
+    """One action in the mailbox."""
+
+    action: Action = "search_inbox"
+    query: str = Field(default="", max_length=500, description="Gmail search syntax")
+    message_id: str = Field(default="", description="the id of a mail that is already known")
+    to: list[str] = Field(default=[], description="mail addresses that the task or its material names")
+    cc: list[str] = []
+    subject: str = Field(default="", max_length=300)
+    say: str = Field(default="", description="what the mail has to say, in your words")
+    reply_all: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.action in WRITING
+
+
+def plan_by_patterns(task: str) -> MailPlan:
+    """For when no model can be asked: one action by its words, and what it needs by its form."""
+    action: Action = next((name for name, pattern in _ACTIONS if pattern.search(task)), "search_inbox")
+    addresses = list(dict.fromkeys(_ADDRESS.findall(task)))
+    about = _ABOUT.search(task)
+    saying = _SAYING.search(task)
+    say = (saying["what"] if saying else task).strip()
+    if action in ("send", "draft"):
+        subject = title_from(about["what"] if about else say, limit=60)
+        return MailPlan(action=action, to=addresses, subject=subject, say=say)
+    return MailPlan(action=action, query=_query(task, about), say=say)
+
+
+def known_addresses(wanted: list[str], task: AgentInput) -> tuple[list[str], list[str]]:
+    """Those of the addresses that the person, or what belongs to the task, names; and those that somebody made up."""
+    given = json.dumps(
+        [
+            task.task,
+            task.original_question,
+            task.entities,
+            [output.model_dump(mode="json") for output in task.dependency_outputs.values()],
+            task.conversation_history,
+            task.long_term_memory,
+            task.shared_memory,
+            [handoff.context for handoff in task.handoffs],
+        ],
+        ensure_ascii=False,
+    ).lower()
+    known = [address for address in dict.fromkeys(wanted) if _is_in(address, given)]
+    return known, [address for address in dict.fromkeys(wanted) if address not in known]
+
+
+def _is_in(address: str, given: str) -> bool:
+    """As a whole: bob@example.org is not in jim.bob@example.org, nor in bob@example.org.uk."""
+    whole = rf"(?<![\w.+-]){re.escape(address.strip().lower())}(?![\w-]|\.\w)"
+    return bool(_ADDRESS.fullmatch(address.strip()) and re.search(whole, given))
+
+
+def _query(task: str, about: re.Match[str] | None) -> str:
+    sender = _FROM.search(task)
+    words = [f"from:{sender['who'].rstrip('.')}"] if sender else []
+    if about:
+        words.append(f"subject:({' '.join(about['what'].split())[:80]})")
+    if _UNREAD.search(task):
+        words.append("is:unread")
+    if _TODAY.search(task):
+        words.append("newer_than:1d")
+    return " ".join(words)

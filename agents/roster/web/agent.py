@@ -1,0 +1,184 @@
+"""The web agent: chooses a search, reads what is worth reading, and answers with sources."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field
+
+from agents.briefing import briefing, house_rules, short_briefing
+from agents.engine.events import Source
+from agents.exchange import AgentInput, Work
+from agents.passages import Passage, sources_of, told
+from agents.prompts import fill, read_prompt
+from agents.runtime.context import AgentContext, ToolReply
+from agents.small import SMALL_CHARS, ask_small
+from agents.spec import AgentSpec
+from agents.stages import stage
+from agents.tools.catalogue.web_tools import source_of
+from agents.tools.values import FetchedPage, SearchPage, SearchResult
+from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
+
+SPEC = AgentSpec(
+    name="web",
+    description="Searches the web once, reads the best pages, and answers with sources. For facts and for news.",
+    capabilities=("web search", "news", "current facts", "reading web pages", "citations"),
+    typical_use_cases=(
+        "What is the latest news about our competitor?",
+        "When does the new data protection law come into force?",
+        "Find public benchmarks for server costs",
+        "What does this page say about refunds? https://example.org/terms",
+    ),
+    tools=("web_search", "web_search_news", "web_search_deep", "fetch_url"),
+    needs=("web",),
+    handoffs=False,
+    temperature=0.2,
+    data_fields=("search_query", "search_type", "tavily_answer", "search_results", "fetched_pages", "sources"),
+)
+
+HERE = Path(__file__).parent
+TOOLS: Final = {"basic": "web_search", "news": "web_search_news", "deep": "web_search_deep"}
+MOST_PAGES: Final = 3
+MAX_RESULTS: Final = 8
+PASSAGE_CHARS: Final = 5_000
+ALL_PASSAGES_CHARS: Final = 30_000
+EXCERPT_CHARS: Final = 300
+
+
+class Strategy(BaseModel):
+    """One search, and what is to be read whole."""
+
+    query: str = Field(min_length=1, max_length=400)
+    search_type: Literal["basic", "news", "deep"] = "basic"
+    pages_to_read: int = Field(default=0, ge=0, le=10)
+    urls: list[str] = Field(default=[], description="addresses that the task names")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search and the pages gave. `trouble`: why the search gave nothing, for people."""
+
+    page: SearchPage
+    fetched: tuple[FetchedPage, ...] = ()
+    trouble: str = ""
+    code: str = ""
+
+    def passages(self) -> list[Passage]:
+        read = {page.url: page.text for page in self.fetched}
+        found = [_passage(result, read.pop(result.url, "")) for result in self.page.results]
+        for page in self.fetched:
+            if page.url in read:
+                title = page.title or page.url
+                source = Source(type="web", source=title, url=page.url, excerpt=page.text[:EXCERPT_CHARS])
+                found.append(Passage(source, page.text))
+        return found
+
+
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    today = (await context.now()).date().isoformat()
+    if task.capable:
+        with stage(context, "search", "Choosing what to search for"):
+            strategy = await _strategy(context, task, today)
+    else:
+        strategy = Strategy(query=" ".join(task.task.split())[:200] or "-")
+    with stage(context, "search", f"Searching the web for: {strategy.query}"):
+        found = await _found(context, task, strategy)
+    passages = found.passages()
+    if found.trouble and not passages:
+        data = {"search_query": strategy.query, "search_type": strategy.search_type}
+        return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
+    with stage(context, "synthesize", "Answering from what was found"):
+        reply = await _answer(context, task, found, passages, today)
+    return _work(strategy, found, passages, reply)
+
+
+async def _strategy(context: AgentContext, task: AgentInput, today: str) -> Strategy:
+    system = fill(read_prompt(HERE / "strategy.md"), today=today, rules=house_rules())
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
+    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
+    return await context.structured(request, Strategy, stage="search_agent")
+
+
+async def _found(context: AgentContext, task: AgentInput, strategy: Strategy) -> Found:
+    reply = await context.tool(TOOLS[strategy.search_type], {"query": strategy.query, "max_results": MAX_RESULTS})
+    page = SearchPage(query=strategy.query, search_type=strategy.search_type)
+    if not reply.is_error and reply.data:
+        page = SearchPage.model_validate(reply.data)
+    fetched = await _fetched(context, _to_read(task, strategy, page))
+    if not reply.is_error:
+        return Found(page, fetched)
+    return Found(page, fetched, trouble=reply.content.removeprefix("Error: "), code=_code_of(reply))
+
+
+def _to_read(task: AgentInput, strategy: Strategy, page: SearchPage) -> list[str]:
+    """Addresses that the person gave, then the best results; never one that only a model knows of."""
+    given = f"{task.task}\n{task.original_question}"
+    named = [url for url in strategy.urls if url in given]
+    best = sorted(page.results, key=lambda result: -result.score)
+    wanted = [result.url for result in best if not result.raw_content][: strategy.pages_to_read]
+    return list(dict.fromkeys([*named, *wanted]))[:MOST_PAGES]
+
+
+async def _fetched(context: AgentContext, urls: list[str]) -> tuple[FetchedPage, ...]:
+    """The pages that could be read; the others are left out, as their tool calls show."""
+    replies: list[ToolReply] = await context.all(
+        *[lambda branch, url=url: branch.tool("fetch_url", {"url": url}) for url in urls]
+    )
+    return tuple(FetchedPage.model_validate(reply.data) for reply in replies if not reply.is_error and reply.data)
+
+
+async def _answer(
+    context: AgentContext, task: AgentInput, found: Found, passages: list[Passage], today: str
+) -> ModelReply:
+    if not task.capable:
+        few = told(passages[:3], limit=SMALL_CHARS // 3, total=SMALL_CHARS)
+        user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
+        system = read_prompt(HERE / "prompt_small.md")
+        return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
+    parts = [
+        briefing(task),
+        f"## Search\n{found.page.search_type}: {found.page.query}",
+        f"## The search service's own answer, not a source\n{found.page.answer}" if found.page.answer else "",
+        f"## Sources\n{told(passages, limit=PASSAGE_CHARS, total=ALL_PASSAGES_CHARS) or 'Nothing was found.'}",
+        f"## Trouble\nThe search failed: {found.trouble}" if found.trouble else "",
+    ]
+    system = fill(read_prompt(HERE / "synthesize.md"), today=today, rules=house_rules())
+    user = "\n\n".join(part for part in parts if part)
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    return await context.model(request, stage="synthesize", shown=task.speaks)
+
+
+def _passage(result: SearchResult, text: str) -> Passage:
+    return Passage(source_of(result), text or result.raw_content or result.snippet)
+
+
+def _code_of(reply: ToolReply) -> str:
+    code = reply.data.get("error") if isinstance(reply.data, dict) else None
+    return str(code or "search_failed")
+
+
+def _work(strategy: Strategy, found: Found, passages: list[Passage], reply: ModelReply) -> Work:
+    sources = sources_of(passages)
+    shown = [source.model_dump(mode="json") for source in sources]
+    data: dict[str, Any] = {
+        "search_query": found.page.query or strategy.query,
+        "search_type": found.page.search_type,
+        "tavily_answer": found.page.answer,
+        "search_results": [
+            result.model_dump(mode="json", include={"title", "url", "snippet", "score"})
+            for result in found.page.results
+        ],
+        "fetched_pages": len(found.fetched),
+        "sources": shown,
+    }
+    scores = [min(1.0, max(0.0, result.score)) for result in found.page.results]
+    return Work(
+        result=reply.text,
+        data=data,
+        confidence=round(fmean(scores), 4) if scores else 0.3 if passages else 0.1,
+        sources=sources,
+        shared={"research_findings": reply.text, "research_sources": shown},
+        model_used=reply.model,
+    )

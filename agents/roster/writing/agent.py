@@ -1,0 +1,158 @@
+"""The writing agent: analyses what is wanted, outlines it, writes it, and revises what it wrote."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from agents.briefing import briefing, house_rules, short_briefing
+from agents.engine.errors import StepFailed
+from agents.exchange import AgentInput, HandoffInfo, Work
+from agents.handing_over import hand_over
+from agents.prompts import fill, read_prompt
+from agents.runtime.context import AgentContext
+from agents.small import ask_small
+from agents.spec import AgentSpec
+from agents.stages import stage
+from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
+
+SPEC = AgentSpec(
+    name="writing",
+    description="Writes and revises texts for people: articles, reports, letters, documentation, essays, posts.",
+    capabilities=("long-form writing", "outlining", "rewriting", "editing", "documentation", "letters and posts"),
+    typical_use_cases=(
+        "Write a blog post about our move to four-day weeks",
+        "Draft release notes for version 2.3 from these points",
+        "Turn the findings into a two-page report for the board",
+        "Rewrite this manual for readers who are not engineers",
+        "Write a cover letter for a job as a nurse",
+    ),
+    temperature=0.7,
+    data_fields=("writing_type", "tone", "outline", "draft", "final_content"),
+)
+
+HERE = Path(__file__).parent
+# Up to here a text is written at once: an outline and a revision would cost more than they give.
+SHORT_WORDS = 200
+MOST_WORDS = 5_000
+
+
+class Assignment(BaseModel):
+    """What kind of text is wanted, for whom, and from what."""
+
+    writing_type: str = Field(description="such as article, report, letter, documentation, essay, post, mail")
+    tone: str = Field(description="such as plain, formal, friendly, persuasive")
+    audience: str = Field(default="", description="who will read it")
+    words: int = Field(default=150, description="about how many words the text should have")
+    points: list[str] = Field(default=[], description="what it must say, in order, at most ten")
+    missing: list[str] = Field(default=[], description="facts that it needs and that nobody gave")
+    handoff_to: Literal["none", "research", "rag"] = Field(
+        default="none",
+        description="none, as a rule. research: not a text but an investigation of the web is wanted. "
+        "rag: only the person's own documents can answer, and no text is wanted",
+    )
+
+    @property
+    def is_short(self) -> bool:
+        return self.words <= SHORT_WORDS
+
+    def told(self) -> str:
+        lines = [
+            f"Kind: {self.writing_type}",
+            f"Tone: {self.tone}",
+            f"Readers: {self.audience or 'not said'}",
+            f"Length: about {min(max(self.words, 1), MOST_WORDS)} words",
+            *[f"Must say: {point}" for point in self.points[:10]],
+            *[f"Not known, so not to be claimed: {fact}" for fact in self.missing[:10]],
+        ]
+        return "\n".join(f"- {line}" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    outline: str
+    draft: str
+    text: str
+    model: str
+
+
+async def run(context: AgentContext, task: AgentInput) -> Work:
+    if not task.capable:
+        system = read_prompt(HERE / "prompt_small.md")
+        reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="write")
+        written = Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
+        return _work(Assignment(writing_type="text", tone="plain"), written, confidence=0.4)
+    told = briefing(task)
+    with stage(context, "analyze", "Looking at what is to be written"):
+        assignment = await _assignment(context, task, told)
+    handoff = await _handed_over(context, task, assignment)
+    if handoff is not None:
+        return Work(result="", handoff=handoff)
+    written = await _written(context, task, f"{told}\n\n## Assignment\n{assignment.told()}", assignment)
+    return _work(assignment, written, confidence=0.7 if assignment.missing else 0.9)
+
+
+async def _assignment(context: AgentContext, task: AgentInput, told: str) -> Assignment:
+    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=_messages("analyze.md", told), temperature=0.1)
+    return await context.structured(request, Assignment, stage="analyze")
+
+
+async def _handed_over(context: AgentContext, task: AgentInput, assignment: Assignment) -> HandoffInfo | None:
+    if assignment.handoff_to == "none":
+        return None
+    return await hand_over(context, assignment.handoff_to, task.task, why="; ".join(assignment.missing))
+
+
+async def _written(context: AgentContext, task: AgentInput, told: str, assignment: Assignment) -> Written:
+    """A short text is written once; a long one is outlined before, and revised after."""
+    if assignment.is_short:
+        with stage(context, "write", "Writing"):
+            reply = await _ask(context, task, "write", _messages("write.md", told))
+        return Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
+    with stage(context, "outline", "Making an outline"):
+        outline = (await _ask(context, task, "outline", _messages("outline.md", told))).text
+    told = f"{told}\n\n## Outline\n{outline}"
+    with stage(context, "write", "Writing a draft"):
+        reply = await _ask(context, task, "write", _messages("write.md", told))
+    return await _revised(context, task, told, outline, reply)
+
+
+async def _revised(context: AgentContext, task: AgentInput, told: str, outline: str, draft: ModelReply) -> Written:
+    """The draft, revised. It is the text where the revision fails: half of the work is better than none."""
+    context.withdraw("the draft is revised")
+    try:
+        with stage(context, "finalize", "Revising the draft"):
+            messages = _messages("finalize.md", f"{told}\n\n## Draft\n{draft.text}")
+            reply = await _ask(context, task, "finalize", messages)
+    except StepFailed:
+        context.run.take_back(context.agent.id, "the draft stays as it is")
+        return Written(outline=outline, draft=draft.text, text=draft.text, model=draft.model)
+    text = reply.text if reply.text.strip() else draft.text
+    return Written(outline=outline, draft=draft.text, text=text, model=reply.model)
+
+
+async def _ask(context: AgentContext, task: AgentInput, stage_name: str, messages: tuple[Message, ...]) -> ModelReply:
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
+    return await context.model(request, stage=stage_name, shown=task.speaks)
+
+
+def _messages(prompt: str, told: str) -> tuple[Message, ...]:
+    system = fill(read_prompt(HERE / prompt), rules=house_rules())
+    return (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=told))
+
+
+def _work(assignment: Assignment, written: Written, *, confidence: float) -> Work:
+    return Work(
+        result=written.text,
+        data={
+            "writing_type": assignment.writing_type,
+            "tone": assignment.tone,
+            "outline": written.outline,
+            "draft": written.draft,
+            "final_content": written.text,
+        },
+        confidence=confidence,
+        shared={"writing_outline": written.outline, "writing_draft": written.text},
+        model_used=written.model,
+    )

@@ -1,0 +1,164 @@
+"""What is read back of a run: all of it when a driver takes it over, and what people did meanwhile."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+from psycopg.rows import tuple_row
+
+from agents.engine.chain import GENESIS
+from agents.engine.records import AgentRecord, EffectRecord, Intervention, Loaded, StepRecord
+from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepKind, StepStatus
+from hitl.store import READ_ANSWERS, answers_of
+
+_LOAD_AGENTS = """
+SELECT id, parent_id, agent_name, lineage, task, status, output, error, step_id, depends_on, user_comment,
+       user_content, modified
+FROM agents_agentexecution WHERE execution_id = %s
+"""
+_LOAD_STEPS = """
+SELECT s.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, s.usage
+FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
+WHERE a.execution_id = %s AND s.cut_at IS NULL
+"""
+# Also those of the run that this one is a copy of, and of its other copies.
+_LOAD_EFFECTS = """
+WITH root AS (SELECT coalesce(effects_root, id) AS id FROM agents_execution WHERE id = %s)
+SELECT f.key, f.agent_id, f.tool, f.arguments, f.arguments_hash, f.status, f.response
+FROM agents_effect f WHERE f.execution_id IN (
+    SELECT id FROM root UNION SELECT e.id FROM agents_execution e JOIN root ON e.effects_root = root.id)
+"""
+# What is not applied yet, and all that people said.
+_LOAD_INTERVENTIONS = """
+SELECT id, agent_id, kind, text, applied_at IS NOT NULL FROM agents_intervention
+WHERE execution_id = %s AND (applied_at IS NULL OR kind IN ('comment', 'steer')) ORDER BY created_at, id
+"""
+_LOAD_ORIGINS = "SELECT origin FROM agents_event WHERE execution_id = %s AND origin <> ''"
+_LOAD_SHOWN = """
+SELECT agent_id, type, body FROM agents_event
+WHERE execution_id = %s AND type IN ('token', 'token_reset') ORDER BY seq
+"""
+_LOAD_CUT_USAGE = """
+SELECT s.usage FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
+WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.usage->>'prompt_tokens' IS NOT NULL
+"""
+LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY seq DESC LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where the event log ends, and what was paid for steps that no longer count."""
+
+    seq: int = 0
+    hash: bytes = GENESIS
+    cut_usage: tuple[Any, ...] = ()
+
+
+async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
+    """Everything recorded of a run, in one round trip of nine queries."""
+    queries = (
+        _LOAD_AGENTS,
+        _LOAD_STEPS,
+        _LOAD_EFFECTS,
+        READ_ANSWERS,
+        _LOAD_INTERVENTIONS,
+        _LOAD_ORIGINS,
+        _LOAD_SHOWN,
+        _LOAD_CUT_USAGE,
+        LOAD_END,
+    )
+    async with connection.pipeline():
+        cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
+    found = [await cursor.fetchall() for cursor in cursors]
+    agents, steps, effects, answers, interventions, origins, shown, cut, end = found
+    loaded = Loaded(
+        answers=answers_of(answers),
+        interventions=_interventions(interventions),
+        origins={origin for (origin,) in origins},
+        shown=shown_lengths(shown),
+    )
+    for id_, parent_id, name, lineage, task, status, output, error, step_id, depends_on, *marks in agents:
+        loaded.agents[lineage] = AgentRecord(
+            id_,
+            parent_id,
+            name,
+            lineage,
+            task,
+            AgentStatus(status),
+            output,
+            error,
+            step_id,
+            tuple(depends_on),
+            *marks,
+        )
+    for agent_id, path, kind, name, request, hashed, status, response, effect_key, usage in steps:
+        loaded.steps.setdefault(agent_id, {})[tuple(path)] = StepRecord(
+            agent_id,
+            tuple(path),
+            StepKind(kind),
+            name,
+            request,
+            bytes(hashed),
+            StepStatus(status),
+            response,
+            effect_key,
+            usage,
+        )
+    for key, agent_id, tool, arguments, hashed, status, response in effects:
+        loaded.effects[key] = EffectRecord(
+            key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response
+        )
+    seq, hashed = end[0] if end else (0, GENESIS)
+    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut))
+
+
+def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str], int]:
+    """How many characters of each agent's channels people have been shown, resets taken into account."""
+    lengths: dict[tuple[UUID, str], int] = {}
+    for agent_id, kind, body in rows:
+        for line in body.split("\n"):
+            event = orjson.loads(line)
+            key = (agent_id, event["channel"])
+            lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
+    return lengths
+
+
+def _interventions(rows: Iterable[tuple[UUID, UUID | None, str, str, bool]]) -> dict[UUID, Intervention]:
+    return {
+        id_: Intervention(id_, agent_id, InterventionKind(kind), text, applied)
+        for id_, agent_id, kind, text, applied in rows
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What people did while a run goes on: every answer to its questions, and what they want of its agents."""
+
+    answers: dict[UUID, Any]
+    interventions: tuple[Intervention, ...]
+
+
+_HEARD = "UPDATE agents_execution SET woken_at = NULL WHERE id = %s AND epoch = %s"
+_HEAR_AGAIN = """
+WITH told AS (
+    UPDATE agents_execution SET woken_at = clock_timestamp() WHERE id = %s AND ended_at IS NULL RETURNING id
+)
+SELECT pg_notify('hyperagent_runs', id::text) FROM told
+"""
+
+
+async def read_news(connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int) -> News:
+    """What is new, and what is not. The mark that there is something is cleared first: a later one sets it again."""
+    await connection.execute(_HEARD, [execution_id, epoch])
+    answers = await connection.execute(READ_ANSWERS, [execution_id])
+    interventions = await connection.execute(_LOAD_INTERVENTIONS, [execution_id])
+    made = _interventions(await interventions.fetchall())
+    return News(answers_of(await answers.fetchall()), tuple(one for one in made.values() if not one.applied))
+
+
+async def hear_again(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> None:
+    """Sets the mark anew: its driver came to rest before it could use what it read, and another has to."""
+    await connection.execute(_HEAR_AGAIN, [execution_id])

@@ -1,0 +1,90 @@
+"""Searching and reading the user's documents (S174)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from agents.engine.events import Source
+from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.values import Chunk, DocumentFilters, FoundChunks
+
+EXCERPT_CHARS = 300
+PAGES_AT_ONCE = 20
+ANY_DOCUMENT = DocumentFilters()
+
+
+@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+async def search_documents(
+    call: Call,
+    query: Annotated[str, "What to look for, in the words that the documents may use", Field(min_length=1)],
+    top_k: Annotated[int, "How many passages at most", Field(ge=1, le=20)] = 8,
+    document_ids: Annotated[tuple[str, ...], "Only in these documents; empty for all that the user may see"] = (),
+    filters: Annotated[DocumentFilters, "Only documents that fit"] = ANY_DOCUMENT,
+) -> Reply:
+    """Searches the user's documents and gives the passages that fit best, with file, page and section.
+
+    Not for the web (web_search), nor to read a document from its beginning (read_document).
+    """
+    chosen = document_ids or _attached(call)
+    chunks = await call.providers.documents.search(call.about, query, top_k=top_k, document_ids=chosen, filters=filters)
+    found = FoundChunks(query=query, chunks=chunks)
+    return Reply(content=_passages(found), data=found, sources=sources_of(chunks))
+
+
+@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+async def read_document(
+    call: Call,
+    document_id: Annotated[str, "The document's id, as search_documents gives it or as it was attached"],
+    first_page: Annotated[int, "The first page to read, counted from 1", Field(ge=1)] = 1,
+    last_page: Annotated[int | None, f"The last page to read; at most {PAGES_AT_ONCE} pages at once"] = None,
+) -> Reply:
+    """Reads pages of one document as text. To find where something stands, search_documents is faster."""
+    last = first_page + PAGES_AT_ONCE - 1 if last_page is None else last_page
+    if not first_page <= last < first_page + PAGES_AT_ONCE:
+        raise ToolError(
+            f"Pages {first_page} to {last} cannot be read at once: last_page has to be from {first_page} to "
+            f"{first_page + PAGES_AT_ONCE - 1}."
+        )
+    found = await call.providers.documents.read(call.about, document_id, first_page=first_page, last_page=last)
+    head = f"{found.filename}, pages {found.first_page} to {found.last_page} of {found.total_pages}"
+    source = Source(type="document", source=found.filename, page=found.first_page)
+    return Reply(content=f"{head}\n\n{found.text}", data=found, sources=(source,))
+
+
+def _attached(call: Call) -> tuple[str, ...]:
+    """The documents that whoever asked chose for this run."""
+    return call.agent_input.options.document_ids if call.agent_input else ()
+
+
+def sources_of(chunks: tuple[Chunk, ...]) -> tuple[Source, ...]:
+    """One for each file, page and section, with the best passage (S173). The chunks come best first."""
+    found: dict[tuple[str, int | None, str | None], Source] = {}
+    for chunk in chunks:
+        at = chunk.metadata
+        source = Source(
+            type="document",
+            source=at.filename,
+            page=at.page,
+            section=at.section_title,
+            excerpt=chunk.text[:EXCERPT_CHARS] or None,
+            relevance_score=chunk.score,
+        )
+        found.setdefault((at.filename, at.page, at.section_title), source)
+    return tuple(found.values())
+
+
+def _passages(found: FoundChunks) -> str:
+    if not found.chunks:
+        return f"No passage was found for '{found.query}'. Try other words, or fewer filters."
+    return "\n\n".join(f"{number}. {_where(chunk)}\n{chunk.text}" for number, chunk in enumerate(found.chunks, start=1))
+
+
+def _where(chunk: Chunk) -> str:
+    at = chunk.metadata
+    named = [
+        at.filename,
+        f"page {at.page}" if at.page else "",
+        at.section_title or "",
+        f"document {chunk.doc_id}" if chunk.doc_id else "",
+    ]
+    return ", ".join(part for part in named if part)

@@ -1,0 +1,83 @@
+"""Searching the web and reading its pages (S180)."""
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from agents.engine.events import Source
+from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.values import FetchedPage, SearchPage, SearchResult
+
+EXCERPT_CHARS = 300
+
+Query = Annotated[str, "What to search for, as one would type it into a search engine", Field(min_length=1)]
+Count = Annotated[int, "How many results at most", Field(ge=1, le=20)]
+
+
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True)
+async def web_search(call: Call, query: Query, max_results: Count = 5) -> Reply:
+    """Searches the web and gives title, address and a snippet of each result.
+
+    Not for the user's own documents (search_documents), nor for what happened in the last days (web_search_news).
+    """
+    return await _search(call, query, search_type="basic", max_results=max_results)
+
+
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True)
+async def web_search_news(call: Call, query: Query, max_results: Count = 5) -> Reply:
+    """Searches recent news articles. Not for what does not change from week to week (web_search)."""
+    return await _search(call, query, search_type="news", max_results=max_results)
+
+
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, timeout_s=90)
+async def web_search_deep(call: Call, query: Query, max_results: Count = 3) -> Reply:
+    """Searches the web thoroughly and brings the pages' texts along. Slow and long: only where snippets do not do."""
+    return await _search(call, query, search_type="deep", max_results=max_results)
+
+
+@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True)
+async def fetch_url(call: Call, url: Annotated[str, "The whole address, with http:// or https://"]) -> Reply:
+    """Reads a web page as text. For an address that the user gave or that a search found, never for a guessed one."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ToolError(f"'{url[:200]}' is no web address: it has to begin with http:// or https:// and name a host.")
+    page = await call.providers.pages.fetch(call.about, url)
+    source = Source(
+        type="web", source=page.title or _host(page.url), url=page.url, excerpt=page.text[:EXCERPT_CHARS] or None
+    )
+    return Reply(content=_page_text(page), data=page, sources=(source,))
+
+
+async def _search(call: Call, query: str, *, search_type: Literal["basic", "news", "deep"], max_results: int) -> Reply:
+    page = await call.providers.web.search(call.about, query, search_type=search_type, max_results=max_results)
+    return Reply(content=_results_text(page), data=page, sources=tuple(map(source_of, page.results)))
+
+
+def source_of(result: SearchResult) -> Source:
+    """S181."""
+    return Source(
+        type="web",
+        source=result.title or _host(result.url),
+        url=result.url,
+        excerpt=result.snippet[:EXCERPT_CHARS] or None,
+        relevance_score=result.score,
+    )
+
+
+def _results_text(page: SearchPage) -> str:
+    if not page.results:
+        return f"Nothing was found for '{page.query}'. Try other or fewer words."
+    lines = [f"Answer of the search service: {page.answer}"] if page.answer else []
+    for number, result in enumerate(page.results, start=1):
+        when = f" ({result.published})" if result.published else ""
+        lines.append(f"{number}. {result.title}{when}\n{result.url}\n{result.raw_content or result.snippet}")
+    return "\n\n".join(lines)
+
+
+def _page_text(page: FetchedPage) -> str:
+    return f"{page.title}\n{page.url}\n\n{page.text}" if page.title else f"{page.url}\n\n{page.text}"
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or url

@@ -1,0 +1,56 @@
+"""Where others look at a call before it is carried out: kill switch, scanner, approval, budget. Empty until they come.
+
+A check sees the final arguments and gives None, or why not. It is part of a program that is replayed: whatever it
+decides by that is not in the call (a table, a setting, a scanner, a person) it takes as a step of the context.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agents.runtime.context import AgentContext
+from agents.tools.arguments import Refusal
+from agents.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that is in order. `arguments`: what it will be carried out with, defaults filled in, as JSON."""
+
+    tool: Tool
+    arguments: dict[str, Any]
+    call_id: str
+
+
+Check = Callable[[AgentContext, Request], Awaitable[Refusal | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """In the order in which they are asked; the first that refuses ends the call."""
+
+    switches: tuple[Check, ...] = ()
+    scanners: tuple[Check, ...] = ()
+    approvals: tuple[Check, ...] = ()
+    budgets: tuple[Check, ...] = ()
+
+
+CHECKS: Final = Checks()
+
+
+async def first_refusal(checks: tuple[Check, ...], context: AgentContext, request: Request) -> Refusal | None:
+    for check in checks:
+        refusal = await check(context, request)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def unapproved(request: Request, approvals: tuple[Check, ...]) -> Refusal | None:
+    """A tool that needs a person's yes is not carried out where nobody is there to ask for it."""
+    if request.tool.requires_approval and not approvals:
+        return Refusal(
+            "approval_unavailable",
+            f"{request.tool.name} needs a person's approval, and approvals are not set up here. Go on without it.",
+        )
+    return None

@@ -1,0 +1,122 @@
+"""The one door to the tools: every call of a model, an agent, a skill or a script goes through here, link by link."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
+from agents.runtime.context import AgentContext, ToolReply
+from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
+from agents.tools.checks import CHECKS, Checks, Request, first_refusal, unapproved
+from agents.tools.performing import carry_out
+from agents.tools.providers import Providers
+from agents.tools.registry import tools as all_tools
+from agents.tools.replies import Stored, refused, reply_of
+from agents.tools.tool import Tool
+from hyperagent.lib.llm.types import ToolSpec
+from hyperagent.lib.text import clean_text
+
+NAME_CHARS = 80
+
+
+class Gateway:
+    """The `ToolDoor` of a process. `tools`: all that were discovered, unless others are given."""
+
+    def __init__(
+        self,
+        providers: Providers | None = None,
+        *,
+        tools: Mapping[str, Tool] | None = None,
+        checks: Checks = CHECKS,
+    ) -> None:
+        self._providers = providers or Providers()
+        self._tools = all_tools() if tools is None else tools
+        self._checks = checks
+
+    def specs(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        """What a model is told of these tools, in this order. Raises KeyError for one that does not exist."""
+        return tuple(self._tools[name].spec() for name in names)
+
+    def lacks(self, names: Sequence[str]) -> str:
+        return self._providers.lacks(names)
+
+    async def call(
+        self, context: AgentContext, name: str, arguments: Any, *, allowed: Sequence[str], call_id: str | None
+    ) -> ToolReply:
+        """One call, from what a model wrote to what it reads. `call_id`: the model's own; its events carry it."""
+        call_id = call_id or context.place
+        name = clean_text(name)[:NAME_CHARS]
+        given = parsed(arguments, tool=name)
+        context.emit(ToolCall(tool=name, args=shown(given), id=call_id))
+        outcome = await self._through(context, name, given, allowed=allowed, call_id=call_id)
+        if isinstance(outcome, Refusal):
+            reply = refused(outcome)
+            context.emit(ToolResult(tool=name, content=reply.content, id=call_id, is_error=True))
+            return reply
+        reply = reply_of(self._tools[name], outcome)
+        context.emit(ToolResult(tool=name, content=outcome["content"], id=call_id))
+        for source in self._new_sources(name, reply):
+            context.emit(SourceFound(source=source))
+        return reply
+
+    def _new_sources(self, name: str, reply: ToolReply) -> tuple[Source, ...]:
+        """Those of a composite tool were shown when its inner calls found them."""
+        return () if self._tools[name].composite else reply.sources
+
+    async def _through(
+        self,
+        context: AgentContext,
+        name: str,
+        given: dict[str, Any] | Refusal,
+        *,
+        allowed: Sequence[str],
+        call_id: str,
+    ) -> Stored | Refusal:
+        """The chain. What is decided by the call alone comes first and is no step; the rest is recorded."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return unknown(name, [other for other in allowed if other in self._tools])
+        if name not in allowed or not tool.is_for(context.agent.name):
+            return not_allowed(tool, context.agent.name, allowed)
+        if isinstance(given, Refusal):
+            return given
+        values = fitted(given, tool.arguments, tool=name)
+        if isinstance(values, Refusal):
+            return values
+        refusal = await self._checked(context, tool, values, call_id)
+        return refusal or await carry_out(tool, values, context, providers=self._providers)
+
+    async def _checked(self, context: AgentContext, tool: Tool, values: BaseModel, call_id: str) -> Refusal | None:
+        request = Request(tool, values.model_dump(mode="json"), call_id)
+        checks = self._checks
+        return (
+            await first_refusal(checks.switches, context, request)
+            or await self._not_configured(context, tool)
+            or await first_refusal(checks.scanners, context, request)
+            or unapproved(request, checks.approvals)
+            or await first_refusal(checks.approvals, context, request)
+            or await first_refusal(checks.budgets, context, request)
+        )
+
+    async def _not_configured(self, context: AgentContext, tool: Tool) -> Refusal | None:
+        """Noted: a provider that is configured while a run waits must not change what the run did before."""
+        if not tool.needs:
+            return None
+        lacking: str = await context.note("lacking", lambda: self._providers.lacks(tool.needs))
+        return Refusal("not_configured", f"{lacking} Until then, do without {tool.name}.") if lacking else None
+
+
+def unknown(name: str, allowed: Sequence[str]) -> Refusal:
+    near = closest(name, allowed)
+    meant = f" Did you mean {near}?" if near else ""
+    return Refusal("unknown_tool", f"there is no tool '{name}'.{meant} {_choice(allowed)}")
+
+
+def not_allowed(tool: Tool, agent: str, allowed: Sequence[str]) -> Refusal:
+    others = [name for name in allowed if name != tool.name]
+    return Refusal("not_allowed", f"the {agent} agent may not call {tool.name}. {_choice(others)}")
+
+
+def _choice(allowed: Sequence[str]) -> str:
+    return f"You can call: {', '.join(sorted(allowed))}." if allowed else "You have no tools: answer without."

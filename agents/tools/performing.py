@@ -1,0 +1,135 @@
+"""Carries a call out: as a step that only reads, as an effect in the ledger, or by its own inner steps.
+
+Whatever goes wrong in a tool is recorded, so that a resumed run is told the same: in words, never with a traceback.
+"""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from pydantic import BaseModel
+
+from agents.engine.context import Outcome
+from agents.engine.effects import Effect
+from agents.engine.errors import OutsideError, Skipped, StepFailed
+from agents.engine.states import StepKind
+from agents.runtime.context import AgentContext
+from agents.tools.arguments import Refusal
+from agents.tools.clip import clip
+from agents.tools.providers import Providers
+from agents.tools.replies import Stored, settled, stored
+from agents.tools.tool import Call, Tool, ToolError
+from hyperagent.lib.text import clean_text
+
+log = structlog.get_logger(__name__)
+
+ERROR_CHARS = 2_000
+
+
+async def carry_out(tool: Tool, values: BaseModel, context: AgentContext, *, providers: Providers) -> Stored | Refusal:
+    """The tool's result, or how it failed; the same on every replay."""
+    try:
+        if tool.composite:
+            return await _compose(tool, values, context)
+        if tool.effect == "write":
+            return await _change(tool, values, context, providers)
+        return await _read(tool, values, context, providers)
+    except StepFailed as failure:
+        return Refusal(failure.code, failure.message)
+
+
+async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored:
+    async def perform() -> Outcome:
+        return Outcome(await _performed(tool, _call(context, providers), values))
+
+    kept: Stored = await context.step(StepKind.TOOL, tool.name, recorded_arguments(values), perform)
+    return kept
+
+
+async def _change(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored | Refusal:
+    async def perform(key: str) -> Stored:
+        return await _performed(tool, _call(context, providers, key=key), values)
+
+    async def probe(key: str) -> bool | None:
+        return await _probed(tool, _call(context, providers, key=key), values)
+
+    effect = Effect(tool.name, recorded_arguments(values), perform, probe if tool.probe else None)
+    response: Stored = await context.effect(effect)
+    return settled(tool, response) or response
+
+
+async def _compose(tool: Tool, values: BaseModel, context: AgentContext) -> Stored:
+    try:
+        return stored(await tool.function(context, **_keywords(values)))
+    except (StepFailed, Skipped):
+        raise
+    except ToolError as error:
+        raise StepFailed("tool_failed", _told(error.message)) from error
+    except Exception as error:
+        # Noted, because the error's id would be another one on a replay.
+        failure = _crashed(tool, error)
+        raise StepFailed(failure.code, await context.note(failure.code, lambda: failure.message)) from error
+
+
+def recorded_arguments(values: BaseModel) -> dict[str, Any]:
+    """Without what equals its default: a tool that grows an optional parameter still finds what it did before, and an
+    effect that happened is not repeated for it."""
+    return values.model_dump(mode="json", exclude_defaults=True)
+
+
+async def _performed(tool: Tool, call: Call, values: BaseModel) -> Stored:
+    """Raises OutsideError for all that goes wrong."""
+    try:
+        async with asyncio.timeout(tool.timeout_s):
+            given = await tool.function(call, **_keywords(values))
+        return stored(given)
+    except OutsideError:
+        raise
+    except ToolError as error:
+        why = _told(error.message)
+        raise OutsideError("tool_failed", why, may_have_happened=error.may_have_happened) from error
+    except TimeoutError as error:
+        why = f"{tool.name} took longer than {tool.timeout_s:g} s and was stopped. Ask for less, or do without it."
+        raise OutsideError("tool_timeout", why, retryable=True, may_have_happened=True) from error
+    except Exception as error:
+        raise _crashed(tool, error) from error
+
+
+async def _probed(tool: Tool, call: Call, values: BaseModel) -> bool | None:
+    """Whether an effect happened. A probe that fails knows nothing."""
+    if tool.probe is None:
+        return None
+    try:
+        async with asyncio.timeout(tool.timeout_s):
+            found: bool | None = await tool.probe(call, **_keywords(values))
+    except Exception:
+        log.exception("tool.probe_failed", tool=tool.name)
+        return None
+    return found
+
+
+def _crashed(tool: Tool, error: Exception) -> OutsideError:
+    error_id = uuid4().hex[:8]
+    log.error("tool.crashed", tool=tool.name, error_id=error_id, exc_info=error)
+    why = f"{tool.name} broke down (error {error_id}). That is a fault of the tool: do without it."
+    return OutsideError("tool_crashed", why, may_have_happened=True)
+
+
+def _call(context: AgentContext, providers: Providers, *, key: str = "") -> Call:
+    return Call(
+        providers=providers,
+        about=context.run.about,
+        agent_name=context.agent.name,
+        agent_input=context.task_input,
+        key=key,
+        emit=context.emit,
+    )
+
+
+def _keywords(values: BaseModel) -> dict[str, Any]:
+    return {name: getattr(values, name) for name in type(values).model_fields}
+
+
+def _told(message: str) -> str:
+    return clip(clean_text(message), ERROR_CHARS)

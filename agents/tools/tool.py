@@ -1,0 +1,141 @@
+"""What a tool is: one typed async function, and what its author says of it. Knows no provider and runs nothing."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import BaseModel
+
+from agents.engine.events import Body, Source
+from agents.exchange import AgentInput
+from agents.runtime.context import About, AgentContext
+from agents.tools.schema import BadTool, arguments_of, parameters_of
+from hyperagent.lib.llm.types import ToolSpec
+
+if TYPE_CHECKING:
+    from agents.tools.providers import Providers
+
+__all__ = ["ANY_AGENT", "BadTool", "Call", "Reply", "Tool", "ToolError", "tool"]
+
+ANY_AGENT: Final = ("*",)
+"""For `agents=`: whoever has it among the tools of its spec."""
+_NAME: Final = re.compile(r"^[a-z][a-z0-9_]{1,62}$")
+
+Function = Callable[..., Awaitable[Any]]
+
+
+class ToolError(Exception):
+    """The tool could not do it; `message` tells the model why and what to do instead. Recorded, no traceback.
+
+    Write it yourself: what the other side said is untrusted and belongs into a reply, never in here.
+    `may_have_happened` is for effects: true where the world may have been changed all the same.
+    """
+
+    def __init__(self, message: str, *, may_have_happened: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.may_have_happened = may_have_happened
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as the tool sees it. `key`: the idempotency key of an effect, to hand on where one is taken; else ""."""
+
+    providers: "Providers"
+    about: About
+    agent_name: str
+    agent_input: AgentInput | None
+    key: str
+    emit: Callable[[Body], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool gives if its bare value does not say it all. Without `content` the model reads `data` as JSON."""
+
+    content: str | None = None
+    data: Any = None
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, whole and checked. `tool` below says what the fields mean."""
+
+    name: str
+    description: str
+    function: Function
+    arguments: type[BaseModel]
+    agents: tuple[str, ...]
+    effect: Literal["read", "write"]
+    requires_approval: bool
+    irreversible: bool
+    timeout_s: float
+    needs: tuple[str, ...]
+    probe: Function | None
+    composite: bool
+    untrusted: bool
+
+    def is_for(self, agent: str) -> bool:
+        return self.agents == ANY_AGENT or agent in self.agents
+
+    def spec(self) -> ToolSpec:
+        """What a model is told of it."""
+        return ToolSpec(name=self.name, description=self.description, parameters=parameters_of(self.arguments))
+
+
+def tool(
+    *,
+    agents: tuple[str, ...],
+    effect: Literal["read", "write"] = "read",
+    requires_approval: bool = False,
+    irreversible: bool = False,
+    timeout_s: float = 60,
+    needs: tuple[str, ...] = (),
+    probe: Function | None = None,
+    composite: bool = False,
+    untrusted: bool = False,
+    name: str = "",
+) -> Callable[[Function], Tool]:
+    """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
+
+    `agents`: who may call it, or ANY_AGENT.  `effect`: "write" if it changes the world; it then goes into the ledger.
+    `requires_approval`, `irreversible`: whether a person is asked first; whether no standing rule may answer for them.
+    `timeout_s`: for one call; not for composites, which may wait for people.  `needs`: providers that must be there.
+    `probe(call, **arguments)`: whether an effect that was interrupted happened; None if it cannot tell.
+    `composite`: the function gets the AgentContext instead, and its inner steps are recorded, not the call.
+    `untrusted`: the result was written by others, and models get it marked as such.
+    Raises BadTool for what is not whole.
+    """
+
+    def decorate(function: Function) -> Tool:
+        called = name or function.__name__
+        if not _NAME.match(called):
+            raise BadTool(f"tool '{called}': a name is small letters, digits and _, two to 63 of them")
+        if not inspect.iscoroutinefunction(function):
+            raise BadTool(f"tool '{called}' must be an async function")
+        if not inspect.getdoc(function):
+            raise BadTool(f"tool '{called}' has no docstring; models choose a tool by it")
+        if effect == "read" and probe is not None:
+            raise BadTool(f"tool '{called}' only reads: there is nothing that a probe could look for")
+        if composite and (effect == "write" or untrusted):
+            raise BadTool(f"tool '{called}' is composite: its inner calls are effects and untrusted, not itself")
+        return Tool(
+            name=called,
+            description=inspect.cleandoc(inspect.getdoc(function) or ""),
+            function=function,
+            arguments=arguments_of(function, name=called, first=AgentContext if composite else Call),
+            agents=agents,
+            effect=effect,
+            requires_approval=requires_approval,
+            irreversible=irreversible,
+            timeout_s=timeout_s,
+            needs=needs,
+            probe=probe,
+            composite=composite,
+            untrusted=untrusted,
+        )
+
+    return decorate

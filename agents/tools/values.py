@@ -1,0 +1,182 @@
+"""What tools give and take: typed values that are stored and sent as JSON. Knows no tool and no provider."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from agents.exchange import Value
+
+Address = Annotated[str, Field(pattern=r"^[^\s@<>,;:\"]+@[^\s@<>,;:\"]+$", max_length=254)]
+Subject = Annotated[str, Field(pattern=r"^[^\r\n]*$", min_length=1, max_length=500)]
+Folder = Literal["inbox", "sent", "drafts"]
+
+
+# --- the web (S180, S181)
+
+
+class SearchResult(Value):
+    """`score`: 0..1, higher fits better. `raw_content`: the page's text, where a deep search brought it."""
+
+    title: str
+    url: str
+    snippet: str = ""
+    score: float = 0
+    published: str | None = None
+    raw_content: str | None = None
+
+
+class SearchPage(Value):
+    """`answer`: the search service's own short answer, if it gives one."""
+
+    query: str
+    search_type: Literal["basic", "news", "deep"] = "basic"
+    answer: str = ""
+    results: tuple[SearchResult, ...] = ()
+
+
+class FetchedPage(Value):
+    """`url`: where the text came from in the end, after redirects."""
+
+    url: str
+    title: str = ""
+    text: str
+
+
+# --- documents (S174)
+
+
+class ChunkMetadata(Value):
+    filename: str
+    page: int | None = None
+    section_title: str | None = None
+    doc_type: str | None = None
+    date: str | None = None
+
+
+class Chunk(Value):
+    """`score`: 0..1, higher is closer."""
+
+    chunk_id: str
+    score: float
+    text: str
+    metadata: ChunkMetadata
+    doc_id: str | None = None
+
+
+class FoundChunks(Value):
+    query: str
+    chunks: tuple[Chunk, ...] = ()
+
+
+class DocumentFilters(Value):
+    """Only documents that fit all of these; dates as YYYY-MM-DD."""
+
+    doc_type: str | None = Field(default=None, description="The kind of document: pdf, docx, xlsx, csv, txt, md")
+    filename: str | None = Field(default=None, description="A part of the file's name")
+    date_from: str | None = Field(default=None, description="Not older than this day, YYYY-MM-DD")
+    date_to: str | None = Field(default=None, description="Not newer than this day, YYYY-MM-DD")
+
+
+class DocumentText(Value):
+    """Pages are counted from 1; a document without pages has one."""
+
+    doc_id: str
+    filename: str
+    text: str
+    first_page: int = 1
+    last_page: int = 1
+    total_pages: int = 1
+
+
+# --- code (S177, S200)
+
+Language = Literal["python", "javascript", "typescript", "bash"]
+
+
+class CodeRun(Value):
+    """`exit_code` is None where the run was stopped before it ended."""
+
+    code: str
+    language: Language = "python"
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    created_files: tuple[str, ...] = ()
+
+
+class StoredFile(Value):
+    path: str
+    size_bytes: int = 0
+
+
+class FileText(Value):
+    path: str
+    text: str
+
+
+# --- mail (S178, S179)
+
+
+class MailHeader(Value):
+    """`id`: the mailbox's own; `message_id`: the one that stands in the mail."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
+
+    id: str
+    sender: str = Field(default="", alias="from")
+    to: tuple[str, ...] = ()
+    subject: str = ""
+    date: str = ""
+    snippet: str = ""
+    thread_id: str | None = None
+    message_id: str | None = None
+
+
+class MailMessage(MailHeader):
+    cc: tuple[str, ...] = ()
+    reply_to: str | None = None
+    body: str = ""
+    references: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
+
+
+class OutgoingMail(Value):
+    """`message_id` is made of the call's key, so that the mail can be found again. The last three make a reply one."""
+
+    message_id: str
+    to: tuple[Address, ...] = ()
+    cc: tuple[Address, ...] = ()
+    bcc: tuple[Address, ...] = ()
+    subject: Annotated[str, Field(pattern=r"^[^\r\n]*$", max_length=998)] = ""
+    body: str = ""
+    in_reply_to: str | None = None
+    references: tuple[str, ...] = ()
+    thread_id: str | None = None
+
+
+class StoredMail(Value):
+    """A mail that was sent, or put among the drafts."""
+
+    id: str
+    message_id: str
+    to: tuple[str, ...] = ()
+    subject: str = ""
+
+
+# --- images
+
+
+class MadeImage(Value):
+    """`path`: where it lies in the workspace."""
+
+    path: str
+    alt: str = ""
+    media_type: str = "image/png"
+
+
+class ImageReading(Value):
+    image: str
+    question: str
+    text: str

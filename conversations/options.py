@@ -1,0 +1,69 @@
+"""What whoever asks may choose for the run, by its names. Knows no transport: API and socket check against this."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+
+from hyperagent.lib.conf import ExecutionMode
+from hyperagent.lib.llm import LLMSettings, Tier
+from hyperagent.lib.llm.config import UnknownProvider, named_model
+from hyperagent.lib.llm.providers import BUNDLED
+
+# How the question came, which is not the question's own: a reply that is asked for again may come another way.
+_OF_THE_CALL = ("interactive", "on_approval")
+
+
+class Depth(StrEnum):
+    """How far research goes."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    DEEP = "deep"
+
+
+class Scenario(StrEnum):
+    """What kind of sources research looks for, and how it reports."""
+
+    ACADEMIC = "academic"
+    MARKET = "market"
+    TECHNICAL = "technical"
+    NEWS = "news"
+
+
+class OnApproval(StrEnum):
+    """What a run does that nobody watches, where a person would have to be asked."""
+
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the run is told: what was chosen, and what this installation chooses otherwise than by default."""
+    options = {name: value for name, value in given.items() if value not in (None, False)}
+    mode: ExecutionMode = settings.CONFIG.execution_mode
+    return options if mode is ExecutionMode.STANDARD else {"execution_mode": mode.value, **options}
+
+
+def of_the_question(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's options holds for another reply to the same question."""
+    return {name: value for name, value in options.items() if name not in _OF_THE_CALL}
+
+
+def provider_fault(models: LLMSettings, name: str) -> str:
+    if models.provider(name) is not None:
+        return ""
+    known = ", ".join(sorted(provider.name for provider in models.providers)) or "none: no provider is configured"
+    return f"There is no provider '{name[:40]}'. Use one of: {known}."
+
+
+def model_fault(models: LLMSettings, name: str, *, provider: str | None) -> str:
+    """Why no configured provider can know this model; empty if one may: a server of one's own is asked by any name."""
+    try:
+        owner, rest = named_model(models, name, provider=provider)
+    except UnknownProvider as error:
+        return f"There is no model '{name[:80]}' here: {error}."
+    if owner.name == BUNDLED and rest not in {owner.model_of(tier) for tier in Tier}:
+        return f"There is no model '{name[:80]}' here: only the small bundled model is configured. Leave this out."
+    return ""

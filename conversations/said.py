@@ -1,0 +1,105 @@
+"""What a client's message on the socket does: the same verbs as the API's, and what its sender alone is told of it.
+
+Runs in a thread; knows no socket.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from agents import actions as runs
+from agents import agent_reading
+from agents import shapes as run_shapes
+from conversations import actions, handshake, shapes
+from conversations.frames import Cancel, Intervene, Respond, Say, Steer, Verb
+from conversations.handshake import Caller, Credentials
+from conversations.options import chosen
+from hitl import actions as requests
+from hitl.answers import Response
+from hitl.models import Request, RequestStatus
+from hitl.shapes import request_shape
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.refusals import NotThere, Refused
+
+Frame = dict[str, Any]
+# Gives the frame that its sender is told, or an empty one.
+_Act = Callable[[Caller, uuid.UUID, Any], Frame]
+
+
+def act_as(credentials: Credentials, conversation_id: uuid.UUID, said: Verb) -> Frame | None:
+    """None if the session or token has ended. Who it is and what is theirs is asked anew for every message.
+
+    Raises Refused.
+    """
+    caller = handshake.identify(credentials)
+    if caller is None:
+        return None
+    act, scope = _VERBS[type(said)]
+    if scope not in caller.scopes:
+        raise Refused("scope_missing", f"This needs the scope '{scope}'. Make a token that has it.")
+    done = act(caller, conversation_id, said)
+    client_id = getattr(said, "client_id", None)
+    return {**done, "client_id": client_id} if done and client_id else done
+
+
+def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> Frame:
+    if said.attachment_ids:
+        raise Refused("no_documents", "Documents are not available yet in this installation. Send the text alone.")
+    options = chosen(said.options.model_dump(mode="json") if said.options else {})
+    done = actions.say(
+        caller.user, conversation_id, said.text, mode=said.mode, client_id=said.client_id, options=options
+    )
+    return shapes.said(done.message, done.reply)
+
+
+def _cancel(caller: Caller, conversation_id: uuid.UUID, said: Cancel) -> Frame:
+    actions.cancel(caller.user, conversation_id, said.execution_id)
+    return {}
+
+
+def _steer(caller: Caller, conversation_id: uuid.UUID, said: Steer) -> Frame:
+    actions.check_run(caller.user, conversation_id, said.execution_id)
+    runs.steer(said.execution_id, by=caller.user, text=said.text)
+    return {"type": "steered", "execution_id": str(said.execution_id)}
+
+
+def _intervene(caller: Caller, conversation_id: uuid.UUID, said: Intervene) -> Frame:
+    here = agent_reading.agents_of(caller.user).filter(execution__conversation_id=conversation_id, id=said.agent_id)
+    if not here.exists():
+        raise NotThere
+    runs.intervene(
+        said.agent_id,
+        by=caller.user,
+        user_comment=said.user_comment,
+        user_content=said.user_content,
+        status=said.status,
+    )
+    agent = here.get()
+    node = run_shapes.node(agent, agent_reading.subagents_of(agent))
+    return {"type": "intervened", "success": True, "agent": node}
+
+
+def _respond(caller: Caller, conversation_id: uuid.UUID, said: Respond) -> Frame:
+    asked = Request.objects.visible_to(caller.user)
+    if not asked.filter(conversation_id=conversation_id, request_id=said.request_id).exists():
+        raise NotThere
+    response = Response(
+        decision=RequestStatus(said.decision),
+        instructions=said.instructions or "",
+        choice=said.choice,
+        text=said.text,
+        plan=said.plan,
+    )
+    return {
+        "type": "responded",
+        "request": request_shape(requests.respond(caller.user, said.request_id, response)),
+    }
+
+
+_VERBS: dict[type[Verb], tuple[_Act, Scope]] = {
+    Say: (_say, Scope.RUN),
+    Cancel: (_cancel, Scope.RUN),
+    Steer: (_steer, Scope.RUN),
+    Intervene: (_intervene, Scope.RUN),
+    Respond: (_respond, Scope.APPROVE),
+}

@@ -1,0 +1,103 @@
+// How a run came to its answer: one calm line with a live summary, that opens to the plan and the tree of agents.
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { endLine, isWaiting, liveLine, routingLine } from "../activity.js";
+import { agentLabel, isAvailable } from "../agents.js";
+import { rootOf, treeOf } from "../plan.js";
+import { isLive } from "../store.js";
+import { Entries } from "./entries.js";
+import { Icon } from "./icons.js";
+import { Plan } from "./plan.js";
+import { StateIcon } from "./state_icon.js";
+import { Elapsed } from "./ticking.js";
+import { AgentTree } from "./tree.js";
+
+// A plan is open until the answer begins, everything else closed, until somebody decides otherwise.
+export function Activity({ execution, stopping, session, isAnswering }) {
+  const { trace } = execution;
+  const live = isLive(execution);
+  const hasPlan = Boolean(trace.plan?.steps.length);
+  const [chosen, setChosen] = useState(null);
+  const { element, failed, read } = useTrace(execution, session);
+  const isLookedOver = trace.requests.some(({ kind, status }) => kind === "plan" && status === "pending"); // its card shows it
+  const open = chosen ?? (live && hasPlan && !isLookedOver && !isAnswering);
+  const line = stopping ? "Stopping" : live ? liveLine(execution) : endLine(execution);
+  const id = `activity-${execution.id}`;
+
+  return html`<div class=${`activity ${open ? "is-open" : ""}`} ref=${element} role="group" aria-label="Activity">
+    <button type="button" class="activity-line" aria-expanded=${open ? "true" : "false"} aria-controls=${open ? id : null} onClick=${() => setChosen(!open)}>
+      <${LineSign} execution=${execution} live=${live} />
+      <span class="activity-words">${line}</span>
+      ${live && !isWaiting(execution) && html`<${Elapsed} of=${execution} isLive=${live} />`}
+      <${Icon} name="chevron" />
+    </button>
+    ${live && html`<p class="visually-hidden" role="status">${line}</p>`}
+    ${open && html`<div class="activity-body" id=${id}>
+      ${hasPlan && html`<${Plan} trace=${trace} isLive=${live} />`}
+      ${failed && html`<p class="row-error">${failed} <button type="button" class="link-button" onClick=${read}>Try again</button></p>`}
+      <${Workers} trace=${trace} status=${execution.status} live=${live} folded=${hasPlan && live && chosen === null} intervene=${session.intervene} />
+    </div>`}
+  </div>`;
+}
+
+function LineSign({ execution, live }) {
+  if (live) return html`<${StateIcon} status=${isWaiting(execution) ? "awaiting_user" : "running"} />`;
+  return html`<${Icon} name=${execution.trace.plan ? "list" : "branch"} />`;
+}
+
+// Routing and what the run itself did, then its agents. Beside an open plan they stay folded until they are wanted.
+function Workers({ trace, status, live, folded, intervene }) {
+  const [chosen, setChosen] = useState(null);
+  const root = rootOf(trace);
+  const nodes = treeOf(trace);
+  const open = chosen ?? !folded;
+  const hasPlan = Boolean(trace.plan?.steps.length);
+  const inside = html`<div class="workers">
+    ${trace.routing && html`<${Routing} routing=${trace.routing} />`}
+    ${root?.entries.length > 0 && html`<${Entries} entries=${root.entries} ending=${live ? null : status} />`}
+    ${nodes.length > 0 && html`<${AgentTree} trace=${trace} isLive=${live} intervene=${intervene} />`}
+    ${!trace.routing && !nodes.length && !root?.entries.length && html`<p class="muted small">${live || trace.whole ? "Nothing to show yet." : "Loading…"}</p>`}
+  </div>`;
+  if (!hasPlan) return inside;
+  return html`<button type="button" class="row-button workers-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setChosen(!open)}>
+      <${Icon} name="branch" /><span>Agents and tools</span><span class="muted">${nodes.length}</span><${Icon} name="chevron" /></button>
+    ${open && inside}`;
+}
+
+function Routing({ routing }) {
+  return html`<p class="entry-line routing"><${Icon} name="branch" /><span class="entry-words">${routingLine(routing)}${routing.reason && routing.method !== "explicit" && html` · <span class="muted" dir="auto">${routing.reason}</span>`}</span></p>`;
+}
+
+// Where the router was not sure: the same question for another agent, with one click.
+export function OtherModes({ routing, modes, roster, ask }) {
+  const missing = roster.filter((agent) => !isAvailable(agent)).map(({ name }) => name);
+  const names = routing.alternatives.filter((name) => modes.includes(name) && !missing.includes(name));
+  if (!routing.isLow || !names.length) return null;
+  return html`<p class="other-modes">
+    <span>Not sure that ${agentLabel(routing.agent)} fits best. Ask again with</span>
+    ${names.map((name) => html`<button type="button" key=${name} class="quiet-button" onClick=${() => ask(name)}>${agentLabel(name)}</button>`)}
+  </p>`;
+}
+
+// Of a run that was over before we came, the events are read when it comes into view.
+function useTrace(execution, session) {
+  const element = useRef(null);
+  const [failed, setFailed] = useState(null);
+  const missing = !isLive(execution) && !execution.trace.whole;
+
+  function read() {
+    setFailed(null);
+    session.trace(execution.id).catch((error) => setFailed(`How this came about could not be read. ${error.message}`));
+  }
+
+  useEffect(() => {
+    if (!missing) return undefined;
+    const observer = new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) return;
+      observer.disconnect();
+      read();
+    });
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [execution.id, missing]);
+  return { element, failed, read };
+}

@@ -1,0 +1,28 @@
+// Values as text for people, never longer than can be looked at.
+
+const LONGEST = 4_000; // characters
+
+export function clipped(text, longest = LONGEST) {
+  return text.length > longest ? `${text.slice(0, longest)}\n… ${(text.length - longest).toLocaleString("en")} more characters` : text;
+}
+
+export function pretty(value) {
+  return clipped(JSON.stringify(value, null, 2) ?? "");
+}
+
+// The arguments of a call in one line: `query: "pricing", top_k: 8`.
+export function inline(args) {
+  const parts = Object.entries(args ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const line = parts.join(", ");
+  return line.length > 160 ? `${line.slice(0, 160)}…` : line;
+}
+
+// A tool's result: JSON that came whole is set out in lines, anything else stands as it is.
+export function shownResult(text, isClipped) {
+  if (isClipped || !/^\s*[[{]/.test(text)) return clipped(text);
+  try {
+    return pretty(JSON.parse(text));
+  } catch {
+    return clipped(text);
+  }
+}

@@ -1,0 +1,319 @@
+"""The agents over the API: the roster, the tree of a run, one agent with its history, and intervening in it."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from agents import older_shapes
+from agents.agent_reading import PREVIEW_CHARS
+from agents.availability import why_unavailable
+from agents.models import AgentExecution, Execution, Intervention
+from agents.registry import specs
+from tests.faces.runs import make_agent, make_run, make_step
+
+TREE, AGENTS = "/api/v1/agents/tree", "/api/v1/agents"
+REQUEST = {
+    "tier": "pro",
+    "messages": [
+        {"role": "system", "content": "You are the web agent."},
+        {"role": "user", "content": "Find the date"},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "web_search", "arguments": "{}"}]},
+        {"role": "tool", "content": "It was in May", "tool_call_id": "c1"},
+    ],
+}
+REPLY = {"text": "In May.", "thinking": "May it is", "tool_calls": []}
+USAGE = {"model": "m", "provider": "p", "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
+
+
+@pytest.fixture
+def run(alice: Any) -> Execution:
+    return make_run(alice)
+
+
+def below(run: Execution) -> tuple[Any, Any, Any]:
+    """A root, an agent below it that has ended, and one after that which works."""
+    root = make_agent(run, "turn")
+    first = make_agent(run, "web", parent=root, status="completed", step_id="web-a1b2c3")
+    second = make_agent(run, "writing", parent=root, depends_on=[first.id], modified=True, user_comment="modify",
+                        user_content="Write it shorter")  # fmt: skip
+    return root, first, second
+
+
+@pytest.mark.spec("S90", "S92", "B15")
+def test_the_tree_of_a_run_has_every_agent_with_its_place_and_no_history(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    root, first, second = below(run)
+    make_step(first, [1], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
+
+    told = api_of(alice).get(f"{TREE}?execution={run.id}").json()["agents"]
+
+    assert list(told) == [str(root.id), str(first.id), str(second.id)]
+    assert told[str(root.id)]["subagents"] == [str(first.id), str(second.id)]
+    shown = told[str(second.id)]
+    assert (shown["parent_id"], shown["depends_on"]) == (str(root.id), [str(first.id)])
+    assert (shown["status"], shown["modified"], shown["user_comment"]) == ("running", True, "modify")
+    assert shown["user_content"] == "Write it shorter"
+    assert told[str(first.id)]["step_id"] == "web-a1b2c3"
+    assert told[str(first.id)]["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 0.25}
+    assert not any("messages" in agent for agent in told.values())
+
+
+@pytest.mark.spec("S70", "S105")
+def test_without_a_run_the_tree_has_what_works_now_of_all_runs(
+    run: Execution, alice: Any, bob: Any, api_of: Callable[..., Any]
+) -> None:
+    root, _, second = below(run)
+    other = make_agent(make_run(alice), "chat", status="awaiting_user")
+    make_agent(make_run(alice, status="cancelled", ended_at=run.started_at), "chat")
+    make_agent(make_run(bob), "chat")
+
+    told = api_of(alice).get(TREE).json()["agents"]
+
+    assert set(told) == {str(root.id), str(second.id), str(other.id)}
+
+
+@pytest.mark.spec("S92")
+def test_one_agent_is_shown_with_the_messages_of_its_last_model_step_and_its_steps(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    root, agent, _ = below(run)
+    long = {**REQUEST, "messages": [*REQUEST["messages"][:1], {"role": "user", "content": "x" * 5000}]}
+    make_step(agent, [1], "model", "agent", request=long, response={"text": "Let me see", "tool_calls": []})
+    make_step(agent, [2], "tool", "web_search", request={"query": "date"}, response={"content": "In May", "data": 1})
+    make_step(agent, [3, 0, 1], "note", "time", request="now", response="2026-11-22")
+    make_step(agent, [4], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
+    make_step(agent, [4], "model", "agent", request=long, cut_at=run.created_at)
+
+    shown = api_of(alice).get(f"{AGENTS}/{agent.id}").json()
+
+    assert (shown["parent_id"], shown["execution_id"]) == (str(root.id), str(run.id))
+    assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert shown["messages"][1]["tool_calls"][0]["name"] == "web_search"
+    assert shown["messages"][2]["tool_call_id"] == "c1"
+    assert shown["messages"][-1] == {"role": "assistant", "content": "In May.", "thinking": "May it is"}
+    first, tool, note, last = shown["steps"]
+    assert (first["path"], first["request"]) == ("1", "x" * PREVIEW_CHARS)
+    assert (tool["kind"], tool["name"], tool["response"], tool["usage"]) == ("tool", "web_search", "In May", None)
+    assert (note["path"], note["response"]) == ("3.0.1", "2026-11-22")
+    assert (last["request"], last["response"]) == ("It was in May", "In May.")
+    assert last["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 0.25}
+
+
+def test_an_answer_of_a_fixed_form_is_a_message_too(run: Execution, alice: Any, api_of: Callable[..., Any]) -> None:
+    agent = make_agent(run)
+    asked = {"request": REQUEST, "schema": "Route"}
+    make_step(agent, [1], "model", "router", request=asked, response={"value": {"agent": "web"}, "usage": USAGE})
+
+    shown = api_of(alice).get(f"{AGENTS}/{agent.id}").json()
+
+    assert shown["messages"][-1] == {"role": "assistant", "content": {"agent": "web"}}
+    assert shown["steps"][0]["request"] == "It was in May"
+
+
+def test_tree_and_agent_cost_the_same_number_of_queries_however_large_they_are(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api, root = api_of(alice), make_agent(run)
+    urls = [f"{TREE}?execution={run.id}", TREE, f"{AGENTS}/{root.id}", "/api/v1/agent/tree", f"/api/v1/agent/{root.id}"]
+
+    def counted() -> list[int]:
+        found = []
+        for url in urls:
+            with CaptureQueriesContext(connection) as caught:
+                assert api.get(url).status_code == 200
+            found.append(len(caught))
+        return found
+
+    counted()
+    few = counted()
+    for number in range(12):
+        agent = make_agent(run, "web", parent=root)
+        make_step(root, [number], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
+        make_step(agent, [number], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
+
+    assert counted() == few
+    assert few == [4, 3, 6, 3, 5]
+
+
+@pytest.mark.spec("S93", "S94")
+@pytest.mark.parametrize(
+    ("said", "kind", "text"),
+    [
+        ({"user_comment": "delete"}, "delete", ""),
+        ({"status": "deleted"}, "delete", ""),
+        ({"user_comment": "modify", "user_content": "Look in the archive"}, "modify", "Look in the archive"),
+        ({"user_comment": "Mind the commas"}, "comment", "Mind the commas"),
+        ({"user_comment": "unchanged"}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_a_person_intervenes_in_an_agent_that_works(
+    run: Execution, alice: Any, api_of: Callable[..., Any], said: dict[str, Any], kind: str | None, text: str
+) -> None:
+    _, _, agent = below(run)
+
+    done = api_of(alice).post(f"{AGENTS}/{agent.id}/intervene", said)
+
+    assert (done.status_code, done.json()["success"]) == (200, True)
+    assert done.json()["agent"]["agent_id"] == str(agent.id)
+    wished = Intervention.objects.first()
+    assert (wished and (wished.kind, wished.text, wished.agent_id)) == (kind and (kind, text, agent.id))
+
+
+@pytest.mark.spec("S94", "S105")
+@pytest.mark.parametrize("url", ["agents/{}/intervene", "agent/{}/intervene"])
+def test_an_agent_that_is_over_is_not_changed_and_says_why(
+    run: Execution, alice: Any, api_of: Callable[..., Any], url: str
+) -> None:
+    _, agent, _ = below(run)
+    said = {"user_comment": "delete", "userComment": "delete"}
+
+    done = api_of(alice).post(f"/api/v1/{url.format(agent.id)}", said)
+
+    told = done.json()
+    assert (done.status_code, told["success"]) == (409, False)
+    assert "completed" in told["reason"]
+    assert told["error"]["code"] == "agent_is_over"
+    assert not Intervention.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"user_comment": "x" * 10_000}, "user_comment"),
+        ({"user_content": "x" * 10_000}, "user_content"),
+        ({"user_comment": "modify"}, "user_content"),
+        ({"status": "completed"}, "status"),
+        ({"user_comment": ["delete"]}, "user_comment"),
+        ([], "non_field_errors"),
+    ],
+)
+def test_a_wish_that_does_not_fit_is_refused_with_its_field(
+    run: Execution, alice: Any, api_of: Callable[..., Any], said: Any, field: str
+) -> None:
+    _, _, agent = below(run)
+
+    refused = api_of(alice).post(f"{AGENTS}/{agent.id}/intervene", said)
+
+    assert refused.status_code == 400
+    assert refused.json()["error"]["fields"][field]
+    assert not Intervention.objects.exists()
+
+
+def test_a_token_that_may_only_read_intervenes_in_nothing(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    _, _, agent = below(run)
+    reader = api_of(alice, scopes=["read"])
+
+    for url in (f"agents/{agent.id}/intervene", f"agent/{agent.id}/intervene", f"executions/{run.id}/steer"):
+        refused = reader.post(f"/api/v1/{url}", {"user_comment": "delete", "text": "Hi"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "scope_missing")
+    assert reader.get(f"{AGENTS}/{agent.id}").status_code == 200
+
+
+def test_an_id_that_is_none_is_refused_and_an_unknown_one_is_not_there(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api = api_of(alice)
+
+    assert api.get(f"{TREE}?execution=mine").json()["error"]["fields"]["execution"]
+    missing = api.get(f"{AGENTS}/{uuid.uuid4()}")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+    assert api.get(f"{TREE}?execution={uuid.uuid4()}").status_code == 404
+
+
+@pytest.mark.spec("S92", "S95", "S105")
+def test_the_older_spellings_tell_the_same_in_the_older_words(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    root, first, second = below(run)
+    failed = make_agent(run, "code", parent=root, status="failed")
+    make_step(first, [1], "model", "agent", request=REQUEST, response=REPLY)
+    api = api_of(alice)
+
+    told = api.get(f"/api/v1/agent/tree?execution={run.id}").json()
+    agent = api.get(f"/api/v1/agent/{first.id}").json()
+    wish = {"userComment": "delete", "userContent": "x", "status": "running"}
+    done = api.post(f"/api/v1/agent/{second.id}/intervene", wish)
+
+    assert {told[str(one.id)]["status"] for one in (root, first, second, failed)} == {
+        "running", "completed", "modified", "error",
+    }  # fmt: skip
+    assert told[str(root.id)]["subagents"] == [str(first.id), str(second.id), str(failed.id)]
+    assert (told[str(second.id)]["userComment"], told[str(second.id)]["userContent"]) == ("modify", "Write it shorter")
+    assert (agent["agentId"], agent["userComment"], agent["messages"][-1]["content"]) == (
+        str(first.id), "unchanged", "In May.",
+    )  # fmt: skip
+    assert (done.status_code, done.json()) == (200, {"success": True})
+    assert AgentExecution.objects.get(id=second.id).user_comment == "delete"
+
+
+@pytest.mark.spec("S95")
+def test_every_status_has_an_older_name() -> None:
+    from agents.engine.states import AgentStatus
+
+    older = {older_shapes.status_of(status, modified=False) for status in AgentStatus}
+
+    assert older == {"running", "awaiting_user", "completed", "error", "deleted"}
+    assert older_shapes.status_of("running", modified=True) == "modified"
+    assert older_shapes.status_of("completed", modified=True) == "completed"
+
+
+@pytest.mark.spec("S103")
+@pytest.mark.parametrize(
+    ("event", "chunk"),
+    [
+        (
+            {"type": "token", "agent_id": "a", "content": "Hi", "channel": "answer"},
+            {"type": "text-delta", "agentId": "a", "textDelta": "Hi"},
+        ),
+        (
+            {"type": "tool_call", "tool": "web_search", "args": {"query": "x"}, "id": "c1"},
+            {"type": "tool-call", "toolCallId": "c1", "toolName": "web_search", "args": {"query": "x"}},
+        ),
+        (
+            {"type": "tool_result", "tool": "web_search", "content": "May", "id": "c1", "is_error": False},
+            {"type": "tool-result", "toolCallId": "c1", "toolName": "web_search", "result": "May", "isError": False},
+        ),
+        (
+            {"type": "agent_state", "agent_id": "a", "agent_name": "web", "status": "failed", "task": "Find"},
+            {
+                "type": "agent-state",
+                "agentId": "a",
+                "state": {
+                    "agentId": "a",
+                    "parentId": None,
+                    "agentName": "web",
+                    "status": "error",
+                    "userComment": "unchanged",
+                    "userContent": "Find",
+                },
+            },
+        ),
+        ({"type": "complete", "answer": "Hi"}, {"type": "complete", "answer": "Hi"}),
+    ],
+)
+def test_an_event_is_a_chunk_of_the_older_stream(event: dict[str, Any], chunk: dict[str, Any]) -> None:
+    assert older_shapes.chunk(event) == chunk
+
+
+@pytest.mark.spec("S183")
+def test_the_roster_says_what_each_agent_can_do_and_what_it_lacks(alice: Any, api_of: Callable[..., Any]) -> None:
+    roster = {agent["name"]: agent for agent in api_of(alice).get(AGENTS).json()["results"]}
+
+    assert set(roster) == set(specs())
+    chat = roster["chat"]
+    assert (chat["enabled"], chat["available"], chat["unavailable_reason"]) == (True, True, None)
+    assert chat["typical_use_cases"]
+
+
+def test_an_agent_without_its_provider_says_which_setting_mends_it() -> None:
+    needy = specs()["chat"].model_copy(update={"needs": ("mailbox",)})
+
+    assert "IMAP_URL" in why_unavailable(needy)

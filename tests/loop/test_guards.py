@@ -1,0 +1,147 @@
+"""The members of the stack that keep a loop in order: dangling calls, repetition and errors, tokens."""
+
+import pytest
+
+from agents.loop_state import LoopState
+from agents.middleware.budget import Budget
+from agents.middleware.dangling import INTERRUPTED, mended, patched
+from agents.middleware.loop_guard import hash_of
+from hyperagent.lib.llm.types import Message, Role, ToolCall
+from tests.loop.driving import Cases, calls, looped, sent
+from tests.scripted.script import Script, ScriptedUsage
+from tests.scripted.server import ScriptedServer
+
+
+def user(text: str) -> Message:
+    return Message(role=Role.USER, content=text)
+
+
+def calling(*ids: str) -> Message:
+    return Message(
+        role=Role.ASSISTANT, tool_calls=tuple(ToolCall(id=id_, name="search", arguments="{}") for id_ in ids)
+    )
+
+
+def result(id_: str, text: str = "found") -> Message:
+    return Message(role=Role.TOOL, content=text, tool_call_id=id_)
+
+
+@pytest.mark.spec("S74")
+def test_a_call_without_a_result_is_said_to_be_interrupted() -> None:
+    messages = (user("go"), calling("1", "2", "3"), result("3"), result("1"), user("more"))
+
+    mended = patched(messages)
+
+    assert mended == (
+        user("go"),
+        calling("1", "2", "3"),
+        result("1"),
+        result("2", INTERRUPTED),
+        result("3"),
+        user("more"),
+    )
+    assert patched(mended) == mended
+
+
+@pytest.mark.spec("S74")
+def test_a_result_without_a_call_is_dropped() -> None:
+    messages = (result("0"), user("go"), calling("1"), result("1"), result("1", "again"), result("9"), user("more"))
+
+    assert patched(messages) == (user("go"), calling("1"), result("1"), user("more"))
+
+
+def test_results_belong_to_the_calls_before_them_even_where_ids_come_again() -> None:
+    messages = (calling("1"), result("1", "first"), calling("1"), user("stop"))
+
+    assert patched(messages) == (
+        calling("1"),
+        result("1", "first"),
+        calling("1"),
+        result("1", INTERRUPTED),
+        user("stop"),
+    )
+    twins = (calling("1", "1"), result("1", "first"), result("1", "second"))
+    assert patched(twins) == twins
+
+
+def test_what_is_summarised_is_not_mended_so_that_its_count_stays_right() -> None:
+    state = LoopState(messages=(calling("1"), user("go"), calling("2")), summary="notes", summarised=2)
+
+    assert mended(state).messages == (*state.messages, result("2", INTERRUPTED))
+
+
+@pytest.mark.spec("S74")
+async def test_a_conversation_that_broke_off_in_a_call_can_be_taken_up(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(Script(text="I go on."))
+
+    await looped(cases({}, messages=(user("go"), calling("1")), user="Go on"))
+
+    assert [message["role"] for message in sent(scripted_server, 0)] == ["system", "user", "assistant", "tool", "user"]
+    assert "interrupted" in sent(scripted_server, 0)[3]["content"]
+
+
+@pytest.mark.spec("S83")
+def test_a_batch_is_the_same_whatever_the_order_of_its_keys_and_calls() -> None:
+    def call(name: str, arguments: str) -> ToolCall:
+        return ToolCall(id="x", name=name, arguments=arguments)
+
+    one = [call("search", '{"a": 1, "b": {"c": 2, "d": 3}}'), call("read", "{}")]
+    same = [call("read", "{}"), call("search", '{"b":{"d":3,"c":2},"a":1}')]
+
+    assert hash_of(one) == hash_of(same)
+    assert len(hash_of(one)) == 32
+    others = [[call("search", '{"a": 2}')], [call("read", '{"a": 1}')], [call("search", '{"a": 1')], one]
+    assert len({hash_of(batch) for batch in others}) == 4
+
+
+@pytest.mark.spec("S83")
+async def test_other_calls_in_between_begin_the_count_anew(scripted_server: ScriptedServer, cases: Cases) -> None:
+    order = ["a", "a", "b", "a", "a", "b"]
+    scripted_server.script(*(calls(("search", {"query": query})) for query in order), Script(text="Done."))
+
+    looped_ = await looped(cases({"search": lambda arguments: "found"}, max_iterations=10))
+
+    assert looped_.stopped is None
+    assert not any("same tool calls" in message.content for message in looped_.messages)
+
+
+@pytest.mark.spec("S84")
+async def test_a_round_that_succeeds_begins_the_count_of_errors_anew(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        *(calls(("fly", {"n": n})) for n in range(4)),
+        calls(("search", {}), ("fly", {})),
+        *(calls(("fly", {"n": n})) for n in range(4)),
+        Script(text="Done."),
+    )
+
+    looped_ = await looped(cases({"search": lambda arguments: "found"}, max_iterations=12))
+
+    assert looped_.stopped is None
+    assert not any("Change your plan" in message.content for message in looped_.messages)
+
+
+async def test_a_loop_that_has_used_its_tokens_answers_with_what_it_has(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    usage = ScriptedUsage(prompt_tokens=400, completion_tokens=100)
+    scripted_server.script(
+        calls(("search", {"n": 1}), usage=usage), calls(("search", {"n": 2}), usage=usage), Script(text="So far: 1.")
+    )
+    case = cases({"search": lambda arguments: "found"}, middleware=(Budget(limit_tokens=900),))
+
+    looped_ = await looped(case)
+
+    assert case.door is not None
+    assert [arguments for _, arguments in case.door.performed] == [{"n": 1}]
+    assert (looped_.text, looped_.stopped) == ("So far: 1.", "budget")
+    assert "used 1000 tokens" in looped_.notice
+
+
+def test_the_first_reason_to_stop_holds() -> None:
+    state = LoopState().stop("errors", "all failed").stop("budget", "spent")
+
+    assert (state.stopped, state.notice) == ("errors", "all failed")

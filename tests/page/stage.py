@@ -1,0 +1,169 @@
+"""The real page in a real browser, on a stage: its template, scripts and styles are the product's, and what a server
+would say comes from recorded runs. What the page sends is kept, to be looked at.
+"""
+
+import json
+import re
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.template.loader import render_to_string
+from django.test import RequestFactory
+from playwright.sync_api import Page, Route, WebSocketRoute
+
+from tests.page.recorded import QUESTION, Recorded
+
+Json = dict[str, Any]
+# What the product's own answers say (`hyperagent.settings`).
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "object-src 'none'"
+)
+OVER = {"completed", "failed", "cancelled"}
+MODES = ["task", "chat", "rag", "web", "research", "code", "data", "writing", "mail"]
+MADE_AT = "2026-11-20T09:00:00Z"
+
+
+@dataclass
+class Turn:
+    """A question and the run that answers it. `status`: what the tables say of the run when the page is loaded."""
+
+    run: Recorded
+    question: str = QUESTION
+    status: str = "running"
+    ids: tuple[str, str] = field(default_factory=lambda: (str(uuid.uuid4()), str(uuid.uuid4())))
+
+    def messages(self, parent_id: str | None) -> list[Json]:
+        asked, reply = self.ids
+        end = self.run.last
+        is_over = self.status in OVER
+        execution = {
+            "id": self.run.execution_id,
+            "status": self.status,
+            "last_seq": end["seq"],
+            "error": None,
+            "usage": end.get("usage", {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0}),
+            "model": "gpt-5.2" if is_over else None,
+            "started_at": _iso(self.run.began_ms),
+            "ended_at": _iso(end["timestamp"]) if is_over else None,
+        }
+        shared = {"created_at": MADE_AT, "mode": "task", "client_id": None}
+        answer = end.get("answer", "") if is_over else ""
+        return [
+            {
+                "id": asked,
+                "parent_id": parent_id,
+                "role": "user",
+                "text": self.question,
+                "execution": None,
+                "sources": [],
+                **shared,
+            },
+            {
+                "id": reply,
+                "parent_id": asked,
+                "role": "assistant",
+                "text": answer,
+                "execution": execution,
+                "sources": end.get("sources", []),
+                **shared,
+            },
+        ]
+
+
+def _iso(moment_ms: int) -> str:
+    return datetime.fromtimestamp(moment_ms / 1000, UTC).isoformat()
+
+
+@dataclass
+class Stage:
+    """`posts`: what the page sent to the API, as (path, body). `frames`: what it sent on its socket, but for pings and
+    acknowledgements. `answers`: (status, body) by path, for what shall not be answered with an empty success.
+    """
+
+    page: Page
+    site: str
+    turns: list[Turn]
+    posts: list[tuple[str, Json]] = field(default_factory=list)
+    frames: list[Json] = field(default_factory=list)
+    answers: dict[str, tuple[int, Json]] = field(default_factory=dict)
+    conversation_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    steer_answer: Json | None = field(default_factory=lambda: {"type": "ack"})
+    socket: WebSocketRoute | None = None
+    has_refused: bool = False
+
+    def open(self) -> "Stage":
+        self.page.route(re.compile(r"/api/v1/"), self._api)
+        self.page.route(re.compile(r"/c/[0-9a-f-]+/$"), self._html)
+        self.page.route_web_socket(re.compile(r"/ws/conversations/"), self._connected)
+        self.page.goto(f"{self.site}/c/{self.conversation_id}/")
+        self.page.locator(".answer").last.wait_for()
+        return self
+
+    def tell(self, turn: Turn, after: int) -> None:
+        """What came to the run's log since."""
+        assert self.socket is not None
+        for event in turn.run.events[after:]:
+            self.socket.send(json.dumps({"type": "event", "event": event}))
+
+    def _html(self, route: Route) -> None:
+        request = RequestFactory().get("/")
+        request.user = AnonymousUser()
+        page_data = {
+            "user": {"id": "1", "email": "alice@example.org", "display_name": "Alice", "is_staff": False},
+            "conversation_id": self.conversation_id,
+            "model_notice": None,
+            "max_question_chars": 100_000,
+            "modes": MODES,
+        }
+        body = render_to_string("conversations/chat.html", {"page_data": page_data}, request=request)
+        route.fulfill(body=body, content_type="text/html", headers={"Content-Security-Policy": POLICY})
+
+    def _api(self, route: Route) -> None:
+        path = re.sub(r"^.*?/api/v1", "", route.request.url).partition("?")[0]
+        if route.request.method == "POST":
+            self.posts.append((path, route.request.post_data_json or {}))
+        status, body = self.answers.get(path) or (200, self._reading(path))
+        self.has_refused = self.has_refused or status >= 400
+        route.fulfill(status=status, json=body)
+
+    def _reading(self, path: str) -> Json:
+        conversation = {
+            "id": self.conversation_id,
+            "title": "Vector databases",
+            "updated_at": MADE_AT,
+            "running": False,
+        }
+        if path == "/conversations":
+            return {"next": None, "previous": None, "results": [conversation]}
+        if path == "/agents":
+            return {
+                "results": [{"name": name, "description": f"Works on {name}", "enabled": True} for name in MODES[1:]]
+            }
+        if path.endswith("/messages"):
+            rows: list[Json] = []
+            for turn in self.turns:
+                rows += turn.messages(rows[-1]["id"] if rows else None)
+            return {"results": rows}
+        for turn in self.turns:
+            if path == f"/executions/{turn.run.execution_id}/events":
+                return {"next": None, "previous": None, "results": turn.run.events}
+        return {}
+
+    def _connected(self, socket: WebSocketRoute) -> None:
+        self.socket = socket
+        socket.on_message(self._heard)
+        for turn in self.turns:
+            if turn.status not in OVER:
+                self.tell(turn, 0)
+
+    def _heard(self, text: str | bytes) -> None:
+        frame = json.loads(text)
+        if frame["type"] in ("ping", "ack"):
+            return
+        self.frames.append(frame)
+        if frame["type"] == "steer" and self.steer_answer and self.socket:
+            self.socket.send(json.dumps({**self.steer_answer, "execution_id": frame["execution_id"]}))

@@ -1,0 +1,196 @@
+"""The code agent: a program that is written, run, mended and explained; and what it does where nothing can be run."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agents.code_blocks import code_in, fenced
+from agents.roster.code.wishes import wants_result_only
+from agents.tools.values import CodeRun
+from tests.roster.driving import DENY_ALL, Cases, calls, found_by, prompt, says, task_for
+from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
+from tests.shown import shown
+from tests.tools.doubles import FakeSandbox, fake_providers
+
+BROKEN, GOOD = "print(1/0)", "print(42)"
+
+
+def _sandbox() -> FakeSandbox:
+    failed = CodeRun(code=BROKEN, stderr="ZeroDivisionError: division by zero", exit_code=1)
+    worked = CodeRun(code=GOOD, stdout="42\n", exit_code=0)
+    return FakeSandbox(outputs={BROKEN: failed, GOOD: worked})
+
+
+def _program(code: str) -> Script:
+    return says(f"Here it is.\n{fenced(code, 'python')}")
+
+
+@pytest.mark.spec("S38", "S54", "S177")
+async def test_a_program_that_fails_is_mended_from_what_it_printed(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    answer = f"The answer is 42.\n\n{fenced(GOOD, 'python')}"
+    scripted_server.script(_program(BROKEN), _program(GOOD), says(answer))
+    case = cases(task_for("code", "Write a program for the answer"), fake_providers(sandbox=sandbox))
+
+    output = await case.output()
+
+    assert sandbox.ran == [BROKEN, GOOD]
+    assert "ZeroDivisionError" in prompt(scripted_server, 1)
+    assert output.result == answer == shown(case.all_events)
+    assert output.data == {"code": GOOD, "stdout": "42\n", "stderr": "", "exit_code": 0}
+    assert [(event["code"], event["exit_code"]) for event in case.events("code_result")] == [(BROKEN, 1), (GOOD, 0)]
+    assert output.shared == {"generated_code": GOOD, "code_language": "python", "execution_results": "42\n"}
+
+
+@pytest.mark.spec("S38")
+async def test_after_three_rounds_it_stops_and_says_what_is_wrong(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program(BROKEN), _program(BROKEN), _program(BROKEN), says("It still divides by zero."))
+
+    output = await cases(task_for("code", "Write it"), fake_providers(sandbox=sandbox)).output()
+
+    assert len(sandbox.ran) == 3
+    assert (output.task_done, output.error) == (False, "program_failed")
+    assert output.partial_data["exit_code"] == 1
+    assert output.result.startswith("It still divides by zero.")
+    assert BROKEN in output.result
+
+
+async def test_without_a_sandbox_the_program_is_given_and_said_to_be_not_run(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(_program(GOOD), says("It prints 42."))
+    case = cases(task_for("code", "Write a function that prints 42"))
+
+    output = await case.output()
+
+    assert output.task_done
+    assert output.data == {"code": GOOD, "stdout": "", "stderr": "", "exit_code": None}
+    assert fenced(GOOD, "python") in output.result
+    assert "was not run" in output.result
+    assert "SANDBOX_PROVIDER" in output.result
+    assert [event["code"] for event in case.events("code_result")] == [GOOD]
+    assert "SANDBOX_PROVIDER" in prompt(scripted_server, -1)
+
+
+async def test_a_result_that_was_asked_for_is_not_there_without_a_sandbox(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(_program(GOOD), says("I could not compute it."))
+
+    output = await cases(task_for("code", "Compute the sum of the first 50 primes")).output()
+
+    assert (output.task_done, output.error) == (False, "not_run")
+    assert output.partial_data["code"] == GOOD
+
+
+@pytest.mark.spec("S122")
+async def test_a_program_that_a_person_does_not_want_to_be_run_is_not_run(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program(GOOD), says("You did not want it to be run."))
+    task = task_for("code", "Write a program for the answer")
+
+    output = await cases(task, fake_providers(sandbox=sandbox), checks=DENY_ALL).output()
+
+    assert sandbox.ran == []
+    assert (output.task_done, output.error) == (False, "denied_by_user")
+    assert output.partial_data["tools"] == ["execute_code"]
+    assert "not today" in output.partial_data["reason"]
+    assert output.partial_data["code"] == GOOD
+
+
+async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server: ScriptedServer, cases: Cases) -> None:
+    sandbox = _sandbox()
+    before = {"rag-1": found_by("rag", "x" * 3_000, chunks=[{"text": "Budget: 7"}])}
+    scripted_server.script(_program(GOOD), says("Compared."))
+    task = task_for("code", "Compare it, in code", dependency_outputs=before)
+
+    await cases(task, fake_providers(sandbox=sandbox)).output()
+
+    inputs = json.loads(sandbox.files["inputs.json"])
+    assert inputs["rag-1"]["result"] == "x" * 3_000
+    assert inputs["rag-1"]["data"]["chunks"] == [{"text": "Budget: 7"}]
+    assert "`inputs.json`" in prompt(scripted_server, 0)
+
+
+async def test_an_answer_without_a_program_is_asked_for_again_and_then_taken_as_it_is(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(says("I think so."), says("I do."), says("I cannot write that."))
+
+    output = await cases(task_for("code", "Write it"), fake_providers()).output()
+
+    assert (output.task_done, output.error) == (False, "no_code")
+    assert output.result == "I cannot write that."
+    assert "no program in a fenced block" in prompt(scripted_server, 1)
+
+
+@pytest.mark.spec("S41")
+async def test_it_may_hand_over_to_the_data_agent(scripted_server: ScriptedServer, cases: Cases) -> None:
+    scripted_server.script(
+        calls("handoff_to_data", task_description="What is the mean of 1, 2 and 3?"),
+        says({"question": "The mean?"}),
+        _program(GOOD),
+        says("The mean is 2."),
+    )
+
+    output = await cases(task_for("code", "Mean of 1, 2, 3"), fake_providers(sandbox=_sandbox())).output()
+
+    assert (output.agent_name, output.result) == ("data", "The mean is 2.")
+
+
+async def test_a_program_that_ran_is_told_also_where_no_model_can_sum_it_up(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(_program(GOOD), Script(status=401))
+    case = cases(task_for("code", "Write it"), fake_providers(sandbox=_sandbox()))
+
+    output = await case.output()
+
+    assert output.task_done
+    assert GOOD in output.result
+    assert "42" in output.result
+    assert shown(case.all_events) == output.result
+
+
+def test_the_longest_block_is_the_program() -> None:
+    answer = "First:\n```sh\npip\n```\nthen\n```py\na = 1\nprint(a)\n```\n"
+
+    found = code_in(answer)
+
+    assert found is not None
+    assert (found.language, found.text, found.is_runnable) == ("python", "a = 1\nprint(a)", True)
+    assert code_in("no code, only `this`") is None
+    assert code_in("```python\nprint(1)") == replace(found, text="print(1)")
+
+
+def test_a_block_cannot_be_ended_by_what_is_in_it() -> None:
+    code = 'print("""\n```\nhello\n```\n""")'
+
+    found = code_in(fenced(code, "python"))
+
+    assert found is not None
+    assert found.text == code
+
+
+@pytest.mark.parametrize(
+    ("task", "only_result"),
+    [
+        ("Compute the first 50 primes", True),
+        ("How many days are between these dates?", True),
+        ("Berechne die Summe", True),
+        ("Write a function that computes primes", False),
+        ("Schreibe ein Skript, das die Summe berechnet", False),
+        ("Fix this: IndexError", False),
+    ],
+)
+def test_whether_a_result_or_a_program_is_wanted(task: str, only_result: bool) -> None:
+    assert wants_result_only(task) is only_result

@@ -1,0 +1,159 @@
+"""What holds for every agent of the roster, and for one that is added: nothing here names any of them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import registry, roster
+from agents.exchange import AgentInput, AgentOutput
+from agents.registry import Agent
+from agents.tools.providers import PROVIDER_NAMES, Providers
+from agents.tools.registry import tools
+from tests.doubles.memory_journal import Death
+from tests.roster.driving import Cases, RosterCase, found_by, prompt, task_for, without_usage
+from tests.scripted.server import ScriptedServer
+from tests.shown import shown
+from tests.tools.doubles import fake_providers
+
+AGENTS = sorted(registry.agents())
+FOLDER = Path(next(iter(roster.__path__)))
+# The bundled model reads about 90 tokens a second, and its prompts are to stay under 600.
+SMALL_PROMPT_CHARS = 2_400
+MEMORY = {"critical": {"user_name": "Alice Ames"}, "preferences": {"tone": "brief"}}
+
+
+@pytest.fixture(params=AGENTS)
+def agent(request: Any) -> Agent:
+    return registry.agents()[request.param]
+
+
+def _task(agent: Agent, **more: Any) -> AgentInput:
+    return task_for(agent.spec.name, agent.spec.typical_use_cases[0], long_term_memory=MEMORY, **more)
+
+
+@pytest.mark.spec("S183", "S186")
+def test_an_agent_says_who_it_is_and_what_it_is_for(agent: Agent) -> None:
+    spec = agent.spec
+
+    assert len(set(spec.typical_use_cases)) == len(spec.typical_use_cases)
+    assert len(set(spec.tools)) == len(spec.tools)
+    assert set(spec.needs) <= set(PROVIDER_NAMES)
+    assert spec.described()["name"] == spec.name
+
+
+@pytest.mark.spec("S182", "S185")
+def test_an_agent_s_tools_are_there_and_are_for_it(agent: Agent) -> None:
+    known = tools()
+
+    assert [name for name in agent.spec.tools if name not in known] == []
+    assert [name for name in agent.spec.tools if not known[name].is_for(agent.spec.name)] == []
+
+
+def test_an_agent_s_prompts_are_all_used(agent: Agent) -> None:
+    folder = FOLDER / agent.spec.name
+    code = "\n".join(path.read_text() for path in folder.glob("*.py"))
+
+    unused = [path.name for path in folder.glob("*.md") if path.name not in code and f'"{path.stem}"' not in code]
+    assert unused == []
+
+
+@pytest.mark.spec("S175", "S176")
+@pytest.mark.parametrize("providers", [fake_providers, Providers])
+@pytest.mark.parametrize("capable", [True, False])
+async def test_an_agent_comes_to_an_output_whatever_is_configured(
+    agent: Agent, providers: Any, capable: bool, echoing: Cases
+) -> None:
+    case = echoing(_task(agent, capable=capable), providers())
+
+    output = await case.output()
+
+    assert (output.agent_id, output.agent_name) == (f"{agent.spec.name}-1", agent.spec.name)
+    assert output.result.strip()
+    assert 0 <= output.confidence_score <= 1
+    assert AgentOutput.model_validate_json(output.model_dump_json()) == output
+    if output.task_done:
+        assert set(agent.spec.data_fields) <= set(output.data)
+    else:
+        assert output.error
+    _check_stages(case)
+    _check_prompts(echoing.server, capable=capable)
+
+
+def _check_stages(case: RosterCase) -> None:
+    """What begins ends, and its end is told after its beginning."""
+    open_stages: list[str] = []
+    for event in case.events("stage"):
+        if event["status"] == "running":
+            open_stages.append(event["name"])
+        elif event["name"] in open_stages:
+            open_stages.remove(event["name"])
+    assert open_stages == []
+
+
+def _check_prompts(server: ScriptedServer, *, capable: bool) -> None:
+    for number, call in enumerate(server.calls):
+        text = prompt(server, number)
+        assert not re.search(r"\{\{\s*\w+\s*\}\}", text), "a placeholder was not filled"
+        if not capable:
+            assert len(text) <= SMALL_PROMPT_CHARS
+            assert not call.body.get("tools")
+
+
+@pytest.mark.spec("S187")
+async def test_an_agent_s_model_is_told_the_task_what_others_found_and_whose_run_it_is(
+    agent: Agent, echoing: Cases
+) -> None:
+    before = {"web-0": found_by("web", "ZEBRA " + "z" * 600)}
+    task = _task(agent, entities={"names": ["OKAPI"]}, dependency_outputs=before)
+    case = echoing(task, fake_providers())
+
+    await case.output()
+
+    told = prompt(echoing.server, 0)
+    assert task.task in told
+    assert "ZEBRA" in told
+    assert "z" * 600 not in told
+    assert "OKAPI" in told
+    assert "Alice Ames" in told
+
+
+@pytest.mark.spec("S138")
+async def test_what_people_saw_of_an_agent_is_how_its_result_begins(agent: Agent, echoing: Cases) -> None:
+    case = echoing(_task(agent), fake_providers())
+
+    output = await case.output()
+
+    assert output.result.startswith(shown(case.all_events))
+
+
+async def test_an_agent_that_does_not_speak_shows_nothing(agent: Agent, echoing: Cases) -> None:
+    case = echoing(_task(agent, speaks=False), fake_providers())
+
+    await case.output()
+
+    assert case.events("token") == []
+
+
+@pytest.mark.spec("B1")
+@pytest.mark.timeout(300)
+async def test_an_agent_that_is_killed_at_any_record_goes_on_where_it_was(agent: Agent, echoing: Cases) -> None:
+    reference = echoing(_task(agent), fake_providers())
+    expected = without_usage(await reference.output())
+    asked = len(echoing.server.calls)
+    assert reference.journal is not None
+
+    # A write that is lost is the same as one before it that was stored. The last two are the ends of the agents.
+    for at in range(1, reference.journal.writes - 1):
+        echoing.server.reset()
+        case = echoing(_task(agent), fake_providers())
+        end = await case.drive(death=Death.WRITE_IS_LOST, at=at)
+        recorded, before = case.replies_recorded(), len(echoing.server.calls)
+        output = await case.output()
+
+        assert end.how == "killed", at
+        assert without_usage(output) == expected, at
+        assert len(echoing.server.calls) - before == asked - recorded, at
+        assert case.events("journal_cut") == [], at
+        assert shown(case.all_events) == shown(reference.all_events), at

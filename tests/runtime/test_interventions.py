@@ -1,0 +1,223 @@
+"""What people do to the agents of a run, through the real tables, runners and requests."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from agents import actions
+from agents.engine.errors import StepFailed
+from agents.models import AgentExecution, Intervention
+from agents.runtime.context import AgentContext
+from agents.runtime.streaming import STREAMED
+from hitl.models import Request
+from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
+from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from tests.runtime.driving import Runners, ended, events, execution, start, until
+from tests.runtime.test_waiting import NO_MODEL, answer, request_of, waiting
+from tests.scripted.server import ScriptedServer
+
+intervene = sync_to_async(actions.intervene)
+steer = sync_to_async(actions.steer)
+
+
+async def manages(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+    """Two children at once; whatever becomes of one, the run's answer tells it."""
+    names = turn["question"].split(",")
+    handles = [await context.fork(name, {"task": f"task of {name}"}) for name in names]
+
+    async def told(branch: AgentContext, handle: Any) -> str:
+        try:
+            return f"{handle.name}: {await branch.wait(handle)}"
+        except StepFailed as failure:
+            return f"{handle.name}: {failure.code}"
+
+    said = await context.all(*[lambda branch, handle=handle: told(branch, handle) for handle in handles])
+    return {"answer": "; ".join(said), "sources": []}
+
+
+async def streams(context: AgentContext, value: dict[str, Any]) -> str:
+    messages = (Message(role=Role.USER, content="say 2000 tokens at 50/s"),)
+    reply = await context.model(ModelRequest(tier=Tier.PRO, messages=messages), stage=min(STREAMED))
+    return reply.text
+
+
+async def asks(context: AgentContext, value: dict[str, Any]) -> str:
+    if value.get("modified"):
+        return f"does {value['task']}"
+    told = await context.ask("input", {"question": value["task"]})
+    return f"heard {told['text']} and {await context.heard()}"
+
+
+PROGRAMS = {"manages": manages, "streams": streams, "asks": asks}
+
+
+async def agent_of(id_: UUID, name: str) -> AgentExecution:
+    async def find() -> AgentExecution | None:
+        return await AgentExecution.objects.filter(execution=id_, agent_name=name).afirst()
+
+    found: AgentExecution = await until(find)
+    return found
+
+
+async def has_tokens(id_: UUID) -> bool:
+    return [event["type"] for event in await events(id_)].count("token") > 2
+
+
+async def states_in_log(id_: UUID) -> dict[str, str]:
+    return {event["agent_id"]: event["status"] for event in await events(id_) if event["type"] == "agent_state"}
+
+
+async def check(id_: UUID) -> None:
+    rows = {str(agent.id): agent.status async for agent in AgentExecution.objects.filter(execution=id_)}
+    assert await states_in_log(id_) == rows
+    assert not await Intervention.objects.filter(execution=id_, applied_at=None).aexists()
+
+
+@pytest.mark.spec("S94", "S106", "B15", "B16")
+async def test_an_agent_that_streams_is_deleted_within_moments_and_the_other_goes_on(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url, extra=PROGRAMS)
+    id_ = await start(alice, "streams,asks", pipeline="manages")
+    request = await request_of(id_)
+    await until(lambda: has_tokens(id_))
+    streaming = await agent_of(id_, "streams")
+
+    await intervene(streaming.id, by=alice, user_comment="delete")
+
+    await asyncio.to_thread(echo_server.wait_until, lambda server: all(call.over for call in server.calls), timeout_s=3)
+    assert (await waiting(id_)).status == "awaiting_user"
+    await answer(request, alice, "yes")
+    run = await ended(id_)
+    assert run.answer == "streams: deleted; asks: heard yes and []"
+    await streaming.arefresh_from_db()
+    assert (streaming.status, streaming.user_comment) == ("deleted", "delete")
+    await check(id_)
+
+
+@pytest.mark.spec("S94", "S106")
+async def test_an_agent_of_a_run_that_nobody_drives_is_deleted_and_its_question_is_closed(
+    alice: Any, make_runner: Runners
+) -> None:
+    runner = await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await waiting(id_)
+    await until(lambda: _nothing(runner))
+
+    await intervene((await agent_of(id_, "asks")).id, by=alice, status="deleted")
+
+    assert (await ended(id_)).answer == "asks: deleted"
+    assert (await request_of(id_)).status == "cancelled"
+    late = await answer(await request_of(id_), alice)
+    assert (late.changed, late.request.status) == (False, "cancelled")
+    await check(id_)
+
+
+@pytest.mark.spec("S94", "S100", "B15")
+async def test_an_agent_that_waits_begins_anew_with_other_instructions(alice: Any, make_runner: Runners) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await waiting(id_)
+    agent = await agent_of(id_, "asks")
+
+    marked = await intervene(agent.id, by=alice, user_comment="modify", user_content="something\x00 else")
+
+    assert (marked.user_content, marked.modified) == ("something\ufffd else", True)
+    assert (await ended(id_)).answer == "asks: does something\ufffd else"
+    await agent.arefresh_from_db()
+    assert (agent.status, agent.modified, agent.user_comment) == ("completed", True, "modify")
+    await check(id_)
+
+
+@pytest.mark.spec("S93", "S109")
+async def test_what_people_say_is_heard_also_if_it_was_said_before_the_run_began(
+    alice: Any, make_runner: Runners
+) -> None:
+    id_ = await start(alice, "asks", pipeline="manages")
+    await steer(id_, by=alice, text="Be brief")
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    request = await request_of(id_)
+    agent = await agent_of(id_, "asks")
+
+    await intervene(agent.id, by=alice, user_comment="And friendly")
+    await answer(request, alice, "yes")
+
+    assert (await ended(id_)).answer == "asks: heard yes and ['Be brief', 'And friendly']"
+    await agent.arefresh_from_db()
+    assert agent.user_comment == "And friendly"
+    await check(id_)
+
+
+async def test_to_delete_the_root_is_to_cancel_the_run(alice: Any, make_runner: Runners) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await waiting(id_)
+
+    await intervene((await agent_of(id_, "manages")).id, by=alice, user_comment="delete")
+
+    run = await ended(id_)
+    assert (run.status, run.cancelled_by_id) == ("cancelled", alice.pk)
+
+
+async def test_nobody_else_intervenes_and_nothing_that_does_not_fit(
+    alice: Any, charlie: Any, make_runner: Runners
+) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await waiting(id_)
+    agent, root = await agent_of(id_, "asks"), await agent_of(id_, "manages")
+
+    for of_another in (
+        lambda: intervene(agent.id, by=charlie, user_comment="delete"),
+        lambda: intervene(UUID(int=7), by=alice, user_comment="delete"),
+        lambda: steer(id_, by=charlie, text="hi"),
+    ):
+        with pytest.raises(NotThere):
+            await of_another()
+    with pytest.raises(Refused, match="allowed: deleted"):
+        await intervene(agent.id, by=alice, status="completed")
+    for text in ("", "   ", "x" * 8001):
+        with pytest.raises(Refused, match="1 to 8000 characters"):
+            await intervene(agent.id, by=alice, user_comment="modify", user_content=text)
+        with pytest.raises(Refused, match="1 to 8000 characters"):
+            await steer(id_, by=alice, text=text)
+    with pytest.raises(Conflict):
+        await intervene(root.id, by=alice, user_comment="modify", user_content="other")
+    await intervene(agent.id, by=alice, user_comment="unchanged")
+
+    assert not await Intervention.objects.aexists()
+    assert (await execution(id_)).woken_at is None
+
+
+async def test_an_agent_or_a_run_that_is_over_is_left_as_it_is(alice: Any, make_runner: Runners) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await answer(await request_of(id_), alice)
+    await ended(id_)
+    agent = await agent_of(id_, "asks")
+
+    with pytest.raises(Conflict, match="completed"):
+        await intervene(agent.id, by=alice, user_comment="delete")
+    with pytest.raises(Conflict, match="completed"):
+        await steer(id_, by=alice, text="hello")
+
+    assert not await Intervention.objects.aexists()
+
+
+@pytest.mark.spec("S95", "S110")
+async def test_the_tables_say_who_waits_for_a_person(alice: Any, make_runner: Runners) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "asks", pipeline="manages")
+    await waiting(id_)
+
+    assert (await agent_of(id_, "asks")).status == "awaiting_user"
+    assert (await agent_of(id_, "manages")).status == "running"
+    (opened,) = [event for event in await events(id_) if event["type"] == "interrupt"]
+    assert opened["request_id"] == str((await Request.objects.aget(execution_id=id_)).request_id)
+
+
+async def _nothing(runner: Any) -> bool:
+    return not runner.driving

@@ -1,0 +1,186 @@
+"""Whole planned turns through the real runner: graphs of agents, garbage plans, partial failure, re-planning, kills."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from agents.models import AgentExecution
+from tests.pipeline.graphs import DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
+from tests.runtime.driving import Runners, ended, events, start
+from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
+from tests.shown import shown
+
+pytestmark = pytest.mark.slow
+ANSWER = "The board reads: all of it was found."
+
+
+@pytest.mark.spec("S11", "S15", "S25", "S28", "S29")
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_graph_of_agents_answers_and_each_starts_when_its_own_dependencies_are_done(
+    shape: str, alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    graph = SHAPES[shape]
+    scripted_server.script(*lines(graph))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, QUESTION))
+
+    said = await events(run.id)
+    assert (run.status, run.answer) == ("completed", ANSWER), said[-6:]
+    assert shown(said) == ANSWER
+    happened = order(said)
+    for name, others in graph.items():
+        assert all(happened.index(("ended", other)) < happened.index(("began", name)) for other in others)
+    assert {task["status"] for task in run.result["plan"]["tasks"]} == {"completed"}
+
+
+@pytest.mark.spec("S29", "S98")
+async def test_agents_that_can_run_in_parallel_do(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    """Neither alpha nor beta can end while the other has not begun: each answers slowly."""
+    scripted_server.script(*lines(PARALLEL, first_delay_s=0.4))
+    await make_runner(scripted_server.url)
+
+    said = await events((await ended(await start(alice, QUESTION))).id)
+
+    happened = order(said)
+    assert {what for what, _ in happened[:2]} == {"began"}
+    kinds = [event["type"] for event in said]
+    assert kinds.index("parallel_start") < kinds.index("plan_step") < kinds.index("parallel_complete")
+    assert scripted_server.most_at_once >= 2
+
+
+@pytest.mark.spec("S29", "S187")
+async def test_an_agent_reads_what_those_before_it_found(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(*lines(DIAMOND))
+    await make_runner(scripted_server.url)
+
+    await ended(await start(alice, QUESTION))
+
+    asked = {call.last_user.split("Work on ")[1].split()[0]: call for call in scripted_server.calls[1:5]}
+    assert "Found alpha." in asked["beta"].last_user
+    assert "Found beta." in asked["delta"].last_user
+    assert "Found gamma." in asked["delta"].last_user
+    assert "Found" not in asked["alpha"].last_user
+
+
+GARBAGE: Mapping[str, str] = {
+    "not JSON": "I would first look at the numbers, and then at the rest.",
+    "empty": "",
+    "no tasks": json.dumps({"analysis": {"intent": "x", "entities": {}}, "execution_plan": []}),
+    "wrong shape": json.dumps({"steps": ["one", "two"]}),
+    "a cycle": plan_text({"alpha": ("beta",), "beta": ("alpha",)}),
+    "an unknown agent": plan_text({"alpha": (), "beta": ("alpha",)}, agent="wizard"),
+    "an unknown id": plan_text({"alpha": (), "beta": ("omega",)}),
+    "a self-dependency": plan_text({"alpha": ("alpha",), "beta": ()}),
+    "200 tasks": plan_text({f"task{number}": () for number in range(200)}),
+}
+
+
+@pytest.mark.spec("S27", "S14")
+@pytest.mark.parametrize("what", GARBAGE)
+async def test_a_garbage_plan_is_replaced_by_one_agent_and_people_are_told(
+    what: str, alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    """The planner never mends it, however often it is asked: one agent answers, and an event says why."""
+    scripted_server.script(
+        Script(model="scripted-pro", text=GARBAGE[what], times=0),
+        Script(model="scripted-agent", text="I did it alone.", times=0),
+    )
+    alone = dict.fromkeys(("CHAT_MODEL", "WRITING_MODEL"), "scripted/scripted-agent")
+    await make_runner(scripted_server.url, env=alone)
+
+    run = await ended(await start(alice, QUESTION))
+
+    said = await events(run.id)
+    assert run.status == "completed", said[-3:]
+    assert "I did it alone." in run.answer
+    told = [event["description"] for event in said if event["type"] == "stage" and event["name"] == "plan"]
+    assert told, [event["type"] for event in said]
+    assert run.result["plan"] is None
+    assert len(scripted_server.calls) <= 10
+
+
+@pytest.mark.spec("S14", "S27")
+async def test_a_plan_with_a_fault_is_amended_when_the_planner_is_told_of_it(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(match=QUESTION, text=GARBAGE["a cycle"]), *_amended(DIAMOND))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer) == ("completed", ANSWER)
+    amended = scripted_server.calls[1]
+    assert "alpha -> beta -> alpha" in json.dumps(amended.messages)
+    assert len(run.result["plan"]["tasks"]) == 4
+
+
+@pytest.mark.spec("S32", "B28")
+async def test_what_does_not_depend_on_a_failed_agent_goes_on_and_the_answer_says_what_is_missing(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    graph = {"alpha": (), "beta": (), "gamma": ("alpha",)}
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text(graph)),
+        Script(match="Work on alpha now.", status=400, error_message="no"),
+        Script(match="Work on beta now.", text="Found beta."),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=QUESTION, text="Only beta was found."),
+    )
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer) == ("completed", "Only beta was found.")
+    states = {task["task"].split()[2]: task["status"] for task in run.result["plan"]["tasks"]}
+    assert states == {"alpha": "failed", "beta": "completed", "gamma": "skipped"}
+    composer = scripted_server.calls[-1].last_user
+    assert "Not done" in composer
+    assert "alpha" in composer
+    assert "gamma" in composer
+    agents = await _agents(run.id)
+    assert agents["gamma"].status == "skipped"
+
+
+@pytest.mark.spec("S14")
+async def test_an_unsatisfied_verifier_has_the_missing_part_planned_again_and_finished_work_is_kept(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    again = json.dumps({"satisfied": False, "feedback": "beta is missing", "redo": []})
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text({"alpha": (), "aleph": ()})),
+        Script(match="Work on alpha now.", text="Found alpha."),
+        Script(match="Work on aleph now.", text="Found aleph."),
+        Script(match=QUESTION, text=again),
+        Script(match=QUESTION, text=plan_text({"beta": ()})),
+        Script(match="Work on beta now.", text="Found beta."),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=QUESTION, text="alpha, aleph and beta"),
+    )
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer) == ("completed", "alpha, aleph and beta")
+    assert run.result["plan"]["revision"] == 1
+    composer = scripted_server.calls[-1].last_user
+    assert all(f"Found {name}." in composer for name in ("alpha", "aleph", "beta"))
+
+
+def _amended(graph: Mapping[str, Sequence[str]]) -> list[Script]:
+    """The lines of a graph whose plan is given to the second request, which ends with what was wrong."""
+    plan, *rest = lines(graph)
+    return [plan.model_copy(update={"match": None}), *rest]
+
+
+async def _agents(execution_id: Any) -> dict[str, AgentExecution]:
+    rows = await sync_to_async(lambda: list(AgentExecution.objects.filter(execution=execution_id, step_id__gt="")))()
+    return {row.task.split()[2]: row for row in rows}

@@ -1,0 +1,419 @@
+"""The tools of the catalogue against providers in memory, and what each says while its provider is not configured."""
+
+from typing import Any
+
+import pytest
+
+from agents.exchange import AgentInput, Options
+from agents.runtime.context import AgentContext
+from agents.tools.gateway import Gateway
+from agents.tools.providers import Providers
+from agents.tools.registry import tools
+from agents.tools.tool import ANY_AGENT
+from agents.tools.values import CodeRun, DocumentFilters, FetchedPage, MailMessage
+from tests.doubles.memory_journal import Death
+from tests.tools.doubles import (
+    APPROVE_ALL,
+    FakeDocuments,
+    FakeImages,
+    FakeMailbox,
+    FakePages,
+    FakeSandbox,
+    FakeWeb,
+    FakeWorkspace,
+    fake_providers,
+)
+from tests.tools.driving import call_once, case_of, seen
+
+MESSAGE = MailMessage(
+    id="m1",
+    sender="Bob <bob@example.org>",
+    to=("alice@example.org", "Dora <dora@example.org>"),
+    cc=("evil\r\nBcc: x@example.org",),
+    subject="Q3\r\nBcc: everybody@example.org",
+    date="2026-01-15",
+    snippet="The figures",
+    body="The figures are attached.",
+    message_id="<1@example.org>",
+    references=("<0@example.org>",),
+    thread_id="t1",
+)
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "web_search": {"query": "x"},
+    "web_search_news": {"query": "x"},
+    "web_search_deep": {"query": "x"},
+    "fetch_url": {"url": "https://example.org"},
+    "search_documents": {"query": "x"},
+    "read_document": {"document_id": "d1"},
+    "execute_code": {"code": "print(1)"},
+    "sandbox_file": {"operation": "list"},
+    "search_inbox": {},
+    "search_sent": {},
+    "search_drafts": {},
+    "read_message": {"message_id": "m1"},
+    "draft_email": {"to": [], "subject": "x", "body": "y"},
+    "send_email": {"to": ["bob@example.org"], "subject": "x", "body": "y"},
+    "reply_to_message": {"message_id": "m1", "body": "y"},
+    "generate_image": {"prompt": "a bicycle"},
+    "analyze_image": {"image": "a.png"},
+    "list_files": {},
+    "read_file": {"path": "a.txt"},
+    "write_file": {"path": "a.txt", "content": "x"},
+}
+
+
+async def used(name: str, arguments: dict[str, Any], *, task: AgentInput | None = None, **fakes: Any) -> Any:
+    """One call of a catalogue tool by an agent that may."""
+    gateway = Gateway(fake_providers(**fakes), checks=APPROVE_ALL)
+    found = tools()[name]
+    agent = "chat" if found.agents == ANY_AGENT else found.agents[0]
+    return await call_once(gateway, name, arguments, agent=agent, task=task)
+
+
+# --- while nothing is configured
+
+
+@pytest.mark.spec("S182")
+def test_every_tool_that_needs_a_provider_is_in_the_list_below() -> None:
+    assert {name for name, found in tools().items() if found.needs} == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+async def test_each_tool_refuses_clearly_while_its_provider_is_not_configured(name: str) -> None:
+    agents = tools()[name].agents
+    agent = "chat" if agents == ANY_AGENT else agents[0]
+
+    reply = await call_once(Gateway(Providers()), name, ARGUMENTS[name], agent=agent)
+
+    assert reply["is_error"]
+    assert reply["data"] == {"error": "not_configured"}
+    assert "not configured: set " in reply["content"]
+    assert reply["content"].endswith(f"Until then, do without {name}.")
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+async def test_each_tool_works_with_its_provider(name: str) -> None:
+    fakes: dict[str, Any] = {
+        "pages": FakePages({"https://example.org": FetchedPage(url="https://example.org", text="Hello")}),
+        "mailbox": FakeMailbox(inbox=(MESSAGE,)),
+        "workspace": FakeWorkspace(files={"a.txt": "hello"}),
+    }
+
+    reply = await used(name, ARGUMENTS[name], **fakes)
+
+    assert not reply["is_error"], reply
+    assert reply["data"] is not None
+    assert reply["content"]
+
+
+# --- the web
+
+
+@pytest.mark.spec("S180", "S181", "S195")
+@pytest.mark.parametrize(
+    ("name", "search_type"), [("web_search", "basic"), ("web_search_news", "news"), ("web_search_deep", "deep")]
+)
+async def test_a_search_gives_answer_results_and_sources(name: str, search_type: str) -> None:
+    web = FakeWeb()
+
+    reply = await used(name, {"query": "acme revenue", "max_results": 1}, web=web)
+
+    assert web.asked == [("acme revenue", search_type, 1)]
+    assert reply["data"]["search_type"] == search_type
+    assert reply["data"]["results"] == [
+        {
+            "title": "Acme grows",
+            "url": "https://news.example.org/acme",
+            "snippet": "Revenue rose by 12 %.",
+            "score": 0.9,
+            "published": None,
+            "raw_content": None,
+        }
+    ]
+    assert reply["sources"] == [
+        {
+            "type": "web",
+            "source": "Acme grows",
+            "url": "https://news.example.org/acme",
+            "excerpt": "Revenue rose by 12 %.",
+            "relevance_score": 0.9,
+        }
+    ]
+    assert "Answer of the search service: Acme grew." in reply["content"]
+    assert "1. Acme grows\nhttps://news.example.org/acme" in reply["content"]
+
+
+async def test_a_search_that_finds_nothing_says_what_to_try() -> None:
+    reply = await used("web_search", {"query": "zzz"}, web=FakeWeb(results=(), answer=""))
+
+    assert "Nothing was found for 'zzz'. Try other or fewer words." in reply["content"]
+
+
+@pytest.mark.spec("S180")
+async def test_a_page_is_read_with_its_title_as_a_source() -> None:
+    page = FetchedPage(url="https://example.org/end", title="The end", text="All of it.")
+
+    reply = await used("fetch_url", {"url": "https://example.org"}, pages=FakePages({"https://example.org": page}))
+
+    assert reply["content"] == (
+        '<untrusted source="fetch_url">\nThe end\nhttps://example.org/end\n\nAll of it.\n</untrusted>'
+    )
+    assert reply["sources"][0]["source"] == "The end"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "example.org", "javascript:alert(1)", "https://", "ftp://x/y"])
+async def test_what_is_no_web_address_is_not_fetched(url: str) -> None:
+    pages = FakePages()
+
+    reply = await used("fetch_url", {"url": url}, pages=pages)
+
+    assert "is no web address" in reply["content"]
+    assert pages.asked == []
+
+
+# --- documents
+
+
+@pytest.mark.spec("S174", "S173")
+async def test_passages_are_given_with_the_sources_that_they_come_from() -> None:
+    reply = await used("search_documents", {"query": "Q3 revenue"})
+
+    assert reply["data"]["query"] == "Q3 revenue"
+    assert reply["data"]["chunks"][0]["metadata"]["page"] == 3
+    assert "1. report.pdf, page 3, Revenue, document d1\nRevenue in Q3 was 42 million." in reply["content"]
+    assert reply["sources"] == [
+        {
+            "type": "document",
+            "source": "report.pdf",
+            "page": 3,
+            "section": "Revenue",
+            "excerpt": "Revenue in Q3 was 42 million.",
+            "relevance_score": 0.92,
+        }
+    ]
+
+
+async def test_the_documents_that_were_chosen_for_a_run_are_searched_unless_the_call_names_others() -> None:
+    documents = FakeDocuments()
+    task = AgentInput(agent_id="a", agent_name="rag", task="t", options=Options(document_ids=("d7",)))
+
+    await used("search_documents", {"query": "x"}, task=task, documents=documents)
+    await used(
+        "search_documents",
+        {"query": "x", "top_k": 3, "document_ids": ["d8"], "filters": {"doc_type": "pdf"}},
+        task=task,
+        documents=documents,
+    )
+
+    assert [asked[1:] for asked in documents.asked] == [
+        (8, ("d7",), DocumentFilters()),
+        (3, ("d8",), DocumentFilters(doc_type="pdf")),
+    ]
+
+
+async def test_pages_of_a_document_are_read_in_portions() -> None:
+    reply = await used("read_document", {"document_id": "d1", "first_page": 25})
+    too_many = await used("read_document", {"document_id": "d1", "first_page": 1, "last_page": 30})
+
+    assert "report.pdf, pages 25 to 30 of 30" in reply["content"]
+    assert too_many["content"].startswith("Error: Pages 1 to 30 cannot be read at once")
+
+
+# --- code
+
+
+@pytest.mark.spec("S177", "S195", "S200")
+async def test_code_gives_what_it_printed_and_people_see_the_run() -> None:
+    run = CodeRun(code="print(1)", stdout="1\n", stderr="careful", exit_code=0, created_files=("a.csv",))
+    gateway = Gateway(fake_providers(sandbox=FakeSandbox(outputs={"print(1)": run})), checks=APPROVE_ALL)
+
+    async def program(context: AgentContext) -> Any:
+        return seen(await context.tool("execute_code", {"code": "print(1)"}))
+
+    case = case_of(program, gateway, agent="code")
+    reply = (await case.drive()).value
+
+    assert {key: reply["data"][key] for key in ("code", "stdout", "stderr", "exit_code")} == {
+        "code": "print(1)",
+        "stdout": "1\n",
+        "stderr": "careful",
+        "exit_code": 0,
+    }
+    assert "Files made: a.csv" in reply["content"]
+    assert [(event["stdout"], event["exit_code"]) for event in case.events("code_result")] == [("1\n", 0)]
+
+
+@pytest.mark.spec("S195")
+async def test_a_file_is_written_listed_and_read() -> None:
+    sandbox = FakeSandbox()
+
+    await used("sandbox_file", {"operation": "write", "path": "a.txt", "content": "hello"}, sandbox=sandbox)
+    listed = await used("sandbox_file", {"operation": "list"}, sandbox=sandbox)
+    read = await used("sandbox_file", {"operation": "read", "path": "a.txt"}, sandbox=sandbox)
+    empty = await used("sandbox_file", {"operation": "write", "path": "b.txt"}, sandbox=sandbox)
+
+    assert "a.txt (5 bytes)" in listed["content"]
+    assert read["data"] == {"path": "a.txt", "text": "hello"}
+    assert empty["content"] == "Error: To write a file, give its whole text as content."
+    assert sandbox.files == {"a.txt": "hello"}
+
+
+# --- mail
+
+
+@pytest.mark.spec("S178", "S179")
+@pytest.mark.parametrize(
+    ("name", "folder", "key"),
+    [("search_inbox", "inbox", "messages"), ("search_sent", "sent", "messages"), ("search_drafts", "drafts", "drafts")],
+)
+async def test_mails_are_found_in_each_folder(name: str, folder: str, key: str) -> None:
+    mailbox = FakeMailbox(inbox=(MESSAGE,))
+
+    reply = await used(name, {"query": "from:bob subject:q3", "max_results": 3}, mailbox=mailbox)
+
+    assert mailbox.searched == [(folder, "from:bob subject:q3", 3)]
+    assert (reply["data"]["action"], reply["data"]["count"]) == (name, 1)
+    (found,) = reply["data"][key]
+    assert {part: found[part] for part in ("id", "from", "date", "snippet")} == {
+        "id": "m1",
+        "from": "Bob <bob@example.org>",
+        "date": "2026-01-15",
+        "snippet": "The figures",
+    }
+
+
+@pytest.mark.spec("S179")
+async def test_a_mail_is_read_whole_and_marked_as_text_of_others() -> None:
+    reply = await used("read_message", {"message_id": "m1"}, mailbox=FakeMailbox(inbox=(MESSAGE,)))
+
+    assert reply["data"]["message"]["body"] == "The figures are attached."
+    assert reply["content"].startswith('<untrusted source="read_message">\nid m1\nFrom: Bob')
+    assert reply["sources"][0]["type"] == "mail"
+
+
+@pytest.mark.spec("S179")
+async def test_a_draft_is_saved_and_nothing_is_sent() -> None:
+    mailbox = FakeMailbox()
+
+    reply = await used("draft_email", {"to": [], "subject": "Q3", "body": "Dear Bob"}, mailbox=mailbox)
+
+    assert [draft.subject for draft in mailbox.drafts] == ["Q3"]
+    assert mailbox.sent == []
+    assert (reply["data"]["action"], reply["data"]["draft"]["id"]) == ("draft", "draft-1")
+
+
+@pytest.mark.spec("S178", "S179")
+async def test_a_reply_stays_in_its_thread_and_goes_to_the_sender_alone() -> None:
+    mailbox = FakeMailbox(inbox=(MESSAGE,))
+
+    reply = await used("reply_to_message", {"message_id": "m1", "body": "Thanks"}, mailbox=mailbox)
+
+    (mail,) = mailbox.sent
+    assert (mail.to, mail.cc) == (("bob@example.org",), ())
+    assert (mail.in_reply_to, mail.references, mail.thread_id) == (
+        "<1@example.org>",
+        ("<0@example.org>", "<1@example.org>"),
+        "t1",
+    )
+    assert mail.subject == "Re: Q3 Bcc: everybody@example.org", "one line, whatever stands in the original"
+    assert reply["data"]["reply"]["message_id"] == mail.message_id
+
+
+async def test_a_reply_to_all_goes_to_addresses_only() -> None:
+    mailbox = FakeMailbox(inbox=(MESSAGE,))
+
+    await used("reply_to_message", {"message_id": "m1", "body": "Thanks", "reply_all": True}, mailbox=mailbox)
+
+    assert mailbox.sent[0].cc == ("alice@example.org", "dora@example.org")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"to": ["bob@example.org\r\nBcc: eve@example.org"]},
+        {"to": ["bob@example.org, eve@example.org"]},
+        {"to": []},
+        {"to": ["bob"]},
+        {"cc": ["Eve <eve@example.org>"]},
+        {"subject": "x\nBcc: eve@example.org"},
+        {"subject": ""},
+        {"body": ""},
+        {"to": "bob@example.org"},
+    ],
+)
+async def test_headers_cannot_be_smuggled_into_a_mail(wrong: dict[str, Any]) -> None:
+    mailbox = FakeMailbox()
+    whole = {"to": ["bob@example.org"], "subject": "x", "body": "y"}
+
+    reply = await used("send_email", {**whole, **wrong}, mailbox=mailbox)
+
+    assert reply["data"] == {"error": "bad_arguments"}
+    assert mailbox.sent == []
+
+
+@pytest.mark.spec("S185")
+@pytest.mark.parametrize("agent", ["chat", "web", "rag", "research", "code", "data", "writing"])
+async def test_only_the_mail_agent_reaches_the_mailbox(agent: str) -> None:
+    mailbox = FakeMailbox(inbox=(MESSAGE,))
+    gateway = Gateway(fake_providers(mailbox=mailbox), checks=APPROVE_ALL)
+
+    for name in ("send_email", "search_inbox", "read_message"):
+        reply = await call_once(gateway, name, ARGUMENTS[name], agent=agent)
+        assert reply["data"] == {"error": "not_allowed"}
+
+    assert (mailbox.sent, mailbox.searched) == ([], [])
+
+
+# --- images
+
+
+@pytest.mark.spec("S34", "S195")
+async def test_an_image_is_made_and_shown_and_can_be_looked_at() -> None:
+    images = FakeImages()
+    gateway = Gateway(fake_providers(images=images))
+
+    async def program(context: AgentContext) -> Any:
+        made = await context.tool("generate_image", {"prompt": "a red bicycle", "shape": "landscape"})
+        return [made.data["path"], (await context.tool("analyze_image", {"image": made.data["path"]})).data["text"]]
+
+    case = case_of(program, gateway)
+    end = await case.drive()
+
+    assert end.value == ["images/1.png", "A red bicycle."]
+    assert [(event["path"], event["alt"]) for event in case.events("image")] == [("images/1.png", "a red bicycle")]
+
+
+# --- the workspace
+
+
+@pytest.mark.spec("S81")
+async def test_files_of_the_workspace_are_written_listed_and_read_and_people_see_the_change() -> None:
+    workspace = FakeWorkspace()
+
+    async def program(context: AgentContext) -> Any:
+        await context.tool("write_file", {"path": "report.md", "content": "# Q3"})
+        return [
+            (await context.tool("list_files", {"prefix": "rep"})).data,
+            (await context.tool("read_file", {"path": "report.md"})).data["text"],
+        ]
+
+    case = case_of(program, Gateway(fake_providers(workspace=workspace)))
+    end = await case.drive()
+
+    assert end.value == [[{"path": "report.md", "size_bytes": 4}], "# Q3"]
+    assert [event["path"] for event in case.events("workspace_update")] == ["report.md"]
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("death", list(Death))
+async def test_a_file_whose_writing_was_interrupted_is_looked_at_and_nobody_is_asked(death: Death) -> None:
+    async def program(context: AgentContext) -> Any:
+        return (await context.tool("write_file", {"path": "a.md", "content": "x"})).is_error
+
+    for at in range(1, 9):
+        workspace = FakeWorkspace()
+        case = case_of(program, Gateway(fake_providers(workspace=workspace)))
+        end = await case.drive(death=death, at=at)
+        while end.how == "killed":
+            end = await case.drive()
+        assert (end.value, workspace.files, case.open_requests) == (False, {"a.md": "x"}, [])
