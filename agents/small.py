@@ -10,6 +10,8 @@ from hyperagent.lib.llm.types import Message, ModelReply, Role
 # It reads about 90 tokens a second: 1,200 characters are some four seconds before the first word.
 SMALL_CHARS: Final = 1_200
 SMALL_MAX_TOKENS: Final = 400
+# Nobody watches an agent of a plan write, and it writes some five tokens a second beside others: minutes are too long.
+PART_MAX_TOKENS: Final = 160
 
 
 async def ask_small(
@@ -25,6 +27,10 @@ async def ask_small(
     """The model's answer to `user`; `before`: turns of the conversation that go ahead of it. Raises StepFailed."""
     messages = (Message(role=Role.SYSTEM, content=system), *before, Message(role=Role.USER, content=user))
     request = task.request(
-        agent=spec.name, tier=spec.tier, messages=messages, temperature=spec.temperature, max_tokens=SMALL_MAX_TOKENS
+        agent=spec.name,
+        tier=spec.tier,
+        messages=messages,
+        temperature=spec.temperature,
+        max_tokens=SMALL_MAX_TOKENS if task.speaks else PART_MAX_TOKENS,
     )
     return await context.model(request, stage=stage, shown=task.speaks)

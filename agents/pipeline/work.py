@@ -4,7 +4,7 @@ What the roster's folders leave out is here, once for all of them: dependencies,
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -77,7 +77,7 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
         outputs[found["step_id"]], shared = _dependency(found)
         states[found["step_id"]] = "completed" if outputs[found["step_id"]].task_done else "failed"
         board = blackboard.merge(board, shared)
-    missing = [output for output in outputs.values() if not output.task_done and output.error not in DECIDED_BY_PEOPLE]
+    missing = _missing(list(outputs.values()))
     if missing:
         names = " and ".join(dict.fromkeys(output.agent_name for output in missing))
         raise Skipped(f"Not begun: what it needs from {names} was not done.")
@@ -89,11 +89,20 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
     return task.model_copy(update=changed), tuple(outputs)
 
 
+def _missing(outputs: Sequence[DependencyOutput]) -> list[DependencyOutput]:
+    """Those without which the agent does not begin. What a person stopped is one only if nothing else is there."""
+    unfinished = [output for output in outputs if not output.task_done and output.error not in DECIDED_BY_PEOPLE]
+    if any(output.task_done for output in outputs):
+        return [output for output in unfinished if output.error != AgentStatus.DELETED]
+    return unfinished
+
+
 def _dependency(found: Mapping[str, Any]) -> tuple[DependencyOutput, dict[str, Any]]:
     if found["status"] == AgentStatus.COMPLETED:
         output = AgentOutput.model_validate(found["output"])
         return output.as_dependency(), output.shared
-    why = found["error"]["message"] if found["error"] else found["status"]
+    stopped = found["status"] == AgentStatus.DELETED
+    why = found["error"]["message"] if found["error"] and not stopped else found["status"]
     return DependencyOutput(agent_name=found["name"], task_description="", task_done=False, error=why), {}
 
 
