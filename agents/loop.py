@@ -43,6 +43,8 @@ HEARD: Final = "[Message from the user while you work] {text}"
 ASK_AGAIN: Final = "Your last answer was empty. Answer now."
 NOT_MADE: Final = "Error: this call was not made: no more tools could be called."
 TOO_MANY: Final = f"Error: not performed: at most {CALLS_AT_ONCE} tools are called at once. Call it again if needed."
+HANDOFFS: Final = ("handoff_to_", "delegate_to_")
+ONE_HANDOFF: Final = "Error: not handed over: one agent takes over, the first that you named in this reply."
 OUT_OF_STEPS: Final = "All {rounds} steps for this were used before it was finished."
 LAST_ROUND: Final = (
     "{notice} No tools can be called any more. Answer now with what you have: give the best answer that it allows, "
@@ -176,14 +178,17 @@ async def _act(
     if not reply.tool_calls:
         return state, None
     wanted, surplus = reply.tool_calls[:CALLS_AT_ONCE], reply.tool_calls[CALLS_AT_ONCE:]
-    replies: list[ToolReply] = await context.all(*(_calling(call, frame.names) for call in wanted))
+    spare = [call for call in wanted if call.name.startswith(HANDOFFS)][1:]
+    replies: list[ToolReply] = await context.all(*(_calling(call, frame.names, spare) for call in wanted))
     done = [Called(call, replied) for call, replied in zip(wanted, replies, strict=True)]
     refused = [Called(call, ToolReply(TOO_MANY, is_error=True)) for call in surplus]
     return performed(state, [*done, *refused]), handoff_of(done)
 
 
-def _calling(call: ToolCall, allowed: tuple[str, ...]) -> Branch:
+def _calling(call: ToolCall, allowed: tuple[str, ...], spare: Sequence[ToolCall]) -> Branch:
     async def branch(context: AgentContext) -> ToolReply:
+        if call in spare:
+            return ToolReply(ONE_HANDOFF, is_error=True)
         return await context.tool(call.name, call.arguments, allowed=allowed, call_id=call.id)
 
     return branch

@@ -18,6 +18,7 @@ from agents.engine.events import Source
 from agents.exchange import HandoffInfo
 from agents.pipeline.blackboard import merge
 from agents.runtime.context import ToolReply
+from agents.tools.untrusted import unmarked
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 
 CHARS_PER_TOKEN: Final = 4
@@ -219,7 +220,7 @@ def _what_was_found(state: LoopState) -> str:
 
 
 def _excerpt(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(unmarked(text).split())
     return line if len(line) <= FOUND_CHARS else f"{line[:FOUND_CHARS]}…"
 
 

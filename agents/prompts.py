@@ -21,5 +21,5 @@ def fill(prompt: str, **values: str) -> str:
     wanted = set(_PLACEHOLDER.findall(prompt))
     if wanted != set(values):
         missing, unused = sorted(wanted - set(values)), sorted(set(values) - wanted)
-        raise BadPrompt(f"missing for the prompt: {missing}; not in the prompt: {unused}")
+        raise BadPrompt(f"the prompt «{prompt[:60]}…»: missing: {missing}; given and not in it: {unused}")
     return _PLACEHOLDER.sub(lambda match: values[match[1]], prompt)

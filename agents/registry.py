@@ -1,10 +1,14 @@
 """Finds the agents in `agents.roster` and refuses to start with one that is not whole."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from agents import roster
 from agents.spec import AgentProgram, AgentSpec
@@ -27,7 +31,11 @@ class Agent:
 @cache
 def names() -> tuple[str, ...]:
     """The names of all agents, in order, without loading one."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(roster.__path__) if module.ispkg))
+    found = {module.name for module in pkgutil.iter_modules(roster.__path__) if module.ispkg}
+    for folder in Path(next(iter(roster.__path__))).iterdir():
+        if folder.name not in found and any(folder.glob("*.py")):
+            raise BadAgent(f"agents/roster/{folder.name} has no __init__.py, so nobody would find it: add an empty one")
+    return tuple(sorted(found))
 
 
 @cache
@@ -41,11 +49,20 @@ def specs() -> dict[str, AgentSpec]:
 
 
 def _load(name: str) -> Agent:
-    module = importlib.import_module(f"{roster.__name__}.{name}.agent")
+    path = f"agents/roster/{name}/agent.py"
+    try:
+        module = importlib.import_module(f"{roster.__name__}.{name}.agent")
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
+        raise BadAgent(f"{path}: its SPEC is wrong: {faults}. agents/spec.py says what each field takes") from error
+    except (ImportError, SyntaxError) as error:
+        raise BadAgent(f"{path} cannot be imported: {error}") from error
     spec = getattr(module, "SPEC", None)
     run = getattr(module, "run", None)
     if not isinstance(spec, AgentSpec) or run is None:
         raise BadAgent(f"agents/roster/{name}/agent.py needs SPEC (an AgentSpec) and run(context, task)")
+    if not inspect.iscoroutinefunction(run) or len(inspect.signature(run).parameters) != 2:
+        raise BadAgent(f"{path}: run has to be `async def run(context: AgentContext, task: AgentInput) -> Work`")
     if spec.name != name:
         raise BadAgent(f"agents/roster/{name}/agent.py calls itself '{spec.name}'; its folder says '{name}'")
     if name in INTERNAL_ROLES:

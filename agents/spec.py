@@ -34,7 +34,6 @@ class AgentSpec(BaseModel):
     timeout_s: int = Field(default=600, ge=1)
     """For one attempt, without the time in which a person is asked."""
     max_retries: int = Field(default=2, ge=0, le=5)
-    approval: str = Field(default="", pattern=r"^(|before_agent)$")
     data_fields: tuple[str, ...] = ()
     """Keys that `data` of its output has when the task is done; the contract suite looks for them."""
 

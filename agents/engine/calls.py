@@ -11,7 +11,7 @@ from agents.engine.canonical import digest, plain
 from agents.engine.effects import Doubt, Effect, probe_doubt
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.interventions import said_to
-from agents.engine.journal import asks_open, effect_key
+from agents.engine.journal import asks_open, effect_key, still_counting
 from agents.engine.place import Place, outcome_of
 from agents.engine.records import Announced, Asked, EffectRecord, Path, StepRecord
 from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
@@ -91,7 +91,7 @@ class Calls(Place):
         def make() -> list[dict[str, str]]:
             steps = [
                 step
-                for step in self.run.steps_of(self.agent.id).values()
+                for step in still_counting(self.run.steps_of(self.agent.id).values())
                 if step.kind is StepKind.NOTE and step.name == HEARD
             ]
             known = {said["id"] for step in steps for said in step.response}

@@ -14,7 +14,7 @@ from agents.engine.calls import Calls, Outcome
 from agents.engine.canonical import digest, plain
 from agents.engine.clock import Clock, Life
 from agents.engine.errors import OutsideError, Signal, StepFailed, Stopped
-from agents.engine.journal import asks_open, child_lineage, depth_of, differs, is_below
+from agents.engine.journal import WITHIN, asks_open, child_lineage, depth_of, differs, is_below
 from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import AgentRecord, StepRecord
 from agents.engine.run import forked_in, withdrawn
@@ -24,8 +24,6 @@ from agents.engine.tree import Ended, end_of, with_event
 __all__ = ["Branch", "Context", "Ended", "Handle", "Outcome"]
 
 Branch = Callable[[Any], Awaitable[Any]]
-
-WITHIN = {"within": True}
 
 
 @dataclass(frozen=True, slots=True)

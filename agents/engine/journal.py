@@ -9,6 +9,8 @@ from agents.engine.canonical import canonical
 from agents.engine.records import Path, StepRecord
 from agents.engine.states import StepKind, StepStatus
 
+WITHIN = {"within": True}
+
 
 def differs(recorded: StepRecord, kind: StepKind, name: str, request_hash: bytes, *, effect: bool) -> str:
     """What is different between the recorded step and the call at its path; empty if it is the same call."""
@@ -59,6 +61,13 @@ def stale(recorded: Mapping[Path, StepRecord], path: Path) -> bool:
 def is_below(path: Path, scope: Path) -> bool:
     """Whether a step stands in this scope, or in one inside it."""
     return len(path) > len(scope) and path[: len(scope)] == scope
+
+
+def still_counting(steps: Iterable[StepRecord]) -> list[StepRecord]:
+    """Without what stands in bodies that ran out of time: a replay does not come by there."""
+    steps = list(steps)
+    over = [(*one.path, 0) for one in steps if one.request == WITHIN and one.status is StepStatus.FAILED]
+    return [one for one in steps if not any(is_below(one.path, scope) for scope in over)]
 
 
 def asks_open(steps: Iterable[StepRecord]) -> list[StepRecord]:

@@ -64,5 +64,5 @@ def hash_of(calls: Sequence[ToolCall]) -> str:
 def _sorted_arguments(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

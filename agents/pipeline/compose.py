@@ -12,7 +12,7 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.exchange import AgentOutput, Options, Value
 from agents.pipeline.citations import check, cited, number, renumber
-from agents.pipeline.effective_task import heading, is_override
+from agents.pipeline.effective_task import Intent, effective_task, heading, is_override
 from agents.pipeline.plans import Plan
 from agents.roles.composer import NAME, STAGE, Brief, Missing, Result, write_answer
 from agents.runtime.context import AgentContext
@@ -65,13 +65,21 @@ class Composed(Value):
 
 async def run(context: AgentContext, value: dict[str, Any]) -> dict[str, Any]:
     """The program of the composer: `value` is a `ToCompose`, the result a `Composed`."""
-    task = ToCompose.model_validate(value)
+    task = _as_told(value)
     brief = brief_of(task)
     with stage(context, STAGE, "Writing the answer"):
         answer, model = await _answer(context, task, brief)
     count = len(brief.sources)
     composed = Composed(answer=answer, sources=brief.sources, citations=cited(answer, count), model=model)
     return composed.model_dump(mode="json")
+
+
+def _as_told(value: dict[str, Any]) -> ToCompose:
+    """What it was forked with; a person's new instructions are a part of the question."""
+    task = ToCompose.model_validate({name: said for name, said in value.items() if name in ToCompose.model_fields})
+    if not value.get("modified"):
+        return task
+    return task.model_copy(update={"question": effective_task(task.question, value["task"], Intent.ENHANCE)})
 
 
 async def _answer(context: AgentContext, task: ToCompose, brief: Brief) -> tuple[str, str | None]:

@@ -1,6 +1,7 @@
 """A plan at work: every task an agent of its own, each begun as soon as what it depends on is done. No stages here."""
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from agents.engine.context import Handle
@@ -8,7 +9,7 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import ParallelComplete, ParallelStart, ParallelTask, PlanStepCompleted, TodoUpdate
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput
-from agents.pipeline import todo
+from agents.pipeline import blackboard, todo
 from agents.pipeline.plans import Plan, PlanTask, stages
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
@@ -80,6 +81,7 @@ def _input_of(
     done: Mapping[str, AgentOutput],
 ) -> AgentInput:
     spec = roster[task.agent]
+    shared = [done[other].shared for other in task.depends_on if other in done]
     return brief.model_copy(
         update={
             "agent_id": task.id,
@@ -90,6 +92,7 @@ def _input_of(
             "expected_outcome": task.expected_outcome,
             "retry_config": retry_config(spec),
             "dependency_outputs": {other: done[other].as_dependency() for other in task.depends_on if other in done},
+            "shared_memory": reduce(blackboard.merge, shared, brief.shared_memory),
             "speaks": False,
             "skill": None,
         }

@@ -13,6 +13,7 @@ import structlog
 from agents.engine.context import Outcome
 from agents.engine.errors import Skipped, StepFailed
 from agents.engine.events import PlanStep
+from agents.engine.journal import is_within
 from agents.engine.states import AgentStatus, StepKind
 from agents.exchange import (
     AgentInput,
@@ -26,7 +27,7 @@ from agents.exchange import (
 )
 from agents.pipeline import blackboard, citations, todo
 from agents.pipeline.plans import Plan, planned_steps
-from agents.registry import Agent
+from agents.registry import Agent, specs
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 
@@ -140,7 +141,8 @@ async def _lacking(spec: AgentSpec, context: AgentContext) -> str:
 
 async def _has_effects(context: AgentContext) -> bool:
     def found() -> bool:
-        return any(effect.agent_id == context.agent.id for effect in context.run.loaded.effects.values())
+        mine = {one.id for one in context.run.loaded.agents.values() if is_within(one.lineage, context.agent.lineage)}
+        return any(effect.agent_id in mine for effect in context.run.loaded.effects.values())
 
     changed_the_world: bool = await context.note("has_effects", found)
     return changed_the_world
@@ -166,6 +168,7 @@ async def _handed_over(context: AgentContext, task: AgentInput, done: Work, hand
             "shared_memory": board,
             "skill": None,
             "tools": (),
+            "retry_config": retry_config(specs()[handoff.target_agent]),
         }
     )
     handle = await context.fork(

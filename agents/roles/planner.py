@@ -99,7 +99,7 @@ def opening(
     revision_context: str,
 ) -> tuple[Message, ...]:
     """What the planner is told at first."""
-    finished = "\n".join(_finished(task_id, output) for task_id, output in sorted(done.items()))
+    finished = "\n".join(_finished(task_id, output) for task_id, output in sorted(done.items()) if output.task_done)
     told = sections(
         ("Question", question_of(question)),
         ("About the person", format_user_profile(profile)),

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from agents.engine.canonical import plain
 from agents.engine.context import Context, Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
@@ -246,7 +247,10 @@ class AgentContext(Context):
             except ModelError as error:
                 again = isinstance(error, ModelBusy | ModelUnavailable)
                 raise OutsideError(error.code, error.user_message, retryable=again) from error
-            value = clean_value(found.value.model_dump(mode="json"))
+            try:
+                value = plain(clean_value(found.value.model_dump(mode="json")))
+            except (ValueError, RecursionError) as error:
+                raise OutsideError("model_garbled", f"The answer cannot be stored: {error}.") from error
             return Outcome({"value": value, "usage": usage_of(*found.replies)}, usage_of(*found.replies))
 
         asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
+from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext, ToolReply
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import CHECKS, Checks, Request, first_refusal, unapproved
@@ -79,6 +80,8 @@ class Gateway:
             return unknown(name, [other for other in allowed if other in self._tools])
         if name not in allowed or not tool.is_for(context.agent.name):
             return not_allowed(tool, context.agent.name, allowed)
+        if not is_planned(tool, context.task_input):
+            return Refusal("not_planned", f"this task of the plan was not given {tool.name}. Say that it needs it.")
         if isinstance(given, Refusal):
             return given
         values = fitted(given, tool.arguments, tool=name)
@@ -105,6 +108,11 @@ class Gateway:
             return None
         lacking: str = await context.note("lacking", lambda: self._providers.lacks(tool.needs))
         return Refusal("not_configured", f"{lacking} Until then, do without {tool.name}.") if lacking else None
+
+
+def is_planned(tool: Tool, task: AgentInput | None) -> bool:
+    """What changes the world is done only where the task was given it: people were shown the plan by these names."""
+    return tool.effect == "read" or task is None or not task.tools or tool.name in task.tools
 
 
 def unknown(name: str, allowed: Sequence[str]) -> Refusal:

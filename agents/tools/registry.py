@@ -46,7 +46,7 @@ def load(name: str) -> ModuleType:
     """The module, whose tools check themselves while it is imported. Raises BadTool."""
     try:
         return importlib.import_module(name)
-    except ImportError as error:
+    except (ImportError, SyntaxError, TypeError) as error:
         raise BadTool(f"{name} cannot be imported: {error}") from error
     except BadTool as error:
         raise BadTool(f"{name}: {error}") from error
@@ -68,7 +68,10 @@ def _faults(tool: Tool, home: str, agents: Collection[str]) -> list[str]:
     strangers = () if tool.agents == ANY_AGENT else [agent for agent in tool.agents if agent not in agents]
     unknown = [need for need in tool.needs if need not in PROVIDER_NAMES]
     return [
-        *(f"{at} is for the agent '{agent}', which is not there" for agent in strangers),
+        *(
+            f"{at} is for the agent '{agent}', which is not there (there are {', '.join(agents)})"
+            for agent in strangers
+        ),
         *(() if tool.agents else (f"{at} is for no agent: name them, or say ANY_AGENT",)),
         *(f"{at} needs the provider '{need}', which is not there" for need in unknown),
     ]

@@ -114,6 +114,11 @@ def tool(
         called = name or function.__name__
         if not _NAME.match(called):
             raise BadTool(f"tool '{called}': a name is small letters, digits and _, two to 63 of them")
+        if effect not in ("read", "write"):
+            raise BadTool(f"tool '{called}': effect='{effect}' means nothing; say 'read' or 'write'")
+        for field, given in (("agents", agents), ("needs", needs)):
+            if not isinstance(given, tuple):
+                raise BadTool(f"tool '{called}': {field} has to be a tuple: ({given!r},) with a comma")
         if not inspect.iscoroutinefunction(function):
             raise BadTool(f"tool '{called}' must be an async function")
         if not inspect.getdoc(function):

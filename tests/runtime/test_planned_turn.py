@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
+from agents import actions
 from agents.models import AgentExecution
 from tests.pipeline.graphs import DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
-from tests.runtime.driving import Runners, ended, events, start
+from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -173,6 +174,28 @@ async def test_an_unsatisfied_verifier_has_the_missing_part_planned_again_and_fi
     assert run.result["plan"]["revision"] == 1
     composer = scripted_server.calls[-1].last_user
     assert all(f"Found {name}." in composer for name in ("alpha", "aleph", "beta"))
+
+
+@pytest.mark.spec("S93", "B15")
+async def test_new_instructions_for_the_composer_are_part_of_what_it_is_asked(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    *others, answer = lines(PARALLEL)
+    slow = answer.model_copy(update={"first_delay_s": 1.5})
+    scripted_server.script(*others, slow, answer)
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, QUESTION)
+
+    async def composer() -> AgentExecution | None:
+        return await AgentExecution.objects.filter(execution=id_, agent_name="composer", status="running").afirst()
+
+    found: AgentExecution = await until(composer)
+    wish = {"user_comment": "modify", "user_content": "Write it as a poem"}
+    await sync_to_async(actions.intervene)(found.id, by=alice, **wish)
+    run = await ended(id_)
+
+    assert (run.status, run.answer) == ("completed", ANSWER), run.error_message
+    assert "Write it as a poem" in scripted_server.calls[-1].last_user
 
 
 def _amended(graph: Mapping[str, Sequence[str]]) -> list[Script]:

@@ -225,7 +225,8 @@ async def test_a_model_uses_a_skill_through_the_one_door_to_the_tools(
 
     end = await case.drive()
 
-    assert end.value == {"content": "By a quarter [1].", "sources": [NEWS.url]}
+    said = '<untrusted source="skill web_research">\nBy a quarter [1].\n</untrusted>'
+    assert end.value == {"content": said, "sources": [NEWS.url]}
     assert "Rates rose by a quarter." in scripted_server.calls[0].last_user
     assert [event["tool"] for event in case.events("tool_call")] == ["invoke_skill", "web_search", "fetch_url"]
     assert [event["skill_id"] for event in case.events("skill_output")] == ["web_research"]

@@ -132,7 +132,8 @@ async def test_forked_agents_run_side_by_side_and_wait_gives_their_results() -> 
     case = case_of(program, gateway(), task=TASK, others={"web": child})
     end = await case.drive()
 
-    assert [reply["content"] for reply in end.value] == ["web did: a", "web did: b"]
+    said = [reply["content"] for reply in end.value]
+    assert said == [f'<untrusted source="web agent">\nweb did: {task}\n</untrusted>' for task in ("a", "b")]
     assert end.value[0]["sources"][0]["source"] == "Acme"
     assert [agent.task for agent in case.store.agents(case.execution_id) if agent.parent_id] == ["a", "b"]
 
@@ -180,7 +181,8 @@ async def test_a_forked_agent_is_the_same_after_a_restart() -> None:
     end = await case.drive()
 
     (agent,) = [agent for agent in case.store.agents(case.execution_id) if agent.parent_id]
-    assert end.value == [str(agent.id), "chat did: a", "chat did: a"]
+    said = '<untrusted source="chat agent">\nchat did: a\n</untrusted>'
+    assert end.value == [str(agent.id), said, said]
     assert begun == ["a"]
 
 

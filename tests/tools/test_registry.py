@@ -129,7 +129,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         whole(modules, agents=AGENT_NAMES)
 
     assert str(refused.value).split("; ") == [
-        "tool 'stranger' in a_tools is for the agent 'chef', which is not there",
+        "tool 'stranger' in a_tools is for the agent 'chef', which is not there (there are chat, web)",
         "tool 'look_up' is in a_tools and again in b_tools",
         "tool 'needy' in b_tools needs the provider 'oracle', which is not there",
         "tool 'nobody' in b_tools is for no agent: name them, or say ANY_AGENT",

@@ -16,7 +16,9 @@ from agents.availability import PROVIDERS
 from agents.pipeline.programs import programs
 from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
+from agents.skills.base import BadSkill
 from agents.tools.gateway import Gateway
+from agents.tools.tool import BadTool
 from hyperagent.lib.conf import Config
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
@@ -37,7 +39,10 @@ class Command(BaseCommand):
 
 async def _serve(name: str, concurrency: int) -> None:
     config = settings.CONFIG
-    wholeness.check()
+    try:
+        wholeness.check()
+    except (registry.BadAgent, BadTool, BadSkill) as error:
+        raise CommandError(str(error)) from error
     models = LLMSettings.from_env(os.environ)
     if faults := models.faults_of_agents(registry.agents()):
         raise CommandError("\n".join(map(str, faults)))

@@ -14,6 +14,7 @@ from agents.runtime.context import AgentContext, ToolReply
 from agents.skills.registry import skills
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
+from agents.tools.untrusted import unmarked
 from hyperagent.lib.llm.types import Message, Role, ToolCall
 
 SPEC = AgentSpec(
@@ -97,7 +98,7 @@ async def _briefly(context: AgentContext, task: AgentInput, skill: ToolReply | N
     """For the small model: a short prompt, no tools. What a skill gave is the answer as it stands."""
     if skill is not None:
         error = "skill_failed" if skill.is_error else None
-        return Work(result=skill.content, done=not error, error=error, sources=skill.sources, confidence=0.5)
+        return Work(result=unmarked(skill.content), done=not error, error=error, sources=skill.sources, confidence=0.5)
     question = short_briefing(task, limit=SMALL_CHARS)
     reply = await ask_small(
         context,

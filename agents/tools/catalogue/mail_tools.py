@@ -101,7 +101,7 @@ async def reply_to_message(
     original = await call.providers.mailbox.read(call.about, message_id)
     mail = reply_to(original, body, message_id=message_id_of(call), reply_all=reply_all)
     sent = await call.providers.mailbox.send(call.about, mail)
-    text = f"The answer '{mail.subject}' was sent to {', '.join((*mail.to, *mail.cc))}."
+    text = f"The answer was sent to {', '.join((*mail.to, *mail.cc))}."
     return Reply(content=text, data={"action": "reply", "reply": sent})
 
 

@@ -10,6 +10,7 @@ from agents.runtime.context import AgentContext
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke, skills
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.untrusted import marked_untrusted
 
 
 @tool(agents=ANY_AGENT)
@@ -35,4 +36,6 @@ async def invoke_skill(
         result = await invoke(context, task, skill_id, params)
     except SkillError as error:
         raise ToolError(error.message) from error
-    return Reply(content=result.text, data=result.output, sources=result.sources)
+    return Reply(
+        content=marked_untrusted(result.text, source=f"skill {skill_id}"), data=result.output, sources=result.sources
+    )

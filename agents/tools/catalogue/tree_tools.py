@@ -9,13 +9,16 @@ from pydantic import Field
 from agents import registry
 from agents.engine.canonical import canonical
 from agents.engine.context import Ended, Handle
+from agents.engine.journal import still_counting
 from agents.engine.records import AgentRecord
+from agents.engine.run import forked_in
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import closest
 from agents.tools.tool import ANY_AGENT, Reply, ToolError, tool
+from agents.tools.untrusted import marked_untrusted
 
 
 @tool(agents=ANY_AGENT, composite=True)
@@ -94,7 +97,8 @@ def _open(context: AgentContext) -> list[str]:
 
 
 def _children(context: AgentContext) -> list[AgentRecord]:
-    return [agent for agent in context.run.loaded.agents.values() if agent.parent_id == context.agent.id]
+    forked = forked_in(still_counting(context.run.steps_of(context.agent.id).values()))
+    return [agent for lineage, agent in context.run.loaded.agents.items() if lineage in forked]
 
 
 def _result(end: Ended) -> Reply:
@@ -105,6 +109,5 @@ def _result(end: Ended) -> Reply:
         raise ToolError(f"the {end.name} agent did not finish: {end.message} Go on without its result.")
     output = AgentOutput.model_validate(end.output)
     why = "" if output.task_done else f"It could not do all of it ({output.error or 'no reason given'}).\n"
-    return Reply(
-        content=f"{why}{output.result or 'It gave no text.'}", data=end.output, sources=output.metadata.sources
-    )
+    said = marked_untrusted(output.result or "It gave no text.", source=f"{end.name} agent")
+    return Reply(content=f"{why}{said}", data=end.output, sources=output.metadata.sources)
