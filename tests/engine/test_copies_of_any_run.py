@@ -47,7 +47,7 @@ async def survives_copies(body: Body, seed: int) -> None:
 @pytest.mark.spec("B14", "B2")
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=EXAMPLES or 150,
+    max_examples=EXAMPLES or 60,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,

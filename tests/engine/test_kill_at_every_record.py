@@ -267,7 +267,7 @@ async def survives_every_kill(body: Body, seed: int) -> int:
 @pytest.mark.spec("B1", "B2", "B9")
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=EXAMPLES or 50,
+    max_examples=EXAMPLES or 30,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,
@@ -300,7 +300,7 @@ async def survives_people_and_kills(body: Body, seed: int) -> None:
 @pytest.mark.spec("B1", "B2", "B15", "S94", "S100", "S106")
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=EXAMPLES or 80,
+    max_examples=EXAMPLES or 40,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,

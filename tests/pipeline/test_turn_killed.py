@@ -41,7 +41,7 @@ async def test_a_diamond_killed_at_any_of_its_records_answers_the_same_and_repea
     end, writes = await _drive(case)
     assert (end.how, end.value and end.value["answer"], len(scripted_server.calls)) == ("completed", ANSWER, CALLS)
 
-    for at in range(1, writes, 3):
+    for at in range(1, writes, 5):
         case = _case(cases)
         end, _ = await _drive(case, death, at)
         known = case.replies_recorded()
