@@ -4,11 +4,12 @@ Without a sandbox the program is written and not run, and says why; nothing else
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agents.briefing import clipped, quoted
-from agents.code_blocks import Code, code_in
+from agents.code_blocks import Code, code_in, fenced
 from agents.engine.events import CodeResult
 from agents.exchange import AgentInput, HandoffInfo
 from agents.loop import react
@@ -139,12 +140,17 @@ def told_files(files: tuple[str, ...]) -> str:
     return "\n\n## Files in the working folder\n" + "\n".join(lines)
 
 
-def output_of(ran: Ran) -> str:
-    """For a model: what the program printed, as text of others."""
+def as_block(name: str, text: str) -> str:
+    """For people: text that is shown as it is."""
+    return f"{name}:\n{fenced(text, 'text')}"
+
+
+def output_of(ran: Ran, *, quote: Callable[[str, str], str] = quoted) -> str:
+    """What the program printed: for a model as text of others, for people with `quote=as_block`."""
     parts = [
         "It was stopped before it ended." if ran.exit_code is None else f"Exit code: {ran.exit_code}",
-        quoted("stdout", _ends(ran.stdout)) if ran.stdout.strip() else "It printed nothing.",
-        quoted("stderr", _ends(ran.stderr)) if ran.stderr.strip() else "",
+        quote("stdout", _ends(ran.stdout)) if ran.stdout.strip() else "It printed nothing.",
+        quote("stderr", _ends(ran.stderr)) if ran.stderr.strip() else "",
         f"Files made: {', '.join(ran.files)}" if ran.files else "",
     ]
     return "\n".join(part for part in parts if part)

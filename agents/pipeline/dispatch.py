@@ -15,11 +15,8 @@ from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 
-UNFINISHED = {
-    AgentStatus.SKIPPED: "skipped",
-    AgentStatus.DELETED: "deleted",
-    AgentStatus.CANCELLED: "cancelled",
-}
+# Not done, and not for a fault of its own: told by the status itself.
+UNFINISHED = frozenset({AgentStatus.SKIPPED, AgentStatus.DELETED, AgentStatus.CANCELLED})
 
 
 async def dispatch(
@@ -104,7 +101,8 @@ async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> Age
     ended = await context.outcome(handle)
     if ended.status is AgentStatus.COMPLETED:
         return AgentOutput.model_validate(ended.output).model_copy(update={"agent_id": task.id})
-    return _undone(task, UNFINISHED.get(ended.status, ended.code or "failed"), ended.message, status=ended.status)
+    error = ended.status if ended.status in UNFINISHED else ended.code or "failed"
+    return _undone(task, error, ended.message, status=ended.status)
 
 
 def _undone(task: PlanTask, error: str, message: str, *, status: AgentStatus = AgentStatus.FAILED) -> AgentOutput:
@@ -125,4 +123,4 @@ def state_of(output: AgentOutput) -> str:
     """How people see it: completed, failed, skipped, deleted or cancelled."""
     if output.task_done:
         return "completed"
-    return output.error if output.error and output.error in UNFINISHED.values() else "failed"
+    return output.error if output.error and output.error in UNFINISHED else "failed"

@@ -21,6 +21,7 @@ from agents.prompts import read_prompt
 from agents.registry import specs
 from agents.runtime.context import AgentContext, PipelineSettings
 from agents.spec import AgentSpec
+from agents.stages import stage
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.text import title_from
@@ -211,9 +212,9 @@ async def _worked_through(
             context.emit(Stage(name="verify", description=verdict.note, status=StageStatus.COMPLETED))
         if verdict.satisfied or not left:
             break
-        context.emit(Stage(name="replan", description=verdict.told or verdict.feedback, status=StageStatus.RUNNING))
         kept = {task_id: output for task_id, output in outputs.items() if task_id not in verdict.redo}
-        again = await _make_plan(context, brief, setting, before=plan, done=kept, feedback=verdict.feedback)
+        with stage(context, "replan", verdict.told or verdict.feedback):
+            again = await _make_plan(context, brief, setting, before=plan, done=kept, feedback=verdict.feedback)
         if again.origin == "single":
             break
         plan, outputs = again, {task.id: kept[task.id] for task in again.tasks if task.id in kept}

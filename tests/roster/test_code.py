@@ -8,6 +8,7 @@ import pytest
 from agents.code_blocks import code_in, fenced
 from agents.roster.code.wishes import wants_result_only
 from agents.tools.values import CodeRun
+from tests.doubles.memory_journal import Death
 from tests.roster.driving import DENY_ALL, Cases, calls, found_by, prompt, says, task_for
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -159,6 +160,31 @@ async def test_a_program_that_ran_is_told_also_where_no_model_can_sum_it_up(
     assert GOOD in output.result
     assert "42" in output.result
     assert shown(case.all_events) == output.result
+
+
+@pytest.mark.spec("B1", "B10")
+@pytest.mark.parametrize("death", Death)
+async def test_killed_at_any_record_people_see_the_result_also_where_its_summary_broke_off(
+    death: Death, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    """The failure of the summary is replayed: it must not take back what was said after it."""
+    scripted_server.script(
+        Script(match="## Running it", text="It gives for", cut_after=2, times=0),
+        _program(GOOD).model_copy(update={"times": 0}),
+    )
+    whole = cases(task_for("code", "Write it"), fake_providers(sandbox=_sandbox()))
+    expected = (await whole.output()).result
+    assert whole.journal is not None
+    assert GOOD in expected
+    assert "42" in expected
+    assert "<untrusted" not in expected, "the marks are for models"
+
+    for at in range(1, whole.journal.writes - 1):
+        case = cases(task_for("code", "Write it"), fake_providers(sandbox=_sandbox()))
+        await case.drive(death=death, at=at)
+
+        assert (await case.output()).result == expected, at
+        assert shown(case.all_events) == expected, at
 
 
 def test_the_longest_block_is_the_program() -> None:

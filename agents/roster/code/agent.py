@@ -1,14 +1,15 @@
 """The code agent: writes a program, runs it in the sandbox, mends it, and says what came of it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from agents.briefing import briefing, house_rules, short_briefing
+from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.code_blocks import code_in, fenced
-from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, Work
 from agents.programming import (
     INPUTS,
     Programmed,
+    as_block,
     data_of,
     output_of,
     partial_of,
@@ -24,7 +25,7 @@ from agents.runtime.context import AgentContext
 from agents.small import ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
-from hyperagent.lib.llm.types import Message, Role
+from agents.summing_up import summed_up
 
 SPEC = AgentSpec(
     name="code",
@@ -72,20 +73,15 @@ async def _summary(context: AgentContext, task: AgentInput, told: str, made: Pro
     """In a model's words; in ours where it cannot be reached: the program is there all the same."""
     user = f"{told}\n\n## The program\n{_block(made)}\n\n## Running it\n{_outcome(made)}"
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
-    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
-    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    try:
-        reply = await context.model(request, stage="summarize", shown=task.speaks)
-    except StepFailed:
-        context.run.take_back(context.agent.id, "the program is shown as it is")
-        return f"{_block(made)}\n\n{_outcome(made)}", made.model
-    return reply.text, reply.model
+    plainly = f"{_block(made)}\n\n{_outcome(made, quote=as_block)}"
+    text, model = await summed_up(context, task, SPEC, system=system, user=user, otherwise=plainly)
+    return text, model or made.model
 
 
-def _outcome(made: Programmed) -> str:
+def _outcome(made: Programmed, *, quote: Callable[[str, str], str] = quoted) -> str:
     if made.ran is None:
         return f"It was not run. {made.why_not}"
-    return output_of(made.ran)
+    return output_of(made.ran, quote=quote)
 
 
 def _block(made: Programmed) -> str:

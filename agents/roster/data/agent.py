@@ -1,19 +1,20 @@
 """The data agent: plans an analysis, writes the program for it, runs it, and says what the data say."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import briefing, clipped, house_rules, short_briefing
-from agents.engine.errors import StepFailed
+from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
 from agents.engine.events import Visualization
 from agents.exchange import AgentInput, Work
 from agents.handing_over import hand_over
 from agents.programming import (
     INPUTS,
     Programmed,
+    as_block,
     data_of,
     output_of,
     partial_of,
@@ -31,6 +32,7 @@ from agents.runtime.context import AgentContext
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
+from agents.summing_up import summed_up
 from hyperagent.lib.llm.types import Message, Role
 
 SPEC = AgentSpec(
@@ -133,20 +135,17 @@ async def _summary(
     shown = "\n".join(f"- {chart.title}" for chart in charts) or "none"
     parts = [about, f"## The program's output\n{_outcome(made)}", f"## Charts\n{shown}"]
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
-    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content="\n\n".join(parts)))
-    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    try:
-        reply = await context.model(request, stage="summarize", shown=task.speaks)
-    except StepFailed:
-        context.run.take_back(context.agent.id, "the output is shown as it is")
-        return _outcome(made), made.model
-    return reply.text, reply.model
+    user = "\n\n".join(parts)
+    text, model = await summed_up(
+        context, task, SPEC, system=system, user=user, otherwise=_outcome(made, quote=as_block)
+    )
+    return text, model or made.model
 
 
-def _outcome(made: Programmed) -> str:
+def _outcome(made: Programmed, *, quote: Callable[[str, str], str] = quoted) -> str:
     if made.ran is None:
         return f"No program was run. {made.why_not or 'None was written.'}"
-    return output_of(made.ran)
+    return output_of(made.ran, quote=quote)
 
 
 def _work(

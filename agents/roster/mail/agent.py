@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.briefing import briefing, house_rules, quoted
-from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, Work
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
@@ -15,6 +14,7 @@ from agents.runtime.context import AgentContext, ToolReply
 from agents.small import ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
+from agents.summing_up import summed_up
 from hyperagent.lib.llm.types import Message, Role, Tier
 
 SPEC = AgentSpec(
@@ -185,11 +185,4 @@ async def _summary(context: AgentContext, task: AgentInput, done: Done) -> tuple
     result = quoted("the mailbox", done.content, limit=RESULT_CHARS)
     user = f"{briefing(task)}\n\n## What was done\n{done.plan.action}\n\n## Its result\n{result}{mail}"
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
-    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
-    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=SPEC.temperature)
-    try:
-        reply = await context.model(request, stage="summarize", shown=task.speaks)
-    except StepFailed:
-        context.run.take_back(context.agent.id, "the result is shown as it is")
-        return plainly, None
-    return reply.text, reply.model
+    return await summed_up(context, task, SPEC, system=system, user=user, otherwise=plainly, tier=Tier.FLASH)

@@ -126,7 +126,6 @@ async def _revised(context: AgentContext, task: AgentInput, told: str, outline: 
             messages = _messages("finalize.md", f"{told}\n\n## Draft\n{draft.text}")
             reply = await _ask(context, task, "finalize", messages)
     except StepFailed:
-        context.run.take_back(context.agent.id, "the draft stays as it is")
         return Written(outline=outline, draft=draft.text, text=draft.text, model=draft.model)
     text = reply.text if reply.text.strip() else draft.text
     return Written(outline=outline, draft=draft.text, text=text, model=reply.model)
