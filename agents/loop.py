@@ -30,11 +30,11 @@ from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
 from agents.pipeline.handoffs import targets_of
 from agents.runtime.context import AgentContext, ToolReply
+from agents.small import most_tokens
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 
 CALLS_AT_ONCE: Final = 16
-SMALL_MAX_TOKENS: Final = 400
 REASON_CHARS: Final = 200
 # What a model gives that says nothing at all, whatever the cause. All other trouble is the provider's, and goes up.
 EMPTY: Final = "model_garbled"
@@ -156,7 +156,7 @@ async def _reason(
             messages=(*prefix, *get_dynamic_suffix(state)),
             tools=tools,
             temperature=frame.spec.temperature,
-            max_tokens=None if frame.task.capable else SMALL_MAX_TOKENS,
+            max_tokens=most_tokens(frame.task),
         )
         try:
             reply = await context.model(request, stage=frame.stage, shown=frame.task.speaks)

@@ -14,6 +14,13 @@ SMALL_MAX_TOKENS: Final = 400
 PART_MAX_TOKENS: Final = 160
 
 
+def most_tokens(task: AgentInput) -> int | None:
+    """How much a model may write for this task: as much as it likes, unless it is the small one."""
+    if task.capable:
+        return None
+    return SMALL_MAX_TOKENS if task.speaks else PART_MAX_TOKENS
+
+
 async def ask_small(
     context: AgentContext,
     task: AgentInput,
@@ -31,6 +38,6 @@ async def ask_small(
         tier=spec.tier,
         messages=messages,
         temperature=spec.temperature,
-        max_tokens=SMALL_MAX_TOKENS if task.speaks else PART_MAX_TOKENS,
+        max_tokens=most_tokens(task),
     )
     return await context.model(request, stage=stage, shown=task.speaks)
