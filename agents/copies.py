@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 from agents.engine.copying import Kept, PastAgent, PastStep
+from agents.engine.questions import is_yes
 from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
 from agents.models import AgentExecution, Execution, Step
 
@@ -38,6 +39,8 @@ def past_of(execution: Execution) -> list[PastAgent]:
                 StepStatus(step.status),
                 step.started_at,
                 str(step.response) if is_fork else "",
+                is_yes=step.kind == StepKind.ASK and is_yes(step.name, step.response),
+                is_effect=step.kind == StepKind.TOOL and bool(step.effect_key),
             )
         )
     return [

@@ -4,11 +4,14 @@
 returns `Work`; `agents.pipeline.work` makes the output of it.
 """
 
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.budget import RunBudget
 from agents.engine.events import Source
+from hitl.kinds import Op
 from hyperagent.lib.llm.types import Message, ModelRequest, Tier
 
 
@@ -42,6 +45,34 @@ class Metadata(Value):
     session_id: str | None = None
 
 
+class OnApproval(StrEnum):
+    """What a run does where a person would have to be asked for a yes.
+
+    `ask`: it asks, and whoever watches answers. `wait`: nobody watches; it asks, and waits in the inbox. `skip`: what
+    needs a yes is left out, and the answer says so. `deny`: the same as if everybody had said no.
+    """
+
+    ASK = "ask"
+    WAIT = "wait"
+    SKIP = "skip"
+    DENY = "deny"
+
+
+class ArgumentCondition(Value):
+    """What an argument has to be like; `path`: its name, dotted for what is within one."""
+
+    path: str
+    op: Op
+    value: Any
+
+
+class Preapproval(Value):
+    """Calls of this tool to which all conditions fit are approved beforehand; without conditions, all of its calls."""
+
+    tool: str
+    conditions: tuple[ArgumentCondition, ...] = ()
+
+
 class Options(Value):
     """What whoever asked chose for the run."""
 
@@ -54,6 +85,10 @@ class Options(Value):
     show_plan: bool = False
     interactive: bool = True
     """Whether a person may be asked while the run goes on."""
+    on_approval: OnApproval = OnApproval.ASK
+    preapproved: tuple[Preapproval, ...] = ()
+    budget: RunBudget | None = None
+    """What the run may use, over all of its agents."""
     attachment_ids: tuple[str, ...] = ()
     document_ids: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.context import Branch
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
@@ -22,7 +23,6 @@ from agents.loop_state import (
     handoff_of,
     looped,
     performed,
-    prefix_hash,
     tokens_of_fixed,
 )
 from agents.middleware.base import Interrupt, Middleware
@@ -131,7 +131,7 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
     """
     context.emit(Stage(name="limit", description=state.notice, status=StageStatus.FAILED))
     state = mended(state, NOT_MADE)
-    if state.stopped == "empty":
+    if state.stopped == "empty" or (state.stopped == OUT_OF_BUDGET and not frame.task.speaks):
         return looped(state, "")
     state, _ = await _heard(context, state.told(LAST_ROUND.format(notice=state.notice)))
     state = await _before(context, frame, state)
@@ -139,7 +139,8 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
     if reply is None:
         return looped(state, "")
     state = await _after(context, frame, state, reply)
-    return looped(mended(state, NOT_MADE), reply.text)
+    said = f"{reply.text}\n\n> {context.beyond_budget}" if context.beyond_budget else reply.text
+    return looped(mended(state, NOT_MADE), said)
 
 
 async def _reason(
@@ -148,19 +149,21 @@ async def _reason(
     """Asks the model; asks once more if it says nothing."""
     error: StepFailed | None = None
     for _ in range(2):
-        prefix = get_stable_prefix(frame.system, state)
-        state = replace(state, prefix_hash=prefix_hash(prefix, tools))
         request = frame.task.request(
             agent=frame.spec.name,
             tier=frame.spec.tier,
-            messages=(*prefix, *get_dynamic_suffix(state)),
+            messages=(*get_stable_prefix(frame.system, state), *get_dynamic_suffix(state)),
             tools=tools,
             temperature=frame.spec.temperature,
             max_tokens=most_tokens(frame.task),
         )
         try:
-            reply = await context.model(request, stage=frame.stage, shown=frame.task.speaks)
+            reply = await context.model(
+                request, stage=frame.stage, shown=frame.task.speaks, last=state.stopped != "" and frame.task.speaks
+            )
         except StepFailed as failure:
+            if failure.code == OUT_OF_BUDGET:
+                return state.stop(OUT_OF_BUDGET, failure.message), None
             if failure.code != EMPTY:
                 raise
             error = failure

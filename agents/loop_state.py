@@ -6,7 +6,6 @@ before, so that messages, todos and metadata are the same again after every reco
 thirty seconds (S68), and neither prompts nor secrets need a place of their own.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,8 +61,6 @@ class LoopState:
     errors_in_a_row: int = 0
     fixed_tokens: int = 0
     """What the system prompt and the tools' schemas take of every request, estimated."""
-    tokens_used: int = 0
-    prefix_hash: str = ""
     model_used: str | None = None
     stopped: str = ""
     notice: str = ""
@@ -124,12 +121,6 @@ def get_dynamic_suffix(state: LoopState) -> tuple[Message, ...]:
     return (*_pinned(state, visible), *visible, *closing)
 
 
-def prefix_hash(prefix: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-    """Of all that comes before the conversation: where it is the same, a provider's cache can serve it."""
-    parts = [part.model_dump(mode="json") for part in (*prefix, *tools)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def tokens_of(messages: Sequence[Message]) -> int:
     """An estimate by characters, calls included; no model's own count is as cheap as this."""
     return sum(MESSAGE_TOKENS + _chars_of(message) // CHARS_PER_TOKEN for message in messages)
@@ -148,10 +139,7 @@ def tokens_of_fixed(system: str, tools: Sequence[ToolSpec]) -> int:
 
 
 def answered(state: LoopState, reply: ModelReply) -> LoopState:
-    used = reply.usage.prompt_tokens + reply.usage.completion_tokens
-    return replace(
-        state.with_messages(reply.as_message()), tokens_used=state.tokens_used + used, model_used=reply.model
-    )
+    return replace(state.with_messages(reply.as_message()), model_used=reply.model)
 
 
 def performed(state: LoopState, round_: Sequence[Called]) -> LoopState:

@@ -188,8 +188,9 @@ async def _run(context: AgentContext, made: Programmed, program: Code) -> Progra
         ran = await run_code(context, program)
     if isinstance(ran, Ran):
         return replace(made, ran=ran)
-    code = ran.data.get("error") if isinstance(ran.data, dict) else None
-    return replace(_not_run(context, made, ran.content.removeprefix("Error: ")), refusal=str(code or ""))
+    said = ran.data if isinstance(ran.data, dict) else {}
+    why = str(said.get("told") or ran.content.removeprefix("Error: "))
+    return replace(_not_run(context, made, why), refusal=str(said.get("error") or ""))
 
 
 def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:

@@ -1,7 +1,7 @@
 """What an agent says of itself: for the planner, for people, and for whoever runs it."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +28,8 @@ class AgentSpec(BaseModel):
     """Providers without which it cannot work at all (`agents.tools.providers`): it then says so, and asks no model."""
     handoffs: bool = True
     """Whether its model is offered the handoffs that the matrix allows."""
+    approval: Literal["at_calls", "before_agent"] = "at_calls"
+    """Where a person is asked: for each call of a tool that needs it, or, besides that, before the agent begins."""
     tier: Tier = Tier.PRO
     temperature: float | None = None
     max_iterations: int = Field(default=5, ge=1, le=50)

@@ -5,8 +5,9 @@ import uuid
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from agents.budget import RunBudget
 from conversations.options import Depth, Scenario
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.refusals import Refused, error_object
@@ -27,6 +28,7 @@ class SayOptions(_Frame):
     scenario: Scenario | None = None
     execution_mode: ExecutionMode | None = None
     show_plan: bool = False
+    budget: RunBudget | None = None
 
 
 class Say(_Frame):
@@ -66,11 +68,15 @@ class Respond(_Frame):
 
     type: Literal["respond"]
     request_id: uuid.UUID
-    decision: Literal["approved", "denied", "answered"]
+    decision: Literal["approved", "denied", "answered", "snoozed"]
     instructions: str | None = None
     choice: str | None = None
     text: str | None = None
     plan: dict[str, Any] | None = None
+    edited_arguments: dict[str, Any] | None = None
+    arguments_hash: str | None = None
+    remember: dict[str, Any] | None = None
+    snooze_until: AwareDatetime | None = None
     client_id: str | None = None
 
 
@@ -100,7 +106,7 @@ def read(text: str) -> ClientFrame:
     try:
         # The standard library's parser takes lone surrogates, which are cleaned; stricter ones refuse the whole
         # message.
-        said = clean_value(json.loads(text))
+        said = clean_value(json.loads(text, parse_constant=_no_number))
     except (ValueError, RecursionError):
         raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None
     if not isinstance(said, dict):
@@ -113,6 +119,11 @@ def read(text: str) -> ClientFrame:
             raise Refused("unknown_type", f"Unknown message type. Known are: {_KNOWN}.") from None
         place = ".".join(str(part) for part in first["loc"][1:])
         raise Refused("invalid", f"{place}: {first['msg']}", fields={place: [first["msg"]]}) from None
+
+
+def _no_number(word: str) -> None:
+    """NaN and infinity are not JSON, and Postgres takes neither."""
+    raise ValueError(word)
 
 
 def numbers(text: str) -> dict[str, int]:

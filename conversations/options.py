@@ -6,13 +6,14 @@ from typing import Any
 
 from django.conf import settings
 
+from agents import exchange as rules
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.llm import LLMSettings, Tier
 from hyperagent.lib.llm.config import UnknownProvider, named_model
 from hyperagent.lib.llm.providers import BUNDLED
 
 # How the question came, which is not the question's own: a reply that is asked for again may come another way.
-_OF_THE_CALL = ("interactive", "on_approval")
+_OF_THE_CALL = ("interactive", "on_approval", "preapproved")
 
 
 class Depth(StrEnum):
@@ -33,17 +34,34 @@ class Scenario(StrEnum):
 
 
 class OnApproval(StrEnum):
-    """What a run does that nobody watches, where a person would have to be asked."""
+    """What a run does that nobody watches, where a person would have to be asked. The words are those of the run."""
 
-    SKIP = "skip"
-    WAIT = "wait"
+    SKIP = rules.OnApproval.SKIP.value
+    WAIT = rules.OnApproval.WAIT.value
+    DENY = rules.OnApproval.DENY.value
+
+
+def approval_rule(wanted: str | None, *, is_watched: bool) -> dict[str, Any]:
+    """What the run is told of whom it may ask. Without a wish: whoever watches is asked, and else nobody."""
+    unsaid = rules.OnApproval.ASK if is_watched else rules.OnApproval.SKIP
+    rule = rules.OnApproval(wanted) if wanted else unsaid
+    return {"on_approval": rule.value, "interactive": is_watched or rule is rules.OnApproval.WAIT}
 
 
 def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
     """What the run is told: what was chosen, and what this installation chooses otherwise than by default."""
     options = {name: value for name, value in given.items() if value not in (None, False)}
+    options |= _budget(options.pop("budget", None) or {})
     mode: ExecutionMode = settings.CONFIG.execution_mode
     return options if mode is ExecutionMode.STANDARD else {"execution_mode": mode.value, **options}
+
+
+def _budget(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The budget of the run, if it has one: what whoever asks leaves open is as the installation has it."""
+    own = {"max_tokens": settings.CONFIG.run_budget_tokens, "max_cost_usd": settings.CONFIG.run_budget_usd}
+    limits = {name: given.get(name) or default for name, default in own.items()}
+    held = {name: limit for name, limit in limits.items() if limit}
+    return {"budget": held} if held else {}
 
 
 def of_the_question(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.utils import timezone
+
 from agents import actions as runs
 from agents import agent_reading
 from agents import shapes as run_shapes
@@ -15,8 +17,9 @@ from conversations.frames import Cancel, Intervene, Respond, Say, Steer, Verb
 from conversations.handshake import Caller, Credentials
 from conversations.options import chosen
 from hitl import actions as requests
-from hitl.answers import Response
-from hitl.models import Request, RequestStatus
+from hitl.answers import response_from
+from hitl.kinds import Via
+from hitl.models import Request
 from hitl.shapes import request_shape
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.refusals import NotThere, Refused
@@ -83,17 +86,9 @@ def _respond(caller: Caller, conversation_id: uuid.UUID, said: Respond) -> Frame
     asked = Request.objects.visible_to(caller.user)
     if not asked.filter(conversation_id=conversation_id, request_id=said.request_id).exists():
         raise NotThere
-    response = Response(
-        decision=RequestStatus(said.decision),
-        instructions=said.instructions or "",
-        choice=said.choice,
-        text=said.text,
-        plan=said.plan,
-    )
-    return {
-        "type": "responded",
-        "request": request_shape(requests.respond(caller.user, said.request_id, response)),
-    }
+    response = response_from(said.model_dump(), now=timezone.now())
+    decided = requests.respond(caller.user, said.request_id, response, via=Via.SOCKET)
+    return {"type": "responded", "request": request_shape(decided)}
 
 
 _VERBS: dict[type[Verb], tuple[_Act, Scope]] = {

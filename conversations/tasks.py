@@ -3,6 +3,7 @@
 import uuid
 
 from agents.models import Execution
+from agents.notices import tell_of_the_end
 from conversations import actions
 from conversations.models import Conversation
 from hyperagent.lib.queue import task
@@ -10,13 +11,14 @@ from hyperagent.lib.queue import task
 
 @task
 def turn_finished(execution_id: str) -> None:
-    """After a turn's run has ended: the title that it chose, and the time of the last change."""
-    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "question", "answer").first()
+    """After a turn's run has ended: the title that it chose, the time of the last change, and the news for webhooks."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "answer").first()
     if execution is None or not execution.is_over:
         return
     conversation = _conversation_of(execution)
     if conversation is not None:
         actions.finish_turn(conversation, execution)
+    tell_of_the_end(execution)
     actions.mark_finish_handled(execution.id)
 
 

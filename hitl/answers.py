@@ -5,10 +5,15 @@ out; nothing is read or stored here.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, Literal
 
-from hitl.models import RequestKind, RequestStatus
+from hitl import budgets, calls
+from hitl.conditions import Remember
+from hitl.kinds import SNOOZED, Happening, RequestKind, RequestStatus
+from hitl.remembering import remember_from
 from hyperagent.lib.refusals import Refused
+from hyperagent.lib.text import clean_text, clean_value
 
 MAX_TEXT_CHARS: Final = 20_000
 MAX_INSTRUCTIONS_CHARS: Final = 4_000
@@ -28,18 +33,46 @@ DECISIONS: Final[Mapping[str, frozenset[RequestStatus]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a person says to a request. `plan`: the tasks as they want them, `{"tasks": […]}`."""
+    """What a person says to a request. `plan`: the tasks as they want them, `{"tasks": […]}`. `arguments_hash`: of what
+    they were shown. `remember`: make a rule of it. `snooze_until`: for a decision of `snoozed` only.
+    """
 
-    decision: RequestStatus
+    decision: RequestStatus | Literal[Happening.SNOOZED]
     instructions: str = ""
     choice: str | None = None
     text: str | None = None
     plan: dict[str, Any] | None = None
+    edited_arguments: dict[str, Any] | None = None
+    arguments_hash: str = ""
+    remember: Remember | None = None
+    snooze_until: datetime | None = None
+
+
+def response_from(given: Mapping[str, Any], *, now: datetime) -> Response:
+    """The response that a form, a frame or a body of the API describes; its types are checked already.
+
+    Raises Refused for a `remember` that describes no rule.
+    """
+    remember = given.get("remember")
+    said = given["decision"]
+    return Response(
+        decision=SNOOZED if said == SNOOZED else RequestStatus(said),
+        instructions=clean_text(given.get("instructions") or ""),
+        choice=clean_value(given.get("choice")),
+        text=clean_value(given.get("text")),
+        plan=clean_value(given.get("plan")),
+        edited_arguments=clean_value(given.get("edited_arguments")),
+        arguments_hash=given.get("arguments_hash") or "",
+        remember=None if remember is None else remember_from(remember, now=now),
+        snooze_until=given.get("snooze_until"),
+    )
 
 
 def answer_to(kind: str, question: Any, response: Response) -> dict[str, Any] | None:
     """What the run is given besides the decision; None if there is nothing. Raises Refused, naming every fault."""
-    faults = _faults(kind, options_of(question), response)
+    faults = _faults(kind, options_of(question), response) | _call_faults(kind, question, response)
+    if kind == RequestKind.BUDGET and not faults:
+        faults = budgets.faults_of(question, decision=response.decision, choice=response.choice, text=response.text)
     if faults:
         name, messages = next(iter(faults.items()))
         raise Refused("invalid", f"{name}: {messages[0]}", fields=faults)
@@ -52,6 +85,10 @@ def answer_to(kind: str, question: Any, response: Response) -> dict[str, Any] | 
         answer["plan"] = {"tasks": _tasks(response.plan)}
     if response.instructions:
         answer["instructions"] = response.instructions
+    if kind == RequestKind.APPROVAL and response.decision == _APPROVED:
+        answer |= calls.approved(question, response.edited_arguments)
+    if kind == RequestKind.BUDGET:
+        answer |= budgets.said(question, decision=response.decision, choice=response.choice, text=response.text)
     return answer or None
 
 
@@ -72,6 +109,20 @@ def _faults(kind: str, options: list[str], response: Response) -> dict[str, list
         "instructions": _length_fault(response.instructions, MAX_INSTRUCTIONS_CHARS),
     }
     return {name: [fault] for name, fault in found.items() if fault}
+
+
+def _call_faults(kind: str, question: Any, response: Response) -> dict[str, list[str]]:
+    """What is wrong with that which only an approval takes."""
+    found: dict[str, list[str]] = {}
+    if response.remember is not None and kind != RequestKind.APPROVAL:
+        found["remember"] = ["Only an approval makes a rule. Leave this out."]
+    if response.snooze_until is not None:
+        found["snooze_until"] = ["Only the decision 'snoozed' takes a time. Leave this out."]
+    if response.edited_arguments is None:
+        return found
+    if kind != RequestKind.APPROVAL or response.decision != _APPROVED:
+        return found | {calls.FIELD: ["Only an approval that is given takes other arguments. Leave this out."]}
+    return found | calls.faults_of(question, response.edited_arguments)
 
 
 def _decision_fault(kind: str, response: Response) -> str:

@@ -1,16 +1,25 @@
 """The SQL by which a runner opens requests and reads their answers, on a connection and in a transaction of its own."""
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-# Parameters: request_id, agent_id, agent_name, kind, question (JSON), expiry in seconds or None, execution_id, epoch.
+from hitl.deadlines import Deadlines
+from hitl.kinds import ApproverKind, Risk, Stage
+from hyperagent.lib.text import json_text
+
+# Parameters: those of `opening`, execution_id, epoch.
 OPEN_REQUEST = """
-INSERT INTO hitl_request (request_id, execution_id, conversation_id, agent_id, agent_name, user_id, kind, question,
-                          tool_names, task_description, status, user_instructions, created_at, expires_at)
-SELECT %s, e.id, e.conversation_id, %s, %s, e.user_id, %s, %s::json, '{}', '', 'pending', '', clock_timestamp(),
-       clock_timestamp() + make_interval(secs => %s)
-FROM agents_execution e WHERE e.id = %s AND e.epoch = %s
+INSERT INTO hitl_request (request_id, execution_id, conversation_id, agent_id, agent_name, user_id, kind, stage,
+                          question, tool_names, task_description, risk, arguments_hash, approver_kind, approver_name,
+                          approver_ids, different_person, status, user_instructions, created_at, remind_at, expires_at)
+SELECT %(request_id)s, e.id, e.conversation_id, %(agent_id)s, %(agent_name)s, e.user_id, %(kind)s, %(stage)s,
+       %(question)s::json, %(tool_names)s, %(task_description)s, %(risk)s, %(arguments_hash)s, %(approver_kind)s,
+       %(approver_name)s, %(approver_ids)s::uuid[], %(different_person)s, 'pending', '', now.at,
+       now.at + make_interval(secs => %(remind_s)s), now.at + make_interval(secs => %(expires_s)s)
+FROM agents_execution e CROSS JOIN (SELECT clock_timestamp() AS at) now
+WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (request_id) DO NOTHING
 """
 
@@ -22,17 +31,60 @@ WHERE execution_id = %s AND status <> 'pending'
 
 # Parameters: execution_id, epoch. A run that ended leaves no question open; only its driver may say that it ended.
 CLOSE_REQUESTS = """
-UPDATE hitl_request SET status = 'expired', responded_at = clock_timestamp()
-WHERE execution_id = %(execution_id)s AND status = 'pending'
-  AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+WITH ended AS (
+    UPDATE hitl_request SET status = 'expired', responded_at = clock_timestamp(), decided_via = 'run'
+    WHERE execution_id = %(execution_id)s AND status = 'pending'
+      AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+    RETURNING request_id
+)
+INSERT INTO hitl_decision (request_id, happening, actor_name, via, note, details, at)
+SELECT request_id, 'expired', '', 'run', '', '{}', clock_timestamp() FROM ended
 """
 
 # Parameters: request_ids, execution_id, epoch. The agent that asked was stopped, or begins anew.
 WITHDRAW_REQUESTS = """
-UPDATE hitl_request SET status = 'cancelled', responded_at = clock_timestamp()
-WHERE request_id = ANY(%(request_ids)s) AND execution_id = %(execution_id)s AND status = 'pending'
-  AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+WITH ended AS (
+    UPDATE hitl_request SET status = 'cancelled', responded_at = clock_timestamp(), decided_via = 'run'
+    WHERE request_id = ANY(%(request_ids)s) AND execution_id = %(execution_id)s AND status = 'pending'
+      AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+    RETURNING request_id
+)
+INSERT INTO hitl_decision (request_id, happening, actor_name, via, note, details, at)
+SELECT request_id, 'cancelled', '', 'run', '', '{}', clock_timestamp() FROM ended
 """
+
+
+def opening(
+    request_id: UUID, *, agent_id: UUID, agent_name: str, kind: str, question: Any, deadlines: Deadlines
+) -> dict[str, Any]:
+    """The columns of a new request. Lists are searched by what the question says of itself."""
+    asked = question if isinstance(question, dict) else {}
+    approvers = asked.get("approvers")
+    approvers = approvers if isinstance(approvers, dict) else {}
+    calls = asked.get("tool_calls")
+    only = calls[0] if isinstance(calls, list) and len(calls) == 1 else {}
+    return {
+        "request_id": request_id,
+        "agent_id": agent_id,
+        "agent_name": agent_name,
+        "kind": kind,
+        "question": json_text(question),
+        "stage": _one_of(Stage, asked.get("stage"), ""),
+        "tool_names": [str(name)[:120] for name in asked.get("tool_names") or ()],
+        "task_description": str(asked.get("task_description") or ""),
+        "risk": _one_of(Risk, asked.get("risk"), ""),
+        "arguments_hash": str(only.get("arguments_hash") or "")[:64],
+        "approver_kind": _one_of(ApproverKind, approvers.get("kind"), ApproverKind.SELF),
+        "approver_name": str(approvers.get("name") or "")[:150],
+        "approver_ids": list(approvers.get("user_ids") or ()),
+        "different_person": bool(approvers.get("different_person")),
+        "remind_s": deadlines.remind_s(kind),
+        "expires_s": deadlines.timeout_s(kind),
+    }
+
+
+def _one_of(words: type[StrEnum], value: Any, otherwise: str) -> str:
+    return str(value) if value in set(words) else otherwise
 
 
 def answers_of(rows: Iterable[tuple[UUID, str, str | None, Any]]) -> dict[UUID, dict[str, Any]]:

@@ -17,6 +17,7 @@ def events_schema(request: HttpRequest) -> JsonResponse:
 
 urlpatterns = [
     path("v1/", include("hyperagent.accounts.api_urls")),
+    path("v1/", include("hyperagent.notices.api_urls")),
     path("v1/", include("conversations.api.urls")),
     path("v1/", include("agents.api.urls")),
     path("v1/", include("hitl.api.urls")),

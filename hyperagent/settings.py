@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "django_q",
     "csp",
     "hyperagent.accounts",
+    "hyperagent.notices",
     "hitl",
     "memory",
     "agents",
@@ -198,6 +199,7 @@ vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = CONFIG.email_from
 SITE_URL = CONFIG.site_url
+WEBHOOK_ALLOW_PRIVATE = CONFIG.webhook_allow_private
 
 # ── Browsers: strict by default, and stricter over https ──────────────────────────────────────────────────────────────
 
@@ -280,6 +282,11 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ExecutionStatus": "agents.engine.states.ExecutionStatus",
         "AgentStatus": "agents.engine.states.AgentStatus",
+        "RequestStatus": "hitl.kinds.RequestStatus",
+        "RequestKind": "hitl.kinds.RequestKind",
+        "RuleScope": "hitl.kinds.RuleScope",
+        "SwitchScope": "hitl.api.rule_serializers.SWITCH_SCOPES",
+        "Via": "hitl.kinds.Via",
     },
 }
 

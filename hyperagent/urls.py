@@ -11,7 +11,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", health.metrics),
     path("admin/", admin.site.urls),
     path("accounts/", include("hyperagent.accounts.urls")),
+    path("settings/", include("hyperagent.notices.urls")),
     path("api/", include("hyperagent.api_urls")),
+    path("", include("hitl.urls")),
     path("", include("conversations.urls")),
 ]
 

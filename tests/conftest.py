@@ -4,6 +4,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,15 @@ _running = pytest.StashKey[services.Services]()
 def pytest_configure(config: pytest.Config) -> None:
     """Before Django's settings are read. The processes of xdist inherit the environment of the one that starts them."""
     config.addinivalue_line("markers", "spec(*numbers): the requirements of docs/requirements.md that the test shows")
+    if not config.pluginmanager.hasplugin("xdist"):
+        config.addinivalue_line("markers", "xdist_group(name): tests of one worker; nothing without pytest-xdist")
     if hasattr(config, "workerinput"):
         _use_own_redis_database(config.workerinput["workerid"])
     else:
         for name in [name for name in os.environ if name.endswith(FOREIGN)]:
             del os.environ[name]
+        # Some hundred processes are started, each of which would compile the product anew.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         config.stash[_running] = services.Services()
         os.environ.update(services.environment(config.stash[_running]))
     django.setup()
@@ -89,10 +94,29 @@ def _guarded(connect: Any) -> Any:
     return guarded
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    from tests import clean_slate  # Django is set up after this file is read
+
+    with django_db_blocker.unblock():
+        clean_slate.use()
+
+
+@cache
+def _hash_of(password: str, hashers: tuple[str, ...]) -> str:
+    """Half a second of work, and the same for each test: done once."""
+    from django.contrib.auth.hashers import make_password
+
+    return make_password(password)
+
+
 def _user(email: str, **fields: Any) -> Any:
+    from django.conf import settings
+
     from hyperagent.accounts.models import User  # the models exist once Django is set up
 
-    return User.objects.create_user(email=email, password="correct horse battery staple", **fields)
+    password = _hash_of("correct horse battery staple", tuple(settings.PASSWORD_HASHERS))
+    return User.objects.create(email=email, password=password, **fields)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -30,6 +29,7 @@ EMAIL, PASSWORD = "alice@example.org", "correct horse battery staple"
 LEASE_S = 4
 START_TIMEOUT_S = 90.0
 HEAL_S = 30.0
+RUNNER = ("manage.py", "runner")
 
 
 class Site:
@@ -51,18 +51,14 @@ class Site:
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
             "ENV_FILE": os.devnull,
             "DATA_DIR": str(self.services.folder / "data"),
-            "SECRET_KEY": secrets.token_urlsafe(48),
             "DATABASE_URL": self.services.start_postgres(),
             "REDIS_URL": self.services.start_valkey(),
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]),
             "LEASE_SECONDS": str(LEASE_S),
             "LOG_LEVEL": "INFO",
         }
-        self.manage("migrate", "-v0")
-        self.manage("shell", "-v0", "-c", _MAKE_ALICE)
-        self.start_web()
-        self.start_runner("one")
-        self.start_runner("two")
+        self.manage("shell", "-v0", "-c", _MAKE_READY)
+        self.restart("web", "one", "two")
         self.token = self.post("auth/token", {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read"]}).json()[
             "token"
         ]
@@ -95,6 +91,10 @@ class Site:
         return done.stdout
 
     def start_web(self) -> None:
+        self._start_web()
+        self._until(self._web_answers, "web")
+
+    def _start_web(self) -> None:
         daphne = (
             sys.executable,
             "-m",
@@ -106,11 +106,16 @@ class Site:
             "hyperagent.asgi:application",
         )
         self._start("web", daphne, {"HYPERAGENT_PROCESS": "web"})
-        self._until(self._web_answers, "web")
 
-    def start_runner(self, name: str, *, module: Sequence[str] = ("manage.py", "runner"), **env: str) -> None:
+    def start_runner(self, name: str, *, module: Sequence[str] = RUNNER, **env: str) -> None:
+        self._start_runner(name, module=module, **env)
+        self._until_runs(name)
+
+    def _start_runner(self, name: str, *, module: Sequence[str] = RUNNER, **env: str) -> None:
         command = (sys.executable, *module, "--name", name, "--concurrency", "64")
         self._start(name, command, {"HYPERAGENT_PROCESS": "runner", **env})
+
+    def _until_runs(self, name: str) -> None:
         self._until(lambda: "runner.ready" in self.log(name)[-4000:], name)
 
     def kill(self, name: str, with_signal: int = signal.SIGKILL) -> None:
@@ -119,11 +124,15 @@ class Site:
         if with_signal in (signal.SIGKILL, signal.SIGTERM):
             process.wait(30)
 
-    def restart(self, name: str) -> None:
-        if name == "web":
+    def restart(self, *names: str) -> None:
+        """All at once: each needs seconds for itself."""
+        runners = [name for name in names if name != "web"]
+        for name in runners:
+            self._start_runner(name)
+        if "web" in names:
             self.start_web()
-        else:
-            self.start_runner(name)
+        for name in runners:
+            self._until_runs(name)
 
     def log(self, name: str) -> str:
         return self._log_path(name).read_text(errors="replace")
@@ -275,7 +284,9 @@ def _true(condition: Callable[[], bool]) -> bool:
     return False
 
 
-_MAKE_ALICE = f"""
+_MAKE_READY = f"""
+from django.core.management import call_command
 from hyperagent.accounts.models import User
+call_command("migrate", verbosity=0)
 User.objects.create_user("{EMAIL}", "{PASSWORD}")
 """

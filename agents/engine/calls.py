@@ -1,23 +1,29 @@
-"""One agent's contacts with the outside, each a recorded step: models and reads, notes, questions, effects."""
+"""One agent's contacts with the outside, each a recorded step: models and reads, notes, effects."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4
 
-from agents.engine import questions
+from agents.engine.asking import Asking
 from agents.engine.canonical import digest, plain
-from agents.engine.effects import Doubt, Effect, probe_doubt
+from agents.engine.effects import TOUCHED, Doubt, Effect, probe_doubt
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.interventions import said_to
-from agents.engine.journal import asks_open, effect_key, still_counting
-from agents.engine.place import Place, outcome_of
-from agents.engine.records import Announced, Asked, EffectRecord, Path, StepRecord
-from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
-from agents.engine.tree import with_event
+from agents.engine.journal import effect_key, still_counting
+from agents.engine.place import outcome_of
+from agents.engine.records import EffectRecord, Path, StepRecord
+from agents.engine.states import EffectStatus, StepKind, StepStatus
 
 HEARD = "heard"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of an effect. `already`: it had happened before, for another agent, run or journal, and was found."""
+
+    response: Any
+    already: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Outcome:
     usage: Any = None
 
 
-class Calls(Place):
+class Calls(Asking):
     """What reaches the outside, the clock, chance and people."""
 
     async def step(self, kind: StepKind, name: str, request: Any, perform: Callable[[], Awaitable[Outcome]]) -> Any:
@@ -61,30 +67,6 @@ class Calls(Place):
         """The time at which the run first came by here, in UTC."""
         return datetime.fromisoformat(await self.note("now", lambda: datetime.now(UTC).isoformat()))
 
-    async def ask(self, kind: str, question: Any) -> Any:
-        """Asks a person and waits, for days if need be; returns the answer as `hitl` recorded it.
-
-        Until then the agent is `awaiting_user`; the agents above it are not.
-        """
-        path = self._next_path()
-        question = plain(question)
-        recorded = self._recorded(path, StepKind.ASK, kind, digest(question))
-        if recorded is not None and recorded.status is StepStatus.FINISHED:
-            return recorded.response
-        if recorded is None:
-            self._check_boundary()
-            recorded = self._open_question(path, kind, question)
-        request_id = UUID(recorded.response["request_id"])
-        answer = plain(await self.run.answer_to(request_id, self.agent.lineage))
-        agent = self.run.agent(self.agent.id)
-        others = [step for step in asks_open(self.run.steps_of(agent.id).values()) if step.path != path]
-        self._record(
-            replace(recorded, status=StepStatus.FINISHED, response=answer),
-            *(() if others else with_event(replace(agent, status=AgentStatus.RUNNING))),
-            Announced(self.agent.id, questions.closed(request_id, kind, answer)),
-        )
-        return answer
-
     async def heard(self) -> list[str]:
         """What people said to this agent, or to every agent of the run, and it has not heard yet. A step."""
 
@@ -101,6 +83,10 @@ class Calls(Place):
 
     async def effect(self, effect: Effect) -> Any:
         """A step that changes the world: in the ledger, and committed, before it happens; never blindly twice."""
+        return (await self.carried_out(effect)).response
+
+    async def carried_out(self, effect: Effect) -> Done:
+        """The same, and whether it was done before; no less so on a replay."""
         path = self._next_path()
         arguments = plain(effect.arguments)
         hashed = digest(arguments)
@@ -115,7 +101,7 @@ class Calls(Place):
         )
         recorded = self._recorded(path, StepKind.TOOL, effect.tool, hashed, effect=True)
         if recorded is not None and recorded.status is not StepStatus.STARTED:
-            return outcome_of(recorded)
+            return self._as_done(recorded.effect_key, outcome_of(recorded))
         step = recorded or StepRecord(
             self.agent.id, path, StepKind.TOOL, effect.tool, arguments, hashed, StepStatus.STARTED, effect_key=key
         )
@@ -123,38 +109,40 @@ class Calls(Place):
         row = known or EffectRecord(key, self.agent.id, effect.tool, arguments, hashed, EffectStatus.STARTED)
         if row.status in (EffectStatus.FINISHED, EffectStatus.SKIPPED):
             self._record(replace(step, status=StepStatus.FINISHED, response=row.response))
-            return row.response
+            return self._as_done(key, row.response)
         if known is not None and row.status in (EffectStatus.STARTED, EffectStatus.IN_DOUBT):
-            return await self._settle_doubt(effect, step, row)
-        return await self._perform_effect(effect, step, row)
+            return self._as_done(key, await self._settle_doubt(effect, step, row))
+        return self._as_done(key, await self._perform_effect(effect, step, row))
+
+    async def touching(self, key: str) -> None:
+        """Called by an effect's performer right before the world is touched; durable when it returns.
+
+        Raises if this driver may not do it any more: its lease is another's, or the agent was stopped. So of two
+        drivers that are at the same effect at most one comes to touch the world without a look at the other's mark.
+        """
+        self._record(replace(self.run.loaded.effects[key], response=TOUCHED))
+        await self.run.journal.committed()
+        self._life.check()
+
+    def has_touched(self, key: str) -> bool:
+        """Whether the present attempt at an effect that calls `touching` came so far; for its probe."""
+        return bool(self.run.loaded.effects[key].response == TOUCHED)
 
     # --- inside
 
-    def _open_question(self, path: Path, kind: str, question: Any) -> StepRecord:
-        request_id = uuid4()
-        step = StepRecord(
-            self.agent.id,
-            path,
-            StepKind.ASK,
-            kind,
-            question,
-            digest(question),
-            StepStatus.STARTED,
-            {"request_id": str(request_id)},
-        )
-        agent = self.run.agent(self.agent.id)
-        waits = replace(agent, status=AgentStatus.AWAITING_USER)
-        self._record(
-            step,
-            Asked(request_id, agent.id, agent.name, kind, question),
-            *(() if agent.status is waits.status else with_event(waits)),
-            Announced(agent.id, questions.opened(request_id, agent.name, kind, question)),
-        )
-        return step
+    def _as_done(self, key: str, response: Any) -> Done:
+        """The agent that tried it last is the one that did it."""
+        row = self.run.loaded.effects.get(key)
+        if row is None or row.status is not EffectStatus.FINISHED:
+            return Done(response)
+        return Done(response, already=row.agent_id != self.agent.id or key in self.run.loaded.done_before)
 
     async def _perform_effect(self, effect: Effect, step: StepRecord, row: EffectRecord) -> Any:
         self._check_boundary()
-        self._record(step, replace(row, status=EffectStatus.STARTED))
+        row = replace(
+            row, status=EffectStatus.STARTED, response=None, agent_id=self.agent.id, started_at=datetime.now(UTC)
+        )
+        self._record(step, row)
         await self.run.journal.committed()
         self._life.check()
         try:
@@ -187,6 +175,7 @@ class Calls(Place):
 
         Every doubt is asked about anew, below its number: an answer holds for the attempt that it was given for.
         """
+        row = self.run.loaded.effects.get(row.key, row)
         self._record(step, replace(row, status=EffectStatus.IN_DOUBT))
         doubts = step.response["doubts"] if step.response else 0
         scope = (*step.path, doubts)
@@ -195,10 +184,21 @@ class Calls(Place):
         if found is Doubt.NOT_HAPPENED and error is not None:
             raise self._record_effect_failure(step, row, error) from error
         if found is Doubt.UNKNOWN:
-            inside = self._inside(step.path, doubts)
-            found = Doubt.of_answer(await inside.ask("decision", effect.question_in_doubt()))
+            found = await self._ask_about(effect, row, scope)
+        if found is Doubt.UNKNOWN:
+            # Nobody knows, and the ledger says so: another try of the run asks again.
+            response = effect.settled_response(found)
+            self._record(replace(step, status=StepStatus.FINISHED, response=response))
+            return response
         if found is Doubt.NOT_HAPPENED:
             again = replace(step, response={"doubts": doubts + 1})
             return await self._perform_effect(effect, again, row)
         status = EffectStatus.SKIPPED if found is Doubt.SKIPPED else EffectStatus.FINISHED
         return self._finish_effect(step, row, status, effect.settled_response(found))
+
+    async def _ask_about(self, effect: Effect, row: EffectRecord, scope: Path) -> Doubt:
+        """What a person says of an effect in doubt. A question that is open stays as it was put."""
+        recorded = self.run.steps_of(self.agent.id).get((*scope, 0))
+        question = effect.question_in_doubt(row.started_at) if recorded is None else recorded.request
+        inside = self._inside(scope[:-1], scope[-1])
+        return Doubt.of_answer(await inside.ask_anew("decision", question))

@@ -17,7 +17,7 @@ from agents.engine.errors import OutsideError, Signal, StepFailed, Stopped
 from agents.engine.journal import WITHIN, asks_open, child_lineage, depth_of, differs, is_below
 from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import AgentRecord, StepRecord
-from agents.engine.run import forked_in, withdrawn
+from agents.engine.run import forked_in
 from agents.engine.states import AgentStatus, StepKind, StepStatus
 from agents.engine.tree import Ended, end_of, with_event
 
@@ -206,10 +206,9 @@ class Context(Calls):
         waited = agent.status is AgentStatus.AWAITING_USER and not others
         self._record(
             replace(step, response=failure.as_json()),
-            *withdrawn(asks_open(inside)),
             *asks,
             *(with_event(replace(agent, status=AgentStatus.RUNNING)) if waited else ()),
-            *self.run.ending(stopped, AgentStatus.CANCELLED),
+            *self.run.ending(stopped, AgentStatus.CANCELLED, asks=asks_open(inside)),
         )
         self.run.stop(stopped)
         return failure

@@ -21,7 +21,10 @@ WITHOUT_RESULT = frozenset({AgentStatus.FAILED, AgentStatus.SKIPPED, AgentStatus
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """A step that counts. `began_at`: when it was first written down. `forked`: the lineage of the agent it began."""
+    """A step that counts. `began_at`: when it was first written down. `forked`: the lineage of the agent it began.
+
+    `is_yes`: a person's, to an approval. `is_effect`: a step that changed the world, and is in the ledger.
+    """
 
     id: int
     path: Path
@@ -29,6 +32,8 @@ class PastStep:
     status: StepStatus
     began_at: datetime
     forked: str = ""
+    is_yes: bool = False
+    is_effect: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +144,21 @@ class _Copy:
         for agent in sorted(self.agents.values(), key=lambda agent: depth_of(agent.lineage)):
             if self._was_interrupted(agent):
                 self.reopen(agent, EVERYTHING)
+        for agent_id in list(self._until):
+            self.drop(self.agents[agent_id], self._yes_to_nothing(self.agents[agent_id]))
         statuses = {agent.id: self._status(agent) for agent in self.agents.values() if self.counts(agent)}
         return Kept(statuses, frozenset(id_ for agent_id in statuses for id_ in self._steps[agent_id]))
+
+    def _yes_to_nothing(self, agent: PastAgent) -> list[PastStep]:
+        """Approvals of what is still to be done. A yes was for one call of the old run: nobody gave it for this one."""
+        kept = list(self._steps[agent.id].values())
+        return [
+            step
+            for step in kept
+            if step.is_yes
+            and not any(other is not step and comes_after(step.path, other.path) for other in kept)
+            and not any(_carried_out(step, other) for other in agent.steps)
+        ]
 
     def _status(self, agent: PastAgent) -> AgentStatus:
         if agent.id not in self._until:
@@ -178,3 +196,9 @@ class _Copy:
 
 def _is_open_question(step: PastStep) -> bool:
     return step.kind is StepKind.ASK and step.status is StepStatus.STARTED
+
+
+def _carried_out(yes: PastStep, step: PastStep) -> bool:
+    """Whether this step is the effect that was approved, and it happened: the ledger has it, and nobody is asked."""
+    is_next = step.path == (*yes.path[:-1], yes.path[-1] + 1)
+    return is_next and step.is_effect and step.status is StepStatus.FINISHED

@@ -119,7 +119,11 @@ class ToolCall(Body):
 
 
 class ToolResult(Body):
-    """`content` is clipped to 500 characters, whoever makes the event; the step has the whole."""
+    """`content` is clipped to 500 characters, whoever makes the event; the step has the whole.
+
+    `already_done`: what the call would have changed had happened before (another try, or before the code changed),
+    was found, and was not repeated.
+    """
 
     type: Literal["tool_result"] = "tool_result"
     tool: str
@@ -127,6 +131,7 @@ class ToolResult(Body):
     id: str | None = None
     is_error: bool = False
     clipped: bool = False
+    already_done: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -310,7 +315,11 @@ class ParallelComplete(Body):
 
 
 class Interrupt(Body):
-    """A person is asked something that is not an approval: kinds decision, input, plan, budget."""
+    """A person is asked something that is not an approval: kinds decision, input, plan, budget.
+
+    Who asks may stand deep in the tree: `root_agent_id` is the agent of the first level that it works for (itself, if
+    it is one), and `agent_path` names all from that one down to the one that asks.
+    """
 
     type: Literal["interrupt"] = "interrupt"
     request_id: str
@@ -319,6 +328,8 @@ class Interrupt(Body):
     details: dict[str, Any] = {}
     options: tuple[str, ...] = ()
     timeout_seconds: int | None = None
+    root_agent_id: str | None = None
+    agent_path: tuple[str, ...] = ()
 
 
 class InterruptResponse(Body):
@@ -333,12 +344,16 @@ class InterruptResponse(Body):
 
 
 class HitlRequired(Body):
+    """A person is asked for a yes. `root_agent_id` and `agent_path`: as of an `Interrupt`."""
+
     type: Literal["hitl_required"] = "hitl_required"
     request_id: str
     agent_name: str
     tool_names: tuple[str, ...]
     task_description: str
     timeout_seconds: int | None = None
+    root_agent_id: str | None = None
+    agent_path: tuple[str, ...] = ()
 
 
 class HitlApproved(Body):

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import UUID
 
 from agents.engine.canonical import canonical
@@ -20,7 +21,7 @@ def differs(recorded: StepRecord, kind: StepKind, name: str, request_hash: bytes
         return f"was {recorded.name}, is now {name}"
     if recorded.request_hash != request_hash:
         return f"{name} is called with another request than before"
-    if bool(recorded.effect_key) != effect:
+    if kind is StepKind.TOOL and bool(recorded.effect_key) != effect:
         return (
             f"{name} {'did not change the world, and now does' if effect else 'changed the world, and no longer does'}"
         )
@@ -108,5 +109,21 @@ def effect_key(
     It names the call by what it is and which of its equals it is, not by its number in the journal, so that a journal
     that was cut, or code that grew a step before it, still finds the effect that already happened.
     """
-    identity = [str(execution_id), first_lineage(lineage), list(branches), tool, arguments_hash.hex(), ordinal]
-    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:40]
+    return _key_of(str(execution_id), first_lineage(lineage), list(branches), tool, arguments_hash.hex(), ordinal)
+
+
+def question_key(
+    execution_id: UUID, lineage: str, branches: Path, *, kind: str, essence_hash: bytes, ordinal: int
+) -> str:
+    """The key under which the answer to a question is found again after a cut: by what is asked, and by whom."""
+    place = (first_lineage(lineage), list(branches))
+    return _key_of(str(execution_id), "ask", *place, kind, essence_hash.hex(), ordinal)
+
+
+def shared_key(execution_id: UUID, name: str) -> str:
+    """The key of a question that all agents of a run share: whoever asks it waits for the same answer."""
+    return _key_of(str(execution_id), "shared", name)
+
+
+def _key_of(*identity: Any) -> str:
+    return hashlib.sha256(canonical([*identity]).encode()).hexdigest()[:40]

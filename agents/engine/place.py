@@ -38,6 +38,11 @@ class Place:
         """Names the place of the next emission: nothing else of the run has this name, on any replay."""
         return origin_of(self.agent.lineage, self._performing or (*self._scope, self._calls), self._emitted)
 
+    @property
+    def upcoming(self) -> StepRecord | None:
+        """What the journal has for the next call, for code that decides whether there is to be one; None if nothing."""
+        return self.run.steps_of(self.agent.id).get((*self._scope, self._calls))
+
     def emit(self, body: Body) -> None:
         """Shows people something. Made once, however often the program is called again."""
         self._life.check()

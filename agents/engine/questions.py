@@ -6,9 +6,43 @@ from uuid import UUID
 from agents.engine.events import Body, HitlApproved, HitlDenied, HitlRequired, HitlTimeout, Interrupt, InterruptResponse
 
 APPROVAL = "approval"
+# How a question ends without a word of anybody.
+UNANSWERED = frozenset({"timed_out", "expired", "cancelled"})
+# What of a question, and of each call in it, may differ from one time to the next without its being another question.
+_PASSING = frozenset({"timeout_seconds"})
+_PASSING_OF_CALL = frozenset({"id"})
 
 
-def opened(request_id: UUID, agent_name: str, kind: str, question: Any) -> Body:
+def essence(kind: str, question: Any) -> Any:
+    """What makes a question the same as an earlier one. Of an approval that is, above all, its arguments' hash."""
+    if not isinstance(question, dict):
+        return question
+    kept = {name: value for name, value in question.items() if name not in _PASSING}
+    calls = kept.get("tool_calls")
+    if kind == APPROVAL and isinstance(calls, list):
+        kept["tool_calls"] = [_without(call, _PASSING_OF_CALL) for call in calls]
+    return kept
+
+
+def is_said(answer: Any) -> bool:
+    """Whether somebody answered, and the question did not just come to its end."""
+    return not (isinstance(answer, dict) and answer.get("status") in UNANSWERED)
+
+
+def is_yes(kind: str, answer: Any) -> bool:
+    """Whether somebody approved what the question asks for."""
+    return kind == APPROVAL and isinstance(answer, dict) and answer.get("status") == "approved"
+
+
+def opened(
+    request_id: UUID,
+    agent_name: str,
+    kind: str,
+    question: Any,
+    *,
+    root_agent_id: UUID | None = None,
+    agent_path: tuple[str, ...] = (),
+) -> Body:
     """The event of a question that opens. What has no field of its own in it stands in its details."""
     asked = question if isinstance(question, dict) else {"question": question}
     timeout_s = asked.get("timeout_seconds")
@@ -20,6 +54,8 @@ def opened(request_id: UUID, agent_name: str, kind: str, question: Any) -> Body:
             tool_names=_texts(asked.get("tool_names")),
             task_description=str(asked.get("task_description") or ""),
             timeout_seconds=timeout_s,
+            root_agent_id=str(root_agent_id) if root_agent_id else None,
+            agent_path=agent_path,
         )
     own = {"question", "timeout_seconds"}
     options = _texts(asked.get("options"))
@@ -32,6 +68,8 @@ def opened(request_id: UUID, agent_name: str, kind: str, question: Any) -> Body:
         options=options,
         details={name: value for name, value in asked.items() if name not in own},
         timeout_seconds=timeout_s,
+        root_agent_id=str(root_agent_id) if root_agent_id else None,
+        agent_path=agent_path,
     )
 
 
@@ -53,6 +91,10 @@ def closed(request_id: UUID, kind: str, answer: Any) -> Body:
     if status == "denied":
         return HitlDenied(request_id=str(request_id), reason=str(told.get("reason") or told.get("instructions") or ""))
     return HitlTimeout(request_id=str(request_id))
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    return {name: part for name, part in value.items() if name not in names} if isinstance(value, dict) else value
 
 
 def _texts(value: Any) -> tuple[str, ...]:

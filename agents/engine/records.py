@@ -1,6 +1,7 @@
 """What is written down of a run, and what is read back to resume it. Plain values; storing them is somebody else's."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,11 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A recorded contact with the outside, at its path in its agent's journal."""
+    """A recorded contact with the outside, at its path in its agent's journal.
+
+    `effect_key`: of an effect, its key in the ledger; of a question, the key under which an answer to it is found
+    again; empty otherwise.
+    """
 
     agent_id: UUID
     path: Path
@@ -25,10 +30,22 @@ class StepRecord:
     effect_key: str = ""
     usage: Any = None
 
+    def remembered(self) -> "StepRecord":
+        """As a run keeps it while it is driven. What a model was asked and a child was handed is long, and of both only
+        the hash is looked at again; it stays in the store."""
+        if self.kind is StepKind.MODEL:
+            return replace(self, request=None)
+        if self.kind is StepKind.FORK:
+            return replace(self, request={name: value for name, value in self.request.items() if name != "input"})
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class EffectRecord:
-    """A row of the ledger. Written as started, and committed, before the world is touched."""
+    """A row of the ledger. Written as started, and committed, before the world is touched.
+
+    `agent_id`: who tried it last. `started_at`: when that was, for people to read; equal rows may differ in it.
+    """
 
     key: str
     agent_id: UUID
@@ -37,6 +54,7 @@ class EffectRecord:
     arguments_hash: bytes
     status: EffectStatus
     response: Any = None
+    started_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +142,8 @@ class Loaded:
     """Everything that was recorded of a run when its driver took it over.
 
     `interventions`, in the order in which they were made: what is not applied yet, and all that people said.
+    `answered` and `done_before` are what cuts did not undo: questions with their answers, and the effects that
+    happened, by their keys.
     """
 
     agents: dict[str, AgentRecord] = field(default_factory=dict)
@@ -133,3 +153,14 @@ class Loaded:
     interventions: dict[UUID, Intervention] = field(default_factory=dict)
     origins: set[str] = field(default_factory=set)
     shown: dict[tuple[UUID, str], int] = field(default_factory=dict)
+    answered: dict[str, StepRecord] = field(default_factory=dict)
+    done_before: set[str] = field(default_factory=set)
+
+    def fell(self, step: StepRecord) -> None:
+        """A cut took this step. What people said and what happened in the world stays known."""
+        if step.status is not StepStatus.FINISHED or not step.effect_key:
+            return
+        if step.kind is StepKind.ASK:
+            self.answered[step.effect_key] = step
+        else:
+            self.done_before.add(step.effect_key)

@@ -6,7 +6,7 @@ Knows nothing of databases: everything that is to last goes to the `Journal` por
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from agents.engine.errors import GivenBack, Suspended
 from agents.engine.events import Body
 from agents.engine.journal import asks_open, falls_to, is_within
 from agents.engine.limits import Limits
+from agents.engine.questions import is_said
 from agents.engine.records import (
     AgentRecord,
     Announced,
@@ -43,6 +44,15 @@ class Journal(Protocol):
 
     async def committed(self) -> None:
         """Returns when everything written so far is durable; raises LeaseLost if it never will be."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    """A task that waits for the answer to a request. Several may wait for the same."""
+
+    request_id: UUID
+    lineage: str
+    answer: asyncio.Future[Any]
 
 
 class Run:
@@ -76,8 +86,7 @@ class Run:
         self.tree = Tree(self)
         self._lineages = {agent.id: lineage for lineage, agent in self.loaded.agents.items()}
         self._busy = 1
-        self._parked: dict[UUID, asyncio.Future[Any]] = {}
-        self._parked_at: dict[UUID, str] = {}
+        self._waiters: list[_Waiter] = []
         self._clocks: set[Clock] = set()
 
     # --- what is recorded
@@ -89,6 +98,10 @@ class Run:
         """The agent's newest record. Raises KeyError for one that is not of this run."""
         return self.loaded.agents[self._lineages[agent_id]]
 
+    @property
+    def root(self) -> AgentRecord:
+        return next(agent for agent in self.loaded.agents.values() if agent.parent_id is None)
+
     def find(self, agent_id: UUID | None) -> AgentRecord | None:
         return self.agent(agent_id) if agent_id in self._lineages else None
 
@@ -97,7 +110,7 @@ class Run:
         for record in records:
             match record:
                 case StepRecord():
-                    self.steps_of(record.agent_id)[record.path] = record
+                    self.steps_of(record.agent_id)[record.path] = record.remembered()
                 case EffectRecord():
                     self.loaded.effects[record.key] = record
                 case AgentRecord():
@@ -117,12 +130,14 @@ class Run:
     def cutting(self, cut: Cut, because: Body) -> tuple[list[Record], list[AgentRecord]]:
         """Forgets the steps that fall; returns what is to be written of it, and the agents that then are to stop."""
         steps = self.steps_of(cut.agent_id)
-        fallen = [steps.pop(path) for path in list(steps) if falls_to(cut.path, path)]
+        fallen = [steps.pop(path) for path in sorted(steps) if falls_to(cut.path, path)]
+        for step in fallen:
+            self.loaded.fell(step)
         self.loaded.origins.difference_update(cut.origins)
         self.forgot(cut, fallen)
         stopped = self.live_below(forked_in(fallen))
-        ends = self.ending(stopped, AgentStatus.CANCELLED)
-        return [cut, Announced(cut.agent_id, because), *withdrawn(asks_open(fallen)), *ends], stopped
+        ends = self.ending(stopped, AgentStatus.CANCELLED, asks=asks_open(fallen))
+        return [cut, Announced(cut.agent_id, because), *ends], stopped
 
     def forgot(self, cut: Cut, fallen: Sequence[StepRecord]) -> None:
         """For those who keep sums over the steps: these no longer count. A cut at (0,) begins the agent anew."""
@@ -136,13 +151,46 @@ class Run:
             if agent.status in LIVE_AGENTS and any(is_within(lineage, root) for root in roots)
         ]
 
-    def ending(self, agents: Iterable[AgentRecord], status: AgentStatus, *, why: str = "") -> list[Record]:
-        """The records by which these agents end without a result. Their open questions are withdrawn."""
-        records: list[Record] = []
+    def ending(
+        self, agents: Sequence[AgentRecord], status: AgentStatus, *, why: str = "", asks: Iterable[StepRecord] = ()
+    ) -> list[Record]:
+        """The records by which these agents end without a result. Their open questions, and `asks`, are withdrawn."""
+        asks = [*asks, *(ask for agent in agents for ask in asks_open(self.steps_of(agent.id).values()))]
+        records: list[Record] = [*self._withdrawn(asks, ending=agents)]
         for agent in agents:
-            records += withdrawn(asks_open(self.steps_of(agent.id).values()))
             records += with_event(ended(agent, status, None, error=why))
         return records
+
+    def _withdrawn(self, asks: Iterable[StepRecord], *, ending: Iterable[AgentRecord]) -> tuple[Withdrawn, ...]:
+        """Nobody waits for these any more; but for those that an agent which goes on waits for, too."""
+        asks = list(asks)
+        places = {(ask.agent_id, ask.path) for ask in asks}
+        over = {agent.id for agent in ending}
+        others = {
+            request_of(ask)
+            for agent in self.loaded.agents.values()
+            if agent.status in LIVE_AGENTS and agent.id not in over
+            for ask in asks_open(self.steps_of(agent.id).values())
+            if (agent.id, ask.path) not in places
+        }
+        left = tuple(dict.fromkeys(request_of(ask) for ask in asks if request_of(ask) not in others))
+        return (Withdrawn(left),) if left else ()
+
+    def answered_together(self, key: str) -> StepRecord | None:
+        """The step of some agent, or of one before a cut, that has the answer to the question of this key."""
+        steps = (step for steps in self.loaded.steps.values() for step in steps.values())
+        found = (step for step in steps if step.effect_key == key and step.status is StepStatus.FINISHED)
+        return next(found, self.loaded.answered.get(key))
+
+    def asked_together(self, key: str) -> UUID | None:
+        """The request of this key that is open; or that was answered, and whoever waited was stopped before."""
+        for agent in self.loaded.agents.values():
+            for ask in asks_open(self.steps_of(agent.id).values()):
+                request_id = request_of(ask)
+                answered = request_id in self.loaded.answers and is_said(self.loaded.answers[request_id])
+                if ask.effect_key == key and (agent.status in LIVE_AGENTS or answered):
+                    return request_id
+        return None
 
     def stop(self, agents: Iterable[AgentRecord]) -> None:
         """What still runs of agents whose end is recorded ends too."""
@@ -163,7 +211,7 @@ class Run:
     def leave(self) -> None:
         """One task can no longer go on by itself. Without any that can, the waiting ones are told to suspend."""
         self._busy -= 1
-        waiting = [future for future in self._parked.values() if not future.done()]
+        waiting = [waiter.answer for waiter in self._waiters if not waiter.answer.done()]
         if self._busy == 0 and waiting:
             self.at_rest = True
             for clock in self._clocks:
@@ -189,15 +237,15 @@ class Run:
         if self.at_rest:
             raise self._at_rest()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._parked[request_id] = future
-        self._parked_at[request_id] = lineage
+        waiter = _Waiter(request_id, lineage, future)
+        self._waiters.append(waiter)
         for clock in self._clocks_over(lineage):
             clock.pause()
         self.leave()
         try:
             return await future
         finally:
-            del self._parked[request_id], self._parked_at[request_id]
+            self._waiters.remove(waiter)
             if not self.at_rest:
                 for clock in self._clocks_over(lineage):
                     clock.resume()
@@ -205,23 +253,23 @@ class Run:
                 self.enter()
 
     def answer(self, request_id: UUID, value: Any) -> None:
-        """Hands a person's answer to whoever waits for it here; kept for one who will ask later."""
+        """Hands a person's answer to all who wait for it here; kept for one who will ask later."""
         self.loaded.answers[request_id] = value
-        future = self._parked.get(request_id)
-        if future is not None and not future.done():
-            self.enter()
-            future.set_result(value)
+        for waiter in self._waiters:
+            if waiter.request_id == request_id and not waiter.answer.done():
+                self.enter()
+                waiter.answer.set_result(value)
 
     @property
     def open_questions(self) -> tuple[UUID, ...]:
-        return tuple(self._parked)
+        return tuple(dict.fromkeys(waiter.request_id for waiter in self._waiters))
 
     @contextmanager
     def timed(self, clock: Clock) -> Iterator[None]:
         """Lets the clock run, and stand still whenever somebody of its agents waits for a person."""
         self._clocks.add(clock)
-        for lineage in self._parked_at.values():
-            if is_within(lineage, clock.lineage):
+        for waiter in self._waiters:
+            if is_within(waiter.lineage, clock.lineage):
                 clock.pause()
         clock.start()
         try:
@@ -243,5 +291,6 @@ def forked_in(steps: Iterable[StepRecord]) -> list[str]:
     return [step.response for step in steps if step.kind is StepKind.FORK and step.status is StepStatus.FINISHED]
 
 
-def withdrawn(asks: Sequence[StepRecord]) -> tuple[Withdrawn, ...]:
-    return (Withdrawn(tuple(UUID(ask.response["request_id"]) for ask in asks)),) if asks else ()
+def request_of(ask: StepRecord) -> UUID:
+    """The request that an open question waits for."""
+    return UUID(ask.response["request_id"])

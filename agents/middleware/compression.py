@@ -55,9 +55,7 @@ class Compression(Middleware):
             reply = await summarizer.summarise(context, old, earlier=state.summary, provider=self.provider)
         except StepFailed:
             return replace(state, summary=truncated(state, end), summarised=end)
-        used = reply.usage.prompt_tokens + reply.usage.completion_tokens
-        summary = reply.text[: summarizer.LIMIT_CHARS]
-        return replace(state, summary=summary, summarised=end, tokens_used=state.tokens_used + used)
+        return replace(state, summary=reply.text[: summarizer.LIMIT_CHARS], summarised=end)
 
 
 def recent_from(messages: Sequence[Message], *, keeps: int) -> int:

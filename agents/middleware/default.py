@@ -2,7 +2,6 @@
 
 from agents.exchange import AgentInput
 from agents.middleware.base import Middleware
-from agents.middleware.budget import Budget
 from agents.middleware.compression import Compression
 from agents.middleware.dangling import PatchToolCalls
 from agents.middleware.loop_guard import LoopGuard
@@ -15,8 +14,9 @@ from agents.spec import AgentSpec
 def default_middleware(task: AgentInput, spec: AgentSpec) -> tuple[Middleware, ...]:
     """In the order of the hooks before a model call: calls are mended before they are counted and summarised.
 
-    The small model gets what protects, and nothing more to read. People are asked at the gateway, not here.
+    The small model gets what protects, and nothing more to read. People are asked at the gateway, and before a
+    model is, not here.
     """
     if not task.capable:
-        return (PatchToolCalls(), LoopGuard(), Budget())
-    return (Todo(), WorkspaceFiles(), SoftDisable(), PatchToolCalls(), Compression(), LoopGuard(), Budget())
+        return (PatchToolCalls(), LoopGuard())
+    return (Todo(), WorkspaceFiles(), SoftDisable(), PatchToolCalls(), Compression(), LoopGuard())

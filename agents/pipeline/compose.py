@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.exchange import AgentOutput, Options, Value
@@ -34,6 +35,11 @@ _WHY: Final[Mapping[str, str]] = {
         f"{_NEEDS_APPROVAL}this way of asking cannot ask for it. Ask again through the streaming interface "
         "(the chat page, or POST /api/v1/query/stream)"
     ),
+    "hitl_cancelled": f"{_NEEDS_APPROVAL}the request for it was withdrawn",
+    "denied_by_policy": "it was blocked: a rule of this installation, or of this run, does not allow it",
+    "switched_off": "it was blocked: somebody has switched off such actions for the time being",
+    "approved_with_instructions": "it was approved with instructions, and they were not followed",
+    OUT_OF_BUDGET: "the budget of this run was used up before",
     "deleted": "the user stopped it",
     "cancelled": "it was stopped",
     "skipped": "what it builds on is missing",
@@ -90,11 +96,16 @@ async def _answer(context: AgentContext, task: ToCompose, brief: Brief) -> tuple
         reply = await write_answer(context, brief, profile=task.profile, history=task.history, options=task.options)
     except StepFailed as error:
         failed = f"{error.message} So the results stand here as they came in."
-        return await _shown(context, deterministic(replace(brief, notices=(*brief.notices, failed)))), None
+        return await _shown(context, deterministic(_noticing(brief, context.beyond_budget, failed))), None
     text = check(reply.text, len(brief.sources)).strip()
     if text:
-        return await _shown(context, text), reply.model
-    return await _shown(context, deterministic(brief)), None
+        said = f"{text}\n\n> {context.beyond_budget}" if context.beyond_budget else text
+        return await _shown(context, said), reply.model
+    return await _shown(context, deterministic(_noticing(brief, context.beyond_budget))), None
+
+
+def _noticing(brief: Brief, *notices: str) -> Brief:
+    return replace(brief, notices=(*brief.notices, *filter(None, notices)))
 
 
 async def _shown(context: AgentContext, text: str) -> str:

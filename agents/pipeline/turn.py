@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.errors import StepFailed
 from agents.engine.events import Config, Source, Stage, StageStatus, Title
 from agents.engine.states import AgentStatus
@@ -16,10 +17,11 @@ from agents.pipeline.planner import asked_first, make_plan
 from agents.pipeline.plans import Plan
 from agents.pipeline.route import Route, decide
 from agents.pipeline.verify import verified
-from agents.pipeline.work import commission, retry_config
+from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
 from agents.prompts import read_prompt
 from agents.registry import specs
 from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
 from agents.stages import stage
 from hyperagent.lib.llm.config import LLMSettings
@@ -63,6 +65,8 @@ class Setting:
 async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     """`turn`: question, history, mode, options. Gives answer, sources, title, plan, routing and the model's name."""
     setting = await _setting(context, turn)
+    if setting.options.budget is not None:
+        context.run.terms = Terms(setting.options.budget, may_ask=setting.options.interactive)
     context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
 
@@ -171,10 +175,14 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
     if ended.status is AgentStatus.DELETED:
         await context.say(STOPPED)
         return Answered(STOPPED)
+    if ended.code == OUT_OF_BUDGET:
+        await context.say(ended.message)
+        return Answered(ended.message)
     if ended.status is not AgentStatus.COMPLETED:
         raise StepFailed(ended.code or "failed", ended.message)
     output = AgentOutput.model_validate(ended.output)
-    return Answered(output.result, output.metadata.sources, output.metadata.model_used)
+    skipped = _skipped({output.agent_id: output}) if output.error in DECIDED_BY_PEOPLE else ()
+    return Answered(output.result, output.metadata.sources, output.metadata.model_used, skipped=skipped)
 
 
 async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -> Answered:
@@ -259,13 +267,17 @@ async def _composed(
         "notices": [plan.notice] if plan.notice else [],
     }
     composed = await _composed_by(context, value)
-    skipped = tuple(
-        {"agent_id": task_id, "agent_name": output.agent_name, "error": output.error, **output.partial_data}
+    sources = tuple(Source.model_validate(source) for source in composed["sources"])
+    return Answered(composed["answer"], sources, composed["model"], _shown(plan, outputs), _skipped(outputs))
+
+
+def _skipped(outputs: Mapping[str, AgentOutput]) -> tuple[dict[str, Any], ...]:
+    """What was not done, as the API tells it: by whom, and why."""
+    return tuple(
+        {**output.partial_data, "agent_id": task_id, "agent_name": output.agent_name, "error": output.error}
         for task_id, output in outputs.items()
         if not output.task_done
     )
-    sources = tuple(Source.model_validate(source) for source in composed["sources"])
-    return Answered(composed["answer"], sources, composed["model"], _shown(plan, outputs), skipped)
 
 
 async def _composed_by(context: AgentContext, value: dict[str, Any]) -> Any:

@@ -25,16 +25,20 @@ from agents.exchange import (
     RetryConfig,
     Work,
 )
-from agents.pipeline import blackboard, citations, todo
+from agents.pipeline import approving, blackboard, citations, todo
 from agents.pipeline.plans import Plan, planned_steps
 from agents.registry import Agent, specs
+from agents.runtime import attempts
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
+from agents.tools.checks import Instructed
 
 log = structlog.get_logger(__name__)
 
 # Errors that the agents after it are to read and tell of, rather than not to start at all: a person decided so.
-DECIDED_BY_PEOPLE: Final = frozenset({"denied_by_user", "hitl_timeout", "hitl_skipped_non_streaming"})
+DECIDED_BY_PEOPLE: Final = attempts.BLOCKED
+# How often an agent begins anew because a call of its own code was approved with instructions.
+TIMES_INSTRUCTED: Final = 3
 # The model gateway has already waited and tried elsewhere: the same agent again would only wait again.
 TRIED_ENOUGH: Final = frozenset({"model_busy", "model_unavailable"})
 FIRST_BACKOFF_S: Final = 0.5
@@ -61,7 +65,11 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     if plan is not None:
         step = next(step for step in planned_steps(plan) if step.id == task.agent_id)
         context.emit(PlanStep(step=step))
-    done = await _with_retries(agent, context, task)
+    let_in = await approving.let_in(context, agent.spec, task)
+    if isinstance(let_in, AgentInput):
+        task, done = await _as_people_want_it(agent, context, let_in)
+    else:
+        done = let_in
     if done.handoff is not None:
         return await _handed_over(context, task, done, done.handoff)
     if task.speaks:
@@ -107,6 +115,24 @@ def _dependency(found: Mapping[str, Any]) -> tuple[DependencyOutput, dict[str, A
     return DependencyOutput(agent_name=found["name"], task_description="", task_done=False, error=why), {}
 
 
+async def _as_people_want_it(agent: Agent, context: AgentContext, task: AgentInput) -> tuple[AgentInput, Work]:
+    """The agent's work, begun anew with what a person said where its code could not follow that by itself; and the
+    task as it was worked on.
+    """
+    said: Instructed
+    for _ in range(TIMES_INSTRUCTED):
+        context.task_input = task
+        try:
+            done = await _with_retries(agent, context, task)
+        except Instructed as instructed:
+            said = instructed
+            context.withdraw("the task was changed")
+            task = approving.as_instructed(task, said)
+        else:
+            return approving.as_worked_on(task, context.attempts), approving.told(done, context.attempts)
+    return task, approving.not_done(said.refusal)
+
+
 async def _with_retries(agent: Agent, context: AgentContext, task: AgentInput) -> Work:
     """Tries again what may succeed the next time, unless something of it has already changed the world."""
     lacking = await _lacking(agent.spec, context)
@@ -114,6 +140,7 @@ async def _with_retries(agent: Agent, context: AgentContext, task: AgentInput) -
         return Work(result=lacking, done=False, error="not_configured", confidence=0)
     limits = task.retry_config
     for attempt in range(limits.max_retries + 1):
+        context.attempts.clear()
         try:
             done: Work = await context.within(
                 limits.timeout_s, lambda inside: agent.run(inside, task), name=agent.spec.name

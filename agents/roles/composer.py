@@ -76,7 +76,7 @@ async def write_answer(
         model=options.model,
         agent=NAME,
     )
-    return await context.model(request, stage=STAGE)
+    return await context.model(request, stage=STAGE, last=True)
 
 
 def _system(brief: Brief, profile: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What an agent's code gets to work with: the engine's context, and the models behind it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
@@ -10,13 +10,16 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from agents.engine.canonical import plain
-from agents.engine.context import Context, Outcome
+from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
-from agents.engine.records import Announced, Cut, Loaded, Path, Record, StepRecord
+from agents.engine.records import AgentRecord, Announced, Cut, Loaded, Path, Record, StepRecord
 from agents.engine.run import Program, Run
 from agents.engine.states import StepKind
+from agents.runtime.attempts import Attempt
+from agents.runtime.desk import Desk
 from agents.runtime.outbox import Outbox, Progressed
+from agents.runtime.spending import Spending, Terms
 from agents.runtime.streaming import STREAMED
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.gateway import ModelGateway
@@ -46,6 +49,8 @@ class PipelineSettings:
     compression_enabled: bool = True
     compression_tokens: int = 60_000
     compression_keeps: int = 10
+    approval_timeout_s: int | None = None
+    """After how long a request for an approval ends undecided; None: never by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,9 @@ class ToolDoor(Protocol):
     ) -> ToolReply:
         """Checks and performs one call. Never raises for what the tool or its arguments did wrong: is_error says it."""
 
+    def protected(self, names: Sequence[str]) -> Sequence[Any]:
+        """Those of these tools (`agents.tools.tool.Tool`) that need a person's yes for each call."""
+
     def lacks(self, names: Sequence[str]) -> str:
         """Which of these providers are not configured, in words for people with the way out; empty if all are."""
 
@@ -87,6 +95,7 @@ class DrivenRun(Run):
         about: About | None = None,
         tools: ToolDoor | None = None,
         settings: PipelineSettings | None = None,
+        desk: Desk | None = None,
     ) -> None:
         super().__init__(execution_id, journal=outbox, programs=programs, loaded=loaded)
         self.outbox = outbox
@@ -94,11 +103,20 @@ class DrivenRun(Run):
         self.about = about or About(execution_id)
         self.tools = tools
         self.settings = settings or PipelineSettings()
+        self.desk = desk
+        self.terms: Terms | None = None
+        self.broken_off = ""
+        self.interrupt: Callable[[], None] = lambda: None
         self.under_suspicion = False
         self.paid: list[dict[str, Any]] = []
         self.streamed: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
         self._recorded_length: defaultdict[tuple[UUID, str], int] = defaultdict(int)
         self._said: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
+
+    def break_off(self, why: str) -> None:
+        """A person ended the run from within it: whatever still runs of it is interrupted."""
+        self.broken_off = why
+        self.interrupt()
 
     def record(self, *records: Record) -> None:
         if self.under_suspicion and any(isinstance(record, StepRecord) for record in records):
@@ -178,33 +196,48 @@ class DrivenRun(Run):
         )
 
 
-class AgentContext(Context):
+class AgentContext(Spending):
     """One agent's view of the world. Everything that it does outside of its own code goes through here."""
 
     run: DrivenRun
     task_input: Any = None
     """The `AgentInput` of the agent at work, for the tools that it calls; None in the pipeline's own code."""
 
+    def __init__(self, run: DrivenRun, agent: AgentRecord, *, scope: Path = (), branches: Path = ()) -> None:
+        super().__init__(run, agent, scope=scope, branches=branches)
+        self.attempts: list[Attempt] = []
+        """What became of the agent's calls at the gateway; one list for all its branches."""
+
+    @property
+    def position(self) -> Path:
+        """Where in the agent's journal the next call stands."""
+        return (*self._scope, self._calls)
+
     def _branch(self, path: Path, number: int) -> Self:
         branch = super()._branch(path, number)
         branch.task_input = self.task_input
+        branch.attempts = self.attempts
         return branch
 
-    async def model(self, request: ModelRequest, *, stage: str, shown: bool = True) -> ModelReply:
+    async def model(self, request: ModelRequest, *, stage: str, shown: bool = True, last: bool = False) -> ModelReply:
         """Asks a model. People see the answer grow if its stage streams (`agents.runtime.streaming`) and it is `shown`:
         only the agent that speaks for the run is.
 
-        Raises StepFailed with the provider's trouble in words for people.
+        `last`: it answers from what there is, and so may be asked beyond the end of the run's budget, briefly. Raises
+        StepFailed with the provider's trouble in words for people, or if the budget is used up (`agents.budget`).
         """
         shown = shown and stage in STREAMED
+        asked = request.model_dump(mode="json")
+        await self.afford(stage, asked, last=last)
 
         async def perform() -> Outcome:
+            self.refuse(last=last)
             if shown:
                 self.run.take_back(self.agent.id, "the answer began again")
-            reply = await self._stream(request, shown=shown)
+            reply = await self._stream(self.last_of(request), shown=shown)
             return Outcome(reply.model_dump(mode="json"), usage_of(reply))
 
-        value = await self.step(StepKind.MODEL, stage, request.model_dump(mode="json"), perform)
+        value = await self.step(StepKind.MODEL, stage, asked, perform)
         reply = ModelReply.model_validate(value)
         if shown:
             self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
@@ -240,8 +273,11 @@ class AgentContext(Context):
 
     async def structured(self, request: ModelRequest, schema: type[T], *, stage: str) -> T:
         """A model's answer as a value of `schema`: one step, the repairs included. Raises StepFailed."""
+        asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}
+        await self.afford(stage, asked)
 
         async def perform() -> Outcome:
+            self.refuse()
             try:
                 found = await self.run.models.structured(request, schema)
             except ModelError as error:
@@ -253,7 +289,6 @@ class AgentContext(Context):
                 raise OutsideError("model_garbled", f"The answer cannot be stored: {error}.") from error
             return Outcome({"value": value, "usage": usage_of(*found.replies)}, usage_of(*found.replies))
 
-        asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}
         recorded = await self.step(StepKind.MODEL, stage, asked, perform)
         self._report(recorded["usage"])
         return schema.model_validate(recorded["value"])
@@ -279,6 +314,7 @@ class AgentContext(Context):
             cost_usd=None if cost is None else float(cost),
         )
         self.emit(UsageReported(model=used["model"], provider=used["provider"], usage=usage))
+        self.say_if_unpriced(used["model"], cost)
 
     async def _stream(self, request: ModelRequest, *, shown: bool) -> ModelReply:
         agent_id = self.agent.id

@@ -19,6 +19,7 @@ from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, Ex
 from agents.engine.tree import ended, with_event
 from agents.runtime import leases, loading
 from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
+from agents.runtime.desk import Desk
 from agents.runtime.leases import MAX_CRASHES, Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
@@ -177,9 +178,11 @@ class Driver:
             about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id),
             tools=self._tools.gateway,
             settings=self._tools.settings,
+            desk=Desk(self._tools.connection),
         )
         run.effects_root = self.claim.effects_root
         run.draining = self._draining
+        run.interrupt = self._interrupt
         run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         return run
 
@@ -189,8 +192,8 @@ class Driver:
             result = await self._result(run, root)
         except (Suspended, GivenBack) as signal:
             return _paused(signal)
-        except Cancelled:
-            return _cancelled(run)
+        except Cancelled as cancelled:
+            return _cancelled(run, why=str(cancelled))
         except StepFailed as error:
             return _failed(error.code, error.message, retryable=error.retryable)
         except NotStored as error:
@@ -226,6 +229,8 @@ class Driver:
         except asyncio.CancelledError:
             if run.outbox.error is not None:
                 raise run.outbox.error from None
+            if run.broken_off and not self._cancelled:
+                raise Cancelled(run.broken_off) from None
             raise (Cancelled if self._cancelled else GivenBack) from None
 
     async def _leave(self, run: DrivenRun, root: AgentRecord, ending: Ending) -> bool:
@@ -280,8 +285,21 @@ def _failed(code: str, message: str, *, retryable: bool = True) -> Ending:
     return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
 
 
-def _cancelled(run: DrivenRun) -> Ending:
-    """What was written until then stays as the answer."""
-    answer = max((str(text) for text in run.streamed.values()), key=len, default="")
+def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
+    """What was written until then stays as the answer. `why`: what a person made of a question of the run itself."""
+    said = [*map(str, run.streamed.values()), *(run.said_by(agent.id) for agent in run.loaded.agents.values())]
+    answer = max(said, key=len, default="")
+    if why:
+        answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
     return Ending(Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED)
+
+
+def _brought(run: DrivenRun) -> str:
+    """What the agents that had ended have for people, where nobody had begun to write the answer."""
+    texts = {}
+    for agent in run.loaded.agents.values():
+        given = agent.output.get("result") if isinstance(agent.output, dict) else None
+        if agent.status is AgentStatus.COMPLETED and isinstance(given, str) and given.strip():
+            texts[agent.task or agent.name] = given.strip()
+    return "\n\n".join(f"### {task}\n\n{text}" for task, text in texts.items())

@@ -20,14 +20,15 @@ SELECT id, parent_id, agent_name, lineage, task, status, output, error, step_id,
 FROM agents_agentexecution WHERE execution_id = %s
 """
 _LOAD_STEPS = """
-SELECT s.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, s.usage
+SELECT s.agent_id, s.path, s.kind, s.name, CASE WHEN s.kind <> 'model' THEN s.request END, s.request_hash, s.status,
+       s.response, s.effect_key, s.usage
 FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
 WHERE a.execution_id = %s AND s.cut_at IS NULL
 """
 # Also those of the run that this one is a copy of, and of its other copies.
 _LOAD_EFFECTS = """
 WITH root AS (SELECT coalesce(effects_root, id) AS id FROM agents_execution WHERE id = %s)
-SELECT f.key, f.agent_id, f.tool, f.arguments, f.arguments_hash, f.status, f.response
+SELECT f.key, f.agent_id, f.tool, f.arguments, f.arguments_hash, f.status, f.response, f.started_at
 FROM agents_effect f WHERE f.execution_id IN (
     SELECT id FROM root UNION SELECT e.id FROM agents_execution e JOIN root ON e.effects_root = root.id)
 """
@@ -45,6 +46,13 @@ _LOAD_CUT_USAGE = """
 SELECT s.usage FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
 WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.usage->>'prompt_tokens' IS NOT NULL
 """
+# What cuts did not undo: questions with their answers, and effects.
+_LOAD_FALLEN = """
+SELECT s.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, s.usage
+FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
+WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.effect_key <> '' AND s.status = 'finished'
+ORDER BY s.cut_at, s.id
+"""
 LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY seq DESC LIMIT 1"
 
 
@@ -58,7 +66,7 @@ class End:
 
 
 async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
-    """Everything recorded of a run, in one round trip of nine queries."""
+    """Everything recorded of a run, in one round trip of ten queries."""
     queries = (
         _LOAD_AGENTS,
         _LOAD_STEPS,
@@ -68,12 +76,13 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
         _LOAD_ORIGINS,
         _LOAD_SHOWN,
         _LOAD_CUT_USAGE,
+        _LOAD_FALLEN,
         LOAD_END,
     )
     async with connection.pipeline():
         cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
     found = [await cursor.fetchall() for cursor in cursors]
-    agents, steps, effects, answers, interventions, origins, shown, cut, end = found
+    agents, steps, effects, answers, interventions, origins, shown, cut, fallen, end = found
     loaded = Loaded(
         answers=answers_of(answers),
         interventions=_interventions(interventions),
@@ -94,25 +103,22 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
             tuple(depends_on),
             *marks,
         )
-    for agent_id, path, kind, name, request, hashed, status, response, effect_key, usage in steps:
-        loaded.steps.setdefault(agent_id, {})[tuple(path)] = StepRecord(
-            agent_id,
-            tuple(path),
-            StepKind(kind),
-            name,
-            request,
-            bytes(hashed),
-            StepStatus(status),
-            response,
-            effect_key,
-            usage,
-        )
-    for key, agent_id, tool, arguments, hashed, status, response in effects:
+    for row in steps:
+        step = _step(row)
+        loaded.steps.setdefault(step.agent_id, {})[step.path] = step.remembered()
+    for row in fallen:
+        loaded.fell(_step(row))
+    for key, agent_id, tool, arguments, hashed, status, response, started_at in effects:
         loaded.effects[key] = EffectRecord(
-            key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response
+            key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response, started_at
         )
     seq, hashed = end[0] if end else (0, GENESIS)
     return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut))
+
+
+def _step(row: tuple[Any, ...]) -> StepRecord:
+    agent_id, path, kind, name, request, hashed, status, *rest = row
+    return StepRecord(agent_id, tuple(path), StepKind(kind), name, request, bytes(hashed), StepStatus(status), *rest)
 
 
 def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str], int]:

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +26,9 @@ from agents.runtime.context import PipelineSettings, ToolDoor
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
 from agents.runtime.writer import Writer
+from hitl import sweeping
+from hitl.deadlines import Deadlines
+from hitl.kinds import RequestKind
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.wake import CHANNEL
 
@@ -46,7 +49,7 @@ class Options:
     redis_url: str
     concurrency: int
     lease_s: float
-    expires_s: float | None = None
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
 
 class Runner:
@@ -63,7 +66,7 @@ class Runner:
     ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
-        self.writer = Writer(options.dsn, announcer=self._announcer, expires_s=options.expires_s)
+        self.writer = Writer(options.dsn, announcer=self._announcer, deadlines=options.deadlines)
         self._jobs = Jobs()
         self._models = models
         self._pool: AsyncConnectionPool[Any] | None = None
@@ -74,7 +77,7 @@ class Runner:
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
             gateway=gateway,
-            settings=settings,
+            settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
         )
         self.driving: dict[UUID, Driver] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -97,6 +100,7 @@ class Runner:
                     ("listen", self._listen()),
                     ("claim", self._claim_loop()),
                     ("look", self._look_loop()),
+                    ("requests", sweeping.keep_time(self._connection)),
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)
@@ -286,6 +290,12 @@ class Runner:
         assert self._pool is not None, "the runner is not running"
         async with self._pool.connection(timeout=10) as connection:
             yield connection
+
+
+def _with_deadlines(settings: PipelineSettings, deadlines: Deadlines) -> PipelineSettings:
+    """People are told with the question when its time is over."""
+    timeout_s = deadlines.timeout_s(RequestKind.APPROVAL)
+    return replace(settings, approval_timeout_s=None if timeout_s is None else int(timeout_s))
 
 
 async def _is_alive(connection: psycopg.AsyncConnection[Any]) -> None:

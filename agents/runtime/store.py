@@ -10,7 +10,8 @@ from uuid import UUID
 from agents.engine.records import AgentRecord, Applied, Asked, Cut, EffectRecord, StepRecord, Withdrawn
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus
 from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed, Row
-from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, WITHDRAW_REQUESTS
+from hitl.deadlines import Deadlines
+from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, WITHDRAW_REQUESTS, opening
 from hyperagent.lib.text import json_text
 
 # A parcel is held if its run is still ours and the event before its first is stored: a crash of Postgres may have taken
@@ -49,7 +50,7 @@ DO UPDATE SET status = excluded.status, response = excluded.response, usage = ex
 """
 
 _EFFECT = """
-INSERT INTO agents_effect (key, execution_id, agent_id, tool, arguments, arguments_hash, status, response, epoch,
+INSERT INTO agents_effect AS f (key, execution_id, agent_id, tool, arguments, arguments_hash, status, response, epoch,
                            started_at, ended_at)
 SELECT %(key)s, e.id, %(agent_id)s, %(tool)s, %(arguments)s::json, %(arguments_hash)s, %(status)s::text,
        %(response)s::json, e.epoch, clock_timestamp(),
@@ -57,7 +58,9 @@ SELECT %(key)s, e.id, %(agent_id)s, %(tool)s, %(arguments)s::json, %(arguments_h
 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (key)
 DO UPDATE SET status = excluded.status, response = excluded.response, epoch = excluded.epoch,
-              ended_at = excluded.ended_at
+              agent_id = excluded.agent_id, ended_at = excluded.ended_at,
+              started_at = CASE WHEN excluded.status = 'started' AND f.status <> 'started' THEN excluded.started_at
+                                ELSE f.started_at END
 """
 
 # A person's words are in the row before the driver hears of them: what it does not know of yet stays.
@@ -170,7 +173,7 @@ def _event_row(execution_id: UUID, row: Row) -> dict[str, Any]:
     }
 
 
-def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
+def statements(parcel: Parcel, *, deadlines: Deadlines) -> list[Statement]:
     """The SQL of a parcel's records, in their order."""
     outbox = parcel.outbox
     own = {"execution_id": outbox.execution_id, "epoch": outbox.epoch}
@@ -184,14 +187,15 @@ def statements(parcel: Parcel, *, expires_s: float | None) -> list[Statement]:
             case AgentRecord():
                 made.append((_AGENT, own | _agent_values(record)))
             case Asked():
-                question = (
+                request = opening(
                     record.request_id,
-                    record.agent_id,
-                    record.agent_name,
-                    record.kind,
-                    json_text(record.question),
+                    agent_id=record.agent_id,
+                    agent_name=record.agent_name,
+                    kind=record.kind,
+                    question=record.question,
+                    deadlines=deadlines,
                 )
-                made.append((OPEN_REQUEST, (*question, expires_s, outbox.execution_id, outbox.epoch)))
+                made.append((OPEN_REQUEST, own | request))
             case Withdrawn():
                 made.append((WITHDRAW_REQUESTS, own | {"request_ids": list(record.request_ids)}))
             case Applied():

@@ -15,6 +15,7 @@ import structlog
 from agents.runtime import store
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import NotStored, Outbox, Parcel, lost
+from hitl.deadlines import Deadlines
 
 log = structlog.get_logger(__name__)
 
@@ -27,10 +28,10 @@ RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
 class Writer:
     """Owns two connections: one whose commits wait for the disk, one whose commits do not."""
 
-    def __init__(self, dsn: str, *, announcer: Announcer, expires_s: float | None) -> None:
+    def __init__(self, dsn: str, *, announcer: Announcer, deadlines: Deadlines) -> None:
         self._dsn = dsn
         self._announcer = announcer
-        self._expires_s = expires_s
+        self._deadlines = deadlines
         self._dirty: dict[UUID, Outbox] = {}
         self._awake = asyncio.Event()
         self._at_once = False
@@ -144,7 +145,7 @@ class Writer:
         async with connection.transaction(), connection.pipeline():
             cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
             for parcel in parcels:
-                for query, arguments in store.statements(parcel, expires_s=self._expires_s):
+                for query, arguments in store.statements(parcel, deadlines=self._deadlines):
                     await connection.execute(query, arguments)
             return {id_ for (id_,) in await cursor.fetchall()}
 

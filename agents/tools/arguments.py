@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -25,10 +25,14 @@ _SECRET: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a call is not carried out. `message` is for the model: what is wrong, and what it can do."""
+    """Why a call is not carried out. `message` is for the model: what is wrong, and what it can do.
+
+    `details`: for programs; among them `told`, the same in words for people.
+    """
 
     code: str
     message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parsed(given: Any, *, tool: str) -> dict[str, Any] | Refusal:

@@ -1,12 +1,15 @@
-"""Where others look at a call before it is carried out: kill switch, scanner, approval, budget. Empty until they come.
+"""Where others look at a call before it is carried out: kill switch, scanner, approval, budget.
 
-A check sees the final arguments and gives None, or why not. It is part of a program that is replayed: whatever it
-decides by that is not in the call (a table, a setting, a scanner, a person) it takes as a step of the context.
+A check sees the final arguments and gives None, or why not; an approval may also give other arguments. It is part of a
+program that is replayed: whatever it decides by that is not in the call (a table, a setting, a scanner, a person) it
+takes as a step of the context.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
+
+from pydantic import BaseModel
 
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import Refusal
@@ -22,7 +25,25 @@ class Request:
     call_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The call is to be carried out with these arguments in the place of its own. `told`: what the model learns."""
+
+    values: BaseModel
+    told: str
+
+
+class Instructed(Exception):
+    """A person approved a call with instructions that the code which made it cannot follow by itself."""
+
+    def __init__(self, tool: str, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.tool = tool
+        self.refusal = refusal
+
+
 Check = Callable[[AgentContext, Request], Awaitable[Refusal | None]]
+Approval = Callable[[AgentContext, Request], Awaitable[Refusal | Changed | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +52,8 @@ class Checks:
 
     switches: tuple[Check, ...] = ()
     scanners: tuple[Check, ...] = ()
-    approvals: tuple[Check, ...] = ()
+    approvals: tuple[Approval, ...] = ()
     budgets: tuple[Check, ...] = ()
-
-
-CHECKS: Final = Checks()
 
 
 async def first_refusal(checks: tuple[Check, ...], context: AgentContext, request: Request) -> Refusal | None:
@@ -46,11 +64,9 @@ async def first_refusal(checks: tuple[Check, ...], context: AgentContext, reques
     return None
 
 
-def unapproved(request: Request, approvals: tuple[Check, ...]) -> Refusal | None:
+def unapproved(tool: Tool) -> Refusal:
     """A tool that needs a person's yes is not carried out where nobody is there to ask for it."""
-    if request.tool.requires_approval and not approvals:
-        return Refusal(
-            "approval_unavailable",
-            f"{request.tool.name} needs a person's approval, and approvals are not set up here. Go on without it.",
-        )
-    return None
+    return Refusal(
+        "approval_unavailable",
+        f"{tool.name} needs a person's approval, and approvals are not set up here. Go on without it.",
+    )

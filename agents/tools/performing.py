@@ -14,11 +14,14 @@ from agents.engine.context import Outcome
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.states import StepKind
+from agents.runtime.attempts import SWITCHED_OFF
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import Refusal
+from agents.tools.checks import Instructed
 from agents.tools.clip import clip
+from agents.tools.doubt import told_in_doubt
 from agents.tools.providers import Providers
-from agents.tools.replies import Stored, settled, stored
+from agents.tools.replies import Stored, found_done, settled, stored
 from agents.tools.tool import Call, Tool, ToolError
 from hyperagent.lib.text import clean_text
 
@@ -41,7 +44,8 @@ async def carry_out(tool: Tool, values: BaseModel, context: AgentContext, *, pro
 
 async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored:
     async def perform() -> Outcome:
-        return Outcome(await _performed(tool, _call(context, providers), values))
+        await _not_switched_off(tool, context)
+        return Outcome(await _performed(tool, _call(context, providers, tool=tool), values))
 
     kept: Stored = await context.step(StepKind.TOOL, tool.name, recorded_arguments(values), perform)
     return kept
@@ -49,21 +53,27 @@ async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers:
 
 async def _change(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored | Refusal:
     async def perform(key: str) -> Stored:
-        return await _performed(tool, _call(context, providers, key=key), values)
+        await _not_switched_off(tool, context)
+        return await _performed(tool, _call(context, providers, tool=tool, key=key), values)
 
     async def probe(key: str) -> bool | None:
-        return await _probed(tool, _call(context, providers, key=key), values)
+        call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key))
+        return await _probed(tool, call, values)
 
-    effect = Effect(tool.name, recorded_arguments(values), perform, probe if tool.probe else None)
-    response: Stored = await context.effect(effect)
-    return settled(tool, response) or response
+    told = told_in_doubt(tool, values)
+    effect = Effect(tool.name, recorded_arguments(values), perform, probe if tool.probe else None, told)
+    done = await context.carried_out(effect)
+    response: Stored | Refusal = settled(tool, done.response) or done.response
+    return found_done(response) if done.already and not isinstance(response, Refusal) else response
 
 
-async def _compose(tool: Tool, values: BaseModel, context: AgentContext) -> Stored:
+async def _compose(tool: Tool, values: BaseModel, context: AgentContext) -> Stored | Refusal:
     try:
         return stored(await tool.function(context, **_keywords(values)))
     except (StepFailed, Skipped):
         raise
+    except Instructed as said:
+        return said.refusal
     except ToolError as error:
         raise StepFailed("tool_failed", _told(error.message)) from error
     except Exception as error:
@@ -116,7 +126,21 @@ def _crashed(tool: Tool, error: Exception) -> OutsideError:
     return OutsideError("tool_crashed", why, may_have_happened=True)
 
 
-def _call(context: AgentContext, providers: Providers, *, key: str = "") -> Call:
+async def _not_switched_off(tool: Tool, context: AgentContext) -> None:
+    """Right before the world is touched. Raises OutsideError where somebody threw a switch: nothing happened then."""
+    desk = context.run.desk
+    if desk is None or not tool.changes_the_world:
+        return
+    why = await desk.thrown(user_id=context.run.about.user_id, agent_name=context.agent.name, tool=tool.name)
+    if why:
+        raise OutsideError(SWITCHED_OFF, f"{tool.name} was not carried out. {why}")
+
+
+def _call(context: AgentContext, providers: Providers, *, tool: Tool, key: str = "", touched: bool = False) -> Call:
+    async def touching() -> None:
+        await _not_switched_off(tool, context)
+        await context.touching(key)
+
     return Call(
         providers=providers,
         about=context.run.about,
@@ -124,6 +148,8 @@ def _call(context: AgentContext, providers: Providers, *, key: str = "") -> Call
         agent_input=context.task_input,
         key=key,
         emit=context.emit,
+        touching=touching,
+        touched=touched,
     )
 
 

@@ -76,11 +76,12 @@ class Mailbox(Protocol):
 
     async def save_draft(self, about: About, mail: OutgoingMail) -> StoredMail: ...
 
-    async def send(self, about: About, mail: OutgoingMail) -> StoredMail:
-        """Leaves the user's own address out of an answer to all. ToolError only if the mail surely was not sent."""
+    async def send(self, about: About, mail: OutgoingMail, *, touching: Callable[[], Awaitable[None]]) -> StoredMail:
+        """Leaves the user's own address out of an answer to all. Awaits `touching` before what cannot be taken back: a
+        mail for which it was not awaited, or that a plain ToolError tells of, surely was not sent."""
 
     async def holds(self, about: About, folder: Folder, message_id: str) -> bool | None:
-        """Whether a mail with this Message-ID is there; None if the mailbox cannot tell."""
+        """Whether a mail with this Message-ID is there now; None if the mailbox cannot tell."""
 
 
 class Images(Protocol):
@@ -121,8 +122,8 @@ class NotConfigured:
 NOT_YET: Final = "(This version does not read these settings yet.)"
 
 
-def _missing(message: str) -> Callable[[], Any]:
-    return lambda: NotConfigured(f"{message} {NOT_YET}")
+def _missing(message: str, note: str = NOT_YET) -> Callable[[], Any]:
+    return lambda: NotConfigured(f"{message} {note}".strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,7 @@ class Providers:
     sandbox: Sandbox = field(
         default_factory=_missing("Running code is not configured: set SANDBOX_PROVIDER to local, e2b or docker.")
     )
-    mailbox: Mailbox = field(
-        default_factory=_missing("Mail is not configured: set IMAP_URL and SMTP_URL, or GMAIL_CLIENT_ID.")
-    )
+    mailbox: Mailbox = field(default_factory=_missing("Mail is not configured: set IMAP_URL and SMTP_URL.", note=""))
     documents: Documents = field(
         default_factory=_missing("Document search is not configured: set EMBEDDING_MODEL and upload documents.")
     )

@@ -1,7 +1,7 @@
 """A tool's result on its way: what is stored of it, and what its caller and people see. Pure."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -17,6 +17,9 @@ from hyperagent.lib.text import clean_text, clean_value
 
 Stored = dict[str, Any]
 EXCERPT_CHARS = 500
+ALREADY_DONE: Final = "already_done"
+IN_DOUBT: Final = "in_doubt"
+SAY_SO: Final = "Do not do it again, and say in your answer that it may or may not have happened."
 
 
 def stored(given: Any) -> Stored:
@@ -36,11 +39,14 @@ def stored(given: Any) -> Stored:
     return kept if is_text else {**kept, "data": clip_value(data, STORED_CHARS)}
 
 
-def reply_of(tool: Tool, kept: Stored) -> ToolReply:
-    """What the caller gets: `content` as the model reads it, clipped and marked where others wrote it."""
+def reply_of(tool: Tool, kept: Stored, *, told: str = "") -> ToolReply:
+    """What the caller gets: `content` as the model reads it, clipped and marked where others wrote it; before it what
+    it is to be `told` of the call.
+    """
     text = clip(kept["content"], MODEL_CHARS, total=kept["chars"])
+    content = marked_untrusted(text, source=tool.name) if tool.untrusted else text
     return ToolReply(
-        content=marked_untrusted(text, source=tool.name) if tool.untrusted else text,
+        content=f"{told}\n\n{content}" if told else content,
         data=kept.get("data", kept["content"]),
         sources=tuple(Source.model_validate(source) for source in kept["sources"]),
     )
@@ -48,7 +54,17 @@ def reply_of(tool: Tool, kept: Stored) -> ToolReply:
 
 def refused(refusal: Refusal) -> ToolReply:
     """What went wrong, in words for the model (S79); `data` has the code for the program."""
-    return ToolReply(content=f"Error: {refusal.message}", data={"error": refusal.code}, is_error=True)
+    data = {**refusal.details, "error": refusal.code}
+    return ToolReply(content=f"Error: {refusal.message}", data=data, is_error=True)
+
+
+def found_done(kept: Stored) -> Stored:
+    """What an effect gave that had happened before this call of it. Marked on its way only: the step has it plain."""
+    return {**kept, ALREADY_DONE: True}
+
+
+def was_found_done(kept: Stored) -> bool:
+    return bool(kept.get(ALREADY_DONE))
 
 
 def settled(tool: Tool, response: Stored) -> Stored | Refusal | None:
@@ -59,9 +75,12 @@ def settled(tool: Tool, response: Stored) -> Stored | Refusal | None:
         case Doubt.HAPPENED:
             text = f"{tool.name} was interrupted, and it did happen. Do not do it again."
             return {"content": text, "chars": len(text), "sources": [], "data": {"settled": Doubt.HAPPENED.value}}
-        case _:
+        case Doubt.SKIPPED:
             text = f"{tool.name} was interrupted, it may have happened, and a person decided to leave it at that."
             return Refusal("skipped_by_person", f"{text} Do not do it again.")
+        case _:
+            told = f"{tool.name} was interrupted, and it is not known whether it happened. It was not done again."
+            return Refusal(IN_DOUBT, f"{told} {SAY_SO}", {"told": told, "tools": [tool.name]})
 
 
 def _as_reply(given: Any) -> Reply:

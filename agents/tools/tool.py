@@ -11,6 +11,8 @@ from pydantic import BaseModel
 from agents.engine.events import Body, Source
 from agents.exchange import AgentInput
 from agents.runtime.context import About, AgentContext
+from agents.tools import previews
+from agents.tools.previews import Preview
 from agents.tools.schema import BadTool, arguments_of, parameters_of
 from hyperagent.lib.llm.types import ToolSpec
 
@@ -41,7 +43,11 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as the tool sees it. `key`: the idempotency key of an effect, to hand on where one is taken; else ""."""
+    """One call as the tool sees it. `key`: the idempotency key of an effect, to hand on where one is taken; else "".
+
+    An effect that takes preparing awaits `touching` right before it touches the world. Its probe then knows by
+    `touched` whether the attempt that was interrupted came so far; without, it certainly did not happen.
+    """
 
     providers: "Providers"
     about: About
@@ -49,6 +55,8 @@ class Call:
     agent_input: AgentInput | None
     key: str
     emit: Callable[[Body], None]
+    touching: Callable[[], Awaitable[None]]
+    touched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,12 @@ class Tool:
     probe: Function | None
     composite: bool
     untrusted: bool
+    preview: Preview
+
+    @property
+    def changes_the_world(self) -> bool:
+        """What a kill switch stops."""
+        return self.effect == "write" or self.requires_approval or self.irreversible
 
     def is_for(self, agent: str) -> bool:
         return self.agents == ANY_AGENT or agent in self.agents
@@ -97,6 +111,7 @@ def tool(
     probe: Function | None = None,
     composite: bool = False,
     untrusted: bool = False,
+    preview: Preview = previews.plain,
     name: str = "",
 ) -> Callable[[Function], Tool]:
     """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
@@ -107,6 +122,7 @@ def tool(
     `probe(call, **arguments)`: whether an effect that was interrupted happened; None if it cannot tell.
     `composite`: the function gets the AgentContext instead, and its inner steps are recorded, not the call.
     `untrusted`: the result was written by others, and models get it marked as such.
+    `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
     Raises BadTool for what is not whole.
     """
 
@@ -141,6 +157,7 @@ def tool(
             probe=probe,
             composite=composite,
             untrusted=untrusted,
+            preview=preview,
         )
 
     return decorate

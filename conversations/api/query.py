@@ -20,15 +20,17 @@ from agents.models import Execution
 from conversations import actions
 from conversations.api.serializers import PromptSerializer, QuerySerializer, WaitingSerializer
 from conversations.history import window
-from conversations.options import OnApproval, chosen
+from conversations.options import approval_rule, chosen
 from hitl.models import Request as HumanRequest
+from hitl.remembering import preapproved_from
 from hitl.shapes import request_shape
 from hyperagent.accounts.authentication import HasScope, TokenAuthentication
-from hyperagent.accounts.models import User
+from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer
 from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
-from hyperagent.lib.refusals import Conflict, Refused, error_object
+from hyperagent.lib.refusals import Conflict, NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
@@ -65,8 +67,11 @@ class Query(AsyncAnswerView):
         """
         execution = _asked(request, is_watched=False)
 
+        user = request.user
+        assert isinstance(user, User)
+
         async def answer() -> HttpResponseBase:
-            return await in_thread(_answer_of)(await settled(execution))
+            return await in_thread(_answer_of)(await settled(execution), user)
 
         return Later(answer)
 
@@ -137,10 +142,28 @@ def _asked(request: Request, *, is_watched: bool) -> Execution:
     asked = QuerySerializer(data=request.data)
     asked.is_valid(raise_exception=True)
     given = asked.validated_data
-    is_interactive = is_watched or given["on_approval"] == OnApproval.WAIT
-    options = chosen(asked.options()) | {"interactive": is_interactive}
+    options = {
+        **chosen(asked.options()),
+        **approval_rule(given["on_approval"], is_watched=is_watched),
+        **_preapproved(request, user, given["preapproved"]),
+    }
     with faults_named("query"):
         return _said(user, request, given, options).execution
+
+
+def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
+    """A yes beforehand is a yes: who may not approve may not give it. Raises NotAllowed, and Refused."""
+    if not given:
+        return {}
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    if Scope.APPROVE not in scopes_of(user, token):
+        raise NotAllowed("scope_missing", "`preapproved` needs the scope 'approve'. Make a token that has it.")
+    found = preapproved_from(given)
+    return {
+        "preapproved": [
+            {"tool": one.tool, "conditions": [condition.as_json() for condition in one.conditions]} for one in found
+        ]
+    }
 
 
 def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> actions.Said:
@@ -162,8 +185,8 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
     return said
 
 
-def _answer_of(execution: Execution) -> JsonResponse:
-    """Two queries at most. A run that somebody stopped answers with what it had until then."""
+def _answer_of(execution: Execution, user: User) -> JsonResponse:
+    """Three queries at most. A run that somebody stopped answers with what it had until then."""
     if execution.status == ExecutionStatus.FAILED:
         code = execution.error_code or "failed"
         message = execution.error_message or "The run failed. Try again."
@@ -171,6 +194,6 @@ def _answer_of(execution: Execution) -> JsonResponse:
         return JsonResponse({"error": error}, status=STATUS_OF_ERROR.get(code, 502))
     shown = shapes.finished(execution, execution.agents.all())
     if execution.status == ExecutionStatus.AWAITING_USER:
-        asked = HumanRequest.objects.pending().filter(execution_id=execution.id)
+        asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
         return JsonResponse({**shown, "requests": [request_shape(request) for request in asked]}, status=202)
     return JsonResponse(shown)

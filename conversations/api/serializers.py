@@ -7,6 +7,7 @@ from django.conf import settings
 from rest_framework import serializers
 
 from agents.api.serializers import FinishedSerializer, RunErrorSerializer, SourceSerializer, UsageSerializer
+from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
@@ -65,6 +66,21 @@ class MessagesSerializer(serializers.Serializer[Any]):
     results = MessageSerializer(many=True)
 
 
+class BudgetSerializer(serializers.Serializer[Any]):
+    """What the run may use, over all of its agents. At its end a person is asked: raise it, finish, or stop."""
+
+    max_tokens = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MAX_TOKENS)
+    max_cost_usd = serializers.FloatField(required=False, allow_null=True, min_value=0.000001, max_value=MAX_USD)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """A limit that is not known by its name would be one that does not hold."""
+        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            known = ", ".join(self.fields)
+            raise serializers.ValidationError({name: [f"There is no such limit. Use {known}."] for name in unknown})
+        return super().to_internal_value(data)
+
+
 class OptionsSerializer(serializers.Serializer[Any]):
     """What whoever asks may choose for the run."""
 
@@ -72,6 +88,7 @@ class OptionsSerializer(serializers.Serializer[Any]):
     scenario = OneOf(Scenario, required=False, allow_null=True, help_text="Of research.")
     execution_mode = OneOf(ExecutionMode, required=False, allow_null=True)
     show_plan = serializers.BooleanField(required=False, default=False, help_text="Show a plan before it runs.")
+    budget = BudgetSerializer(required=False, allow_null=True)
 
 
 class SaySerializer(serializers.Serializer[Any]):
@@ -115,7 +132,19 @@ class QuerySerializer(OptionsSerializer):
     provider = serializers.CharField(required=False, allow_null=True, max_length=100)
     model = serializers.CharField(required=False, allow_null=True, max_length=200)
     tier = serializers.CharField(required=False, allow_null=True, help_text="max, pro, flash or lite")
-    on_approval = OneOf(OnApproval, required=False, default=OnApproval.SKIP.value)
+    on_approval = OneOf(
+        OnApproval,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="What becomes of what needs a yes. Without: a stream asks whoever reads it, all else leaves it out.",
+    )
+    preapproved = serializers.JSONField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text='What needs no yes in this run: [{"tool", "conditions": [{"path", "op", "value"}]}]. Scope approve.',
+    )
     attachment_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
     document_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
 
@@ -129,7 +158,7 @@ class QuerySerializer(OptionsSerializer):
         "tier",
         "execution_mode",
         "show_plan",
-        "on_approval",
+        "budget",
     )
 
     def validate_tier(self, tier: str | None) -> str | None:

@@ -4,39 +4,78 @@
 
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
-from hitl.answers import MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response
+from hitl.actions import MAX_AT_ONCE
+from hitl.answers import MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, response_from
+from hitl.api.rule_serializers import RememberField
+from hitl.kinds import SNOOZED, ApproverKind, Happening, Risk, Stage, Via
 from hitl.models import RequestKind, RequestStatus
 from hyperagent.lib.api import OneOf
 
-VERBS = (RequestStatus.APPROVED, RequestStatus.DENIED, RequestStatus.ANSWERED)
+MANY_VERBS = (RequestStatus.APPROVED, RequestStatus.DENIED, SNOOZED)
+VERBS = (RequestStatus.APPROVED, RequestStatus.DENIED, RequestStatus.ANSWERED, SNOOZED)
+
+
+class ApproversSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=[(kind.value, kind.name) for kind in ApproverKind])
+    name = serializers.CharField(help_text="Of the role or group.")
+    different_person = serializers.BooleanField(help_text="Whoever's run it is may not decide.")
 
 
 class RequestSerializer(serializers.Serializer[Any]):
     request_id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=[(kind.value, kind.name) for kind in RequestKind])
+    stage = serializers.ChoiceField(choices=[(stage.value, stage.name) for stage in Stage], allow_blank=True)
     execution_id = serializers.UUIDField()
     conversation_id = serializers.UUIDField(allow_null=True)
     agent_id = serializers.UUIDField()
     agent_name = serializers.CharField()
     tool_names = serializers.ListField(child=serializers.CharField())
     tool_calls = serializers.ListField(child=serializers.DictField())
+    arguments_hash = serializers.CharField(help_text="Of the tool and the arguments that are shown.")
+    risk = serializers.ChoiceField(choices=[(risk.value, risk.name) for risk in Risk], allow_blank=True)
+    why = serializers.CharField(help_text="Why somebody is asked.")
     task_description = serializers.CharField()
     question = serializers.CharField()
     options = serializers.ListField(child=serializers.CharField(), help_text="What `choice` may be.")
     details = serializers.DictField(help_text="What else the question says, such as the plan.")
+    approvers = ApproversSerializer()
+    may_decide = serializers.BooleanField(help_text="It waits for the caller.")
+    rules_allowed = serializers.BooleanField(help_text="A decision may `remember`.")
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in RequestStatus])
     answer = serializers.JSONField(allow_null=True)
+    edited_arguments = serializers.DictField(allow_null=True, help_text="Approved in place of those asked about.")
     user_instructions = serializers.CharField()
     created_at = serializers.DateTimeField()
+    remind_at = serializers.DateTimeField(allow_null=True)
+    snoozed_until = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
     responded_at = serializers.DateTimeField(allow_null=True)
     decided_by = serializers.UUIDField(allow_null=True)
+    decided_by_name = serializers.CharField()
+    decided_via = serializers.ChoiceField(choices=[(via.value, via.name) for via in Via], allow_blank=True)
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    happening = serializers.ChoiceField(choices=[(one.value, one.name) for one in Happening])
+    actor = serializers.UUIDField(allow_null=True)
+    actor_name = serializers.CharField(help_text="The e-mail address at that time; empty if nobody did it.")
+    via = serializers.ChoiceField(choices=[(via.value, via.name) for via in Via])
+    note = serializers.CharField()
+    details = serializers.DictField()
+    at = serializers.DateTimeField()
+
+
+class RequestDetailSerializer(RequestSerializer):
+    decisions = DecisionSerializer(many=True, help_text="Everything that happened to it, oldest first.")
 
 
 class RespondSerializer(serializers.Serializer[Any]):
-    """What fits depends on the request's kind: a choice, a text, or a changed plan `{"tasks": [...]}`."""
+    """What fits depends on the request's kind: a choice, a text, or a changed plan `{"tasks": [...]}`. An approval
+    takes `edited_arguments`: all of them, as they are to be.
+    """
 
     request_id = serializers.UUIDField()
     decision = OneOf(VERBS)
@@ -48,13 +87,40 @@ class RespondSerializer(serializers.Serializer[Any]):
         required=False, allow_blank=True, allow_null=True, max_length=MAX_TEXT_CHARS, trim_whitespace=False
     )
     plan = serializers.DictField(required=False, allow_null=True)
+    edited_arguments = serializers.DictField(required=False, allow_null=True)
+    arguments_hash = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        max_length=64,
+        help_text="Of what was shown; 409 if it is not.",
+    )
+    remember = RememberField(required=False, allow_null=True)
+    snooze_until = serializers.DateTimeField(required=False, allow_null=True)
 
     def response(self) -> Response:
-        given = self.validated_data
-        return Response(
-            decision=RequestStatus(given["decision"]),
-            instructions=given.get("instructions") or "",
-            choice=given.get("choice"),
-            text=given.get("text"),
-            plan=given.get("plan"),
-        )
+        """Raises Refused for a `remember` that describes no rule."""
+        return response_from(self.validated_data, now=timezone.now())
+
+
+class RespondToManySerializer(serializers.Serializer[Any]):
+    request_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MAX_AT_ONCE)
+    decision = OneOf(MANY_VERBS)
+    instructions = serializers.CharField(
+        required=False, allow_blank=True, allow_null=True, max_length=MAX_INSTRUCTIONS_CHARS, trim_whitespace=False
+    )
+    snooze_until = serializers.DateTimeField(required=False, allow_null=True)
+
+    def response(self) -> Response:
+        return response_from(self.validated_data, now=timezone.now())
+
+
+class OutcomeSerializer(serializers.Serializer[Any]):
+    request_id = serializers.UUIDField()
+    ok = serializers.BooleanField()
+    request = RequestSerializer(required=False)
+    error = serializers.DictField(required=False, help_text="As in every error of the API.")
+
+
+class OutcomesSerializer(serializers.Serializer[Any]):
+    results = OutcomeSerializer(many=True)

@@ -9,19 +9,20 @@ from collections.abc import Mapping, MutableMapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
+from hyperagent.lib.mail_servers import IMAP_FORM, SMTP_FORM, imap_server, smtp_server
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
 INSTANCE_FILE = Path("run") / "instance.json"
 SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET")
 # A number of tokens, not one.
-NO_SECRETS = ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD",)
+NO_SECRETS = ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD", "RUN_BUDGET_TOKENS")
 SECRET_URLS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN", "STORAGE_URL")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -163,6 +164,10 @@ class Config(BaseModel):
         description="smtp://, smtp+tls:// or smtp+ssl://user:password@host:port, or consolemail:// for the log",
     )
     email_from: str = Field("hyperagent@localhost", alias="DEFAULT_FROM_EMAIL", description="an e-mail address")
+    # The mailbox that the mail agent works in: both, or none.
+    smtp_url: SecretStr = Field(SecretStr(""), alias="SMTP_URL", description=SMTP_FORM)
+    imap_url: SecretStr = Field(SecretStr(""), alias="IMAP_URL", description=IMAP_FORM)
+    webhook_allow_private: bool = Field(False, alias="WEBHOOK_ALLOW_PRIVATE", description=FLAG)
     metrics_token: SecretStr = Field(SecretStr(""), alias="METRICS_TOKEN", description="a token for /metrics")
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
     log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
@@ -172,6 +177,12 @@ class Config(BaseModel):
     )
     max_handoffs: int = Field(3, alias="MAX_HANDOFFS", ge=0, le=10, description="handoffs of one run, 0 to 10")
     max_replans: int = Field(2, alias="MAX_REPLANS", ge=0, le=5, description="new plans of one run, 0 to 5")
+    run_budget_tokens: int = Field(
+        0, alias="RUN_BUDGET_TOKENS", ge=0, le=10**12, description="tokens of one run, 0 for no limit"
+    )
+    run_budget_usd: float = Field(
+        0, alias="RUN_BUDGET_USD", ge=0, le=1_000_000, description="dollars of one run such as 2.50, 0 for no limit"
+    )
     context_compression_enabled: bool = Field(True, alias="CONTEXT_COMPRESSION_ENABLED", description=FLAG)
     context_compression_token_threshold: int = Field(
         60_000,
@@ -249,6 +260,18 @@ class Config(BaseModel):
             raise ValueError("not a mail server's address")
         return value
 
+    @field_validator("smtp_url")
+    @classmethod
+    def _sends_mail(cls, value: SecretStr) -> SecretStr:
+        smtp_server(value.get_secret_value())
+        return value
+
+    @field_validator("imap_url")
+    @classmethod
+    def _keeps_mail(cls, value: SecretStr) -> SecretStr:
+        imap_server(value.get_secret_value())
+        return value
+
     @field_validator("csrf_trusted_origins")
     @classmethod
     def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -295,6 +318,7 @@ def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
         LLMSettings.from_env(env)
     except BadSettings as error:
         problems += [str(fault) for fault in error.faults]
+    problems += _half_a_mailbox(env)
     if needs_servers:
         problems += _missing(env)
     if problems:
@@ -321,6 +345,13 @@ def _missing(env: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _half_a_mailbox(env: Mapping[str, str]) -> list[str]:
+    missing = [name for name in ("SMTP_URL", "IMAP_URL") if not env.get(name, "").strip()]
+    if len(missing) != 1:
+        return []
+    return [f"{missing[0]} is not set, and the mailbox needs both SMTP_URL and IMAP_URL: set it, or none of them"]
+
+
 def is_secret(name: str) -> bool:
     return name not in NO_SECRETS and (name in SECRET_URLS or any(mark in name for mark in SECRET_NAMES))
 
@@ -335,7 +366,8 @@ def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:
     found = {secret for provider in LLMSettings.from_env(env).providers for secret in provider.secrets}
     for name, value in env.items():
         if name in SECRET_URLS:
-            found.add(urlsplit(value).password or "")
+            password = urlsplit(value).password or ""
+            found |= {password, unquote(password)}
         elif is_secret(name):
             found.add(value)
     # Shorter ones would blot out ordinary words.

@@ -38,7 +38,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     paginator = EstimatingPaginator
     show_full_result_count = False
     list_per_page = 50
-    actions = None
+    actions: tuple[str, ...] | None = None
     # Fields that people or models wrote, shown to their owner and to whoever has the permission.
     content_fields: tuple[str, ...] = ()
 

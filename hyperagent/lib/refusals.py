@@ -30,6 +30,12 @@ class NotThere(Refused):
         super().__init__("not_found", "There is nothing here that you may see. Check the address and its id.")
 
 
+class NotAllowed(Refused):
+    """They may see it, and it is not theirs to change."""
+
+    status = 403
+
+
 class Conflict(Refused):
     """It would contradict the present state."""
 

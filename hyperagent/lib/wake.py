@@ -10,7 +10,10 @@ from django.db import connection
 CHANNEL = "hyperagent_runs"
 
 
-def wake(execution_id: UUID) -> None:
-    """Call inside the transaction that made the run ready: the note leaves with its commit."""
+def wake(*execution_ids: UUID) -> None:
+    """Call inside the transaction that made the runs ready: the notes leave with its commit. One query."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(execution_id)])
+        cursor.execute(
+            "SELECT pg_notify(%s, id) FROM unnest(%s::text[]) AS id",
+            [CHANNEL, [str(execution_id) for execution_id in execution_ids]],
+        )

@@ -6,13 +6,14 @@ const DOING = {
   pending: "Waiting for a free worker",
   running: "Working",
   awaiting_user: "Waiting for your answer",
+  awaiting_approval: "Waiting for approval",
   thinking: "Thinking",
   writing: "Writing",
   resuming: "A worker stopped; another one goes on",
 };
 
 const STATUS = {
-  pending: "Not begun", running: "Running", awaiting_user: "Waiting for you", completed: "Done", failed: "Failed", skipped: "Skipped",
+  pending: "Not begun", running: "Running", awaiting_user: "Waiting for a person", completed: "Done", failed: "Failed", skipped: "Skipped",
   cancelled: "Stopped", deleted: "Stopped by you",
 };
 
@@ -28,11 +29,17 @@ function onlyPeopleAreWaitedFor(trace) {
 }
 
 export function doing(execution) {
-  if (isWaiting(execution)) return DOING.awaiting_user;
+  if (isWaiting(execution)) return waitingWords(execution);
   const { kind, text } = execution.activity ?? { kind: execution.status, text: "" };
   if (kind === "stage") return text;
   if (kind === "tool") return `Using ${text}`;
   return DOING[kind] ?? "Working";
+}
+
+// Others than the reader may have to approve, so it does not say whose turn it is.
+function waitingWords({ trace }) {
+  const pending = trace.requests.filter(({ status }) => status === "pending");
+  return pending.length && pending.every(({ kind }) => kind === "approval") ? DOING.awaiting_approval : DOING.awaiting_user;
 }
 
 // One line while the run goes on.
@@ -40,7 +47,7 @@ export function liveLine(execution) {
   const { trace } = execution;
   if (!trace.plan?.steps.length) return doing(execution);
   const rows = planRows(trace, true);
-  return [planCount(rows), isWaiting(execution) ? DOING.awaiting_user : atWork(rows, execution)].filter(Boolean).join(" · ");
+  return [planCount(rows), isWaiting(execution) ? waitingWords(execution) : atWork(rows, execution)].filter(Boolean).join(" · ");
 }
 
 function planCount(rows) {
@@ -110,6 +117,9 @@ export function facts({ model, usage, startedAt, endedAt }) {
   return [asked ? model : null, startedAt !== null && endedAt - startedAt >= 50 ? duration(endedAt - startedAt) : null, ...usageFacts(usage)].filter(Boolean);
 }
 
+// Of a call whose effect was found to have happened before: in another try of the run, or before its code changed.
+export const ALREADY_DONE = { label: "already done", title: "This had happened before. It was found, and not done again." };
+
 const METHODS = { explicit: "as you chose", heuristic: "heuristic", model: "by the model", fallback: "fallback" };
 
 // "Routed to Research · heuristic · 0.92"
@@ -120,7 +130,7 @@ export function routingLine({ agent, method, confidence }) {
 }
 
 const ANSWERED = {
-  pending: "Waiting for your answer", answered: "Answered", approved: "Approved", denied: "Declined", timed_out: "Nobody answered in time",
+  pending: "Waiting for an answer", answered: "Answered", approved: "Approved", denied: "Declined", timed_out: "Nobody answered in time",
   expired: "The run ended before it was answered", cancelled: "Withdrawn",
 };
 

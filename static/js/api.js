@@ -55,6 +55,10 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     listEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=500&without=token`),
     intervene: (agentId, change) => call("POST", `/api/v1/agents/${encodeURIComponent(agentId)}/intervene`, change),
     respond: (answer) => call("POST", "/api/v1/hitl/respond", answer),
+    respondBulk: (answer) => call("POST", "/api/v1/hitl/respond/bulk", answer),
+    getRequest: (id) => call("GET", `/api/v1/hitl/requests/${encodeURIComponent(id)}`),
+    listRequests: (executionId, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/hitl/requests?mine=all&execution=${encodeURIComponent(executionId)}`),
+    previewRule: (asked) => call("POST", "/api/v1/hitl/rules/preview", asked),
     steerExecution: (id, text) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/steer`, { text }),
     cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
   };

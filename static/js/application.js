@@ -1,6 +1,7 @@
 // What the whole page shares: which conversation is open, the list of them, and the moves between them.
 import { batch, computed, signal } from "../vendor/preact.js";
 import { createConversationList } from "./conversation_list.js";
+import { watchInbox } from "./inbox_socket.js";
 import { openSession } from "./session.js";
 
 const PATH = /^\/c\/([0-9a-f-]{36})\/?$/i;
@@ -14,6 +15,7 @@ export function createApplication({ page, csrfToken, api }) {
   const session = signal(null);
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
+  const waitingForMe = signal(0); // requests in the inbox
   const conversationId = computed(() => session.value?.conversationId ?? null);
 
   function show(id) {
@@ -57,6 +59,7 @@ export function createApplication({ page, csrfToken, api }) {
   addEventListener("popstate", () => show(conversationIn(location.pathname)));
   show(page.conversation_id);
   list.loadMore();
+  watchInbox((count) => (waitingForMe.value = count));
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, signedOut, roster, conversationId, go, say, remove };
+  return { page, csrfToken, api, list, session, signedOut, roster, waitingForMe, conversationId, go, say, remove };
 }

@@ -40,7 +40,7 @@ const FAULTS = {
   not_configured: "What it needs is not set up here", not_run: "The program could not be run", program_failed: "The program failed", no_code: "No program was written",
   no_result: "Nothing was found", search_failed: "The search failed", skill_failed: "The skill failed", mail_failed: "The mailbox could not be used",
   recipient_missing: "Nobody to write to was named", unknown_address: "No address was found", not_found: "Nothing was found",
-  denied_by_user: "You declined it", hitl_timeout: "Nobody answered in time", hitl_skipped_non_streaming: "Nobody could be asked",
+  denied_by_user: "It was not allowed", hitl_timeout: "Nobody decided in time", hitl_skipped_non_streaming: "Nobody could be asked",
   timed_out: "It took too long", budget: "The budget is used up", iterations: "It took too many steps", repetition: "It only repeated itself",
   errors: "Its tools failed again and again",
 };

@@ -4,6 +4,7 @@ import { isWaiting } from "./activity.js";
 import { ApiError } from "./api.js";
 import { readOutbox, writeOutbox } from "./drafts.js";
 import { freshId } from "./ids.js";
+import { createRequests } from "./requests.js";
 import { CLOSE, openSocket } from "./socket.js";
 import { createSteering } from "./steering.js";
 import { EMPTY, hasGap, isLive, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
@@ -23,6 +24,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   const stopping = signal(new Set());
   const added = signal(new Map()); // execution id → what was told to it while it ran, as far as this page saw it
   const steering = createSteering({ send: (frame) => socket?.send(frame) ?? false, post: api.steerExecution });
+  const requests = createRequests(api);
   const tracing = new Map(); // execution id → the promise of its trace
   let buffer = [];
   let flushTimer = null;
@@ -253,7 +255,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     say, resend, stop, retry, askAgain, restart, close, trace,
     steer,
     intervene: (agentId, change) => api.intervene(agentId, change),
-    respond: (answer) => api.respond(answer),
+    requests,
+    respond: requests.respond,
     unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),
     choose: (parent_id, id) => dispatch({ type: "chose", parent_id, id }),
     stopAll: () => liveExecutions(state.value).forEach(({ id }) => stop(id)),

@@ -44,10 +44,10 @@ const EVENTS = {
   usage: (trace, event) => withAgent(trace, event.agent_id, (agent) => ({ ...agent, usage: addUsage(agent.usage, event.usage) })),
   interrupt: asked,
   interrupt_response: answered,
-  hitl_required: (trace, event) => noted(trace, event, { kind: "approval", id: event.request_id, tools: event.tool_names ?? [], task: event.task_description, status: "pending" }),
-  hitl_approved: (trace, event) => approval(trace, event, "approved"),
-  hitl_denied: (trace, event) => approval(trace, event, "denied"),
-  hitl_timeout: (trace, event) => approval(trace, event, "timed_out"),
+  hitl_required: approvalAsked,
+  hitl_approved: (trace, event) => approvalEnded(trace, event, "approved"),
+  hitl_denied: (trace, event) => approvalEnded(trace, event, "denied"),
+  hitl_timeout: (trace, event) => approvalEnded(trace, event, "timed_out"),
   complete: over,
   error: over,
 };
@@ -215,30 +215,54 @@ function called(trace, event) {
 
 // Matched by id; a result without one belongs to the oldest open call of that tool.
 function returned(trace, event) {
-  const { tool, content, id, is_error, clipped, agent_id, timestamp } = event;
+  const { tool, content, id, is_error, clipped, already_done, agent_id, timestamp } = event;
   const waits = (entry) => entry.kind === "tool" && entry.status === "running" && (id ? entry.id === id : entry.tool === tool);
   const at = entriesOf(trace, agent_id).findIndex(waits);
-  const outcome = { status: is_error ? "failed" : "completed", result: content, clipped: clipped ?? false, endedAt: timestamp ?? null };
+  const outcome = { status: is_error ? "failed" : "completed", result: content, clipped: clipped ?? false, alreadyDone: already_done ?? false, endedAt: timestamp ?? null };
   if (at >= 0) return changedEntry(trace, agent_id, at, outcome);
   return noted(trace, event, { kind: "tool", id: id ?? null, tool, args: null, stage: null, ...outcome });
 }
 
-function approval(trace, event, status) {
-  const owner = trace.agents.find(({ entries }) => entries.some(({ kind, id }) => kind === "approval" && id === event.request_id));
-  if (!owner) return trace;
-  const at = owner.entries.findIndex(({ kind, id }) => kind === "approval" && id === event.request_id);
-  return changedEntry(trace, owner.id, at, { status, reason: event.reason ?? "" });
+// ── questions to people ──
+
+// What a call would do is not told by events: the API tells it, to those who may see it. `batch`: the first of the approvals that
+// this agent asks for at once, the calls of one answer of its model.
+function approvalAsked(trace, event) {
+  const { request_id: id, agent_id, tool_names, task_description, timestamp } = event;
+  const agentId = agent_id ?? "";
+  const details = { tool_names: tool_names ?? [], task_description: task_description ?? "" };
+  const open = trace.requests.find((other) => other.kind === "approval" && other.agentId === agentId && other.status === "pending" && other.id !== id);
+  const request = {
+    id, kind: "approval", question: "", details, options: [], agentId, status: "pending", batch: open?.batch ?? id,
+    choice: null, text: null, by: null, askedAt: timestamp ?? null, endedAt: null,
+  };
+  const told = noted(trace, event, { kind: "approval", id, tools: details.tool_names, task: details.task_description, status: "pending" });
+  return withRequest(told, request);
 }
 
-// ── questions to people ──
+function approvalEnded(trace, event, status) {
+  const { request_id, reason, timestamp } = event;
+  const ended = withEntry(trace, request_id, { status, reason: reason ?? "" });
+  const requests = ended.requests.map((request) => (request.id === request_id ? { ...request, status, text: reason || null, endedAt: timestamp ?? null } : request));
+  return { ...ended, requests };
+}
+
+function withEntry(trace, id, change) {
+  const isIt = (entry) => entry.kind === "approval" && entry.id === id;
+  const owner = trace.agents.find(({ entries }) => entries.some(isIt));
+  return owner ? changedEntry(trace, owner.id, owner.entries.findIndex(isIt), change) : trace;
+}
 
 function asked(trace, { request_id, kind, question, details, options, agent_id, timestamp }) {
   const request = {
     id: request_id, kind, question, details: details ?? {}, options: options ?? [], agentId: agent_id ?? "", status: "pending",
     choice: null, text: null, by: null, askedAt: timestamp ?? null, endedAt: null,
   };
-  const others = trace.requests.filter(({ id }) => id !== request_id);
-  return { ...trace, requests: [...others, request] };
+  return withRequest(trace, request);
+}
+
+function withRequest(trace, request) {
+  return { ...trace, requests: [...trace.requests.filter(({ id }) => id !== request.id), request] };
 }
 
 function answered(trace, { request_id, status, choice, text, decided_by, timestamp }) {
@@ -250,6 +274,7 @@ function answered(trace, { request_id, status, choice, text, decided_by, timesta
 
 // A run that is over asks nothing more.
 function over(trace) {
-  const requests = trace.requests.map((request) => (request.status === "pending" ? { ...request, status: "expired" } : request));
-  return { ...trace, whole: true, requests };
+  const pending = trace.requests.filter(({ status }) => status === "pending");
+  const closed = pending.reduce((so_far, { id }) => withEntry(so_far, id, { status: "expired" }), trace);
+  return { ...closed, whole: true, requests: trace.requests.map((request) => (request.status === "pending" ? { ...request, status: "expired" } : request)) };
 }

@@ -61,8 +61,7 @@ def faults_of(page: Page, path: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "scheme"), zip(WIDTHS, SCHEMES, strict=True))
 def test_every_page_is_clean_at_this_width_and_scheme(alice: Any, open_page: Any, width: int, scheme: str) -> None:
     for number in range(3):
         actions.make_token(alice, name=f"A token with a rather long name, number {number}")

@@ -70,6 +70,7 @@ class _Execution:
     interventions: dict[UUID, Intervention] = field(default_factory=dict)
     began: dict[tuple[UUID, Path], int] = field(default_factory=dict)
     ended: dict[UUID, int] = field(default_factory=dict)
+    fallen: list[StepRecord] = field(default_factory=list)
 
 
 class MemoryStore:
@@ -241,7 +242,9 @@ class MemoryStore:
             origins={event.origin for event in kept.events if event.origin},
         )
         for (agent_id, path), step in kept.steps.items():
-            loaded.steps.setdefault(agent_id, {})[path] = _stored(step)
+            loaded.steps.setdefault(agent_id, {})[path] = _stored(step).remembered()
+        for step in kept.fallen:
+            loaded.fell(_stored(step))
         for event in kept.events:
             _count_shown(loaded.shown, event)
         return loaded
@@ -326,7 +329,7 @@ def _stored(record: Any) -> Any:
 
 def _cut(kept: _Execution, cut: Cut) -> None:
     for agent_id, path in [place for place in kept.steps if place[0] == cut.agent_id and falls_to(cut.path, place[1])]:
-        del kept.steps[agent_id, path]
+        kept.fallen.append(kept.steps.pop((agent_id, path)))
     kept.events = [replace(event, origin="") if event.origin in cut.origins else event for event in kept.events]
 
 

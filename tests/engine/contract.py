@@ -8,6 +8,7 @@ may write in the background.
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
@@ -53,9 +54,11 @@ __all__ = [
     "test_events_keep_the_order_of_the_writes",
     "test_exactly_the_written_steps_are_loaded_by_path",
     "test_nothing_of_another_run_is_loaded",
+    "test_the_ledger_names_who_tried_an_effect_last",
     "test_the_length_shown_counts_text_by_agent_and_channel_and_follows_resets",
     "test_the_origins_of_emissions_are_loaded",
     "test_values_come_back_as_they_were_written",
+    "test_what_a_cut_took_of_answers_and_effects_stays_known",
 ]
 
 
@@ -173,7 +176,7 @@ async def test_an_older_journal_is_refused_and_stores_nothing(store: StoreUnderT
     await stored(journal, said(root, "after"))
     _, loaded = await store.take_over(execution_id)
     assert loaded.agents == {"root": root}
-    assert loaded.steps[root.id] == {(0,): step(root, (0,), "first")}
+    assert loaded.steps[root.id] == {(0,): step(root, (0,), "first").remembered()}
     assert titles(await store.events(execution_id)) == ["before", "after"]
 
 
@@ -210,8 +213,8 @@ async def test_exactly_the_written_steps_are_loaded_by_path(store: StoreUnderTes
     _, loaded = await store.take_over(execution_id)
     assert empty == Loaded()
     assert loaded.steps == {
-        root.id: {record.path: record for record in steps[:4]},
-        child.id: {(0,): steps[4]},
+        root.id: {record.path: record.remembered() for record in steps[:4]},
+        child.id: {(0,): steps[4].remembered()},
     }
     assert (
         sorted(await store.steps(execution_id), key=lambda record: (record.agent_id != root.id, record.path)) == steps
@@ -238,7 +241,9 @@ async def test_values_come_back_as_they_were_written(store: StoreUnderTest, valu
     journal, _ = await store.take_over(execution_id)
     root = replace(agent(), output=value)
     request_id = uuid4()
-    written = replace(step(root, (0,), value), request=value, usage=value, request_hash=digest(value))
+    written = replace(
+        step(root, (0,), value), kind=StepKind.NOTE, request=value, usage=value, request_hash=digest(value)
+    )
     row = replace(effect(root, "key", EffectStatus.FINISHED, value), arguments=value)
 
     await stored(journal, root, written, row)
@@ -412,6 +417,43 @@ async def test_the_length_shown_counts_text_by_agent_and_channel_and_follows_res
 
     _, loaded = await store.take_over(execution_id)
     assert loaded.shown == {(root.id, "answer"): 11, (root.id, "thinking"): 2, (child.id, "answer"): 0}
+
+
+@pytest.mark.spec("B1", "B14")
+async def test_what_a_cut_took_of_answers_and_effects_stays_known(store: StoreUnderTest) -> None:
+    execution_id = await store.new_execution()
+    journal, _ = await store.take_over(execution_id)
+    root = agent()
+    asked = replace(step(root, (0,), {"choice": "b"}), kind=StepKind.ASK, effect_key="question")
+    sent = replace(step(root, (1,), "sent"), kind=StepKind.TOOL, effect_key="effect")
+    open_one = replace(asked, path=(2,), effect_key="open", status=StepStatus.STARTED)
+    read = step(root, (3,), "read")
+    await stored(journal, root, asked, sent, open_one, read)
+
+    await stored(journal, Cut(root.id, (0,), ()))
+    await stored(journal, replace(asked, response={"choice": "a"}))
+    await stored(journal, Cut(root.id, (0,), ()))
+
+    _, loaded = await store.take_over(execution_id)
+    assert loaded.steps.get(root.id, {}) == {}
+    assert {key: kept.response for key, kept in loaded.answered.items()} == {"question": {"choice": "a"}}
+    assert loaded.done_before == {"effect"}
+
+
+@pytest.mark.spec("B2", "B14")
+async def test_the_ledger_names_who_tried_an_effect_last(store: StoreUnderTest) -> None:
+    execution_id = await store.new_execution()
+    journal, _ = await store.take_over(execution_id)
+    root = agent()
+    child = agent("writer", parent=root)
+    await stored(journal, root, child, effect(root, "key"))
+    await stored(journal, effect(root, "key", EffectStatus.FAILED, {"code": "no"}))
+
+    await stored(journal, replace(effect(child, "key"), started_at=datetime.now(UTC)))
+
+    _, loaded = await store.take_over(execution_id)
+    assert loaded.effects["key"].agent_id == child.id
+    assert loaded.effects["key"].started_at is not None
 
 
 async def test_a_cut_removes_the_steps_of_its_scope_from_there_on(store: StoreUnderTest) -> None:

@@ -63,6 +63,13 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class AskTogether:
+    """A question that the whole run has once, by its name."""
+
+    name: str = "one"
+
+
+@dataclass(frozen=True)
 class Emit:
     pass
 
@@ -118,7 +125,7 @@ class Limited:
     hangs: bool = False
 
 
-Op = Step | Note | Now | Ask | Emit | Do | DoTheSame | All | Fork | Wait | Skip | Hear | Limited
+Op = Step | Note | Now | Ask | AskTogether | Emit | Do | DoTheSame | All | Fork | Wait | Skip | Hear | Limited
 Body = tuple[Op, ...]
 
 usually_caught = st.sampled_from([True, True, True, False])
@@ -127,6 +134,7 @@ simple: st.SearchStrategy[Op] = st.one_of(
     st.just(Note()),
     st.just(Now()),
     st.just(Ask()),
+    st.builds(AskTogether, st.sampled_from(["one", "two"])),
     st.just(Emit()),
     st.builds(Do, st.sampled_from(World), st.sampled_from(Probe), usually_caught),
     st.just(DoTheSame()),
@@ -308,6 +316,11 @@ class Performance:
                     return "now"
                 case Ask():
                     answer = await self.ctx.ask("input", {"site": site, "seen": self.seen})
+                    self.seen.append(answer)
+                    return answer
+                case AskTogether():
+                    question = {"site": f"shared {op.name}"}
+                    answer = await self.ctx.ask_together("budget", op.name, lambda: question)
                     self.seen.append(answer)
                     return answer
                 case Emit():

@@ -1,6 +1,7 @@
 """The ledger: committed before the world is touched, looked up when in doubt, never blindly repeated."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -155,8 +156,9 @@ async def test_a_probe_that_finds_nothing_lets_it_be_done() -> None:
         ({"choice": "done"}, {"settled": "done", "tool": "send_mail"}, 1, EffectStatus.FINISHED),
         ({"choice": "again"}, None, 2, EffectStatus.FINISHED),
         ({"choice": "skip"}, {"settled": "skip", "tool": "send_mail"}, 1, EffectStatus.SKIPPED),
-        ({"decision": "expired"}, {"settled": "skip", "tool": "send_mail"}, 1, EffectStatus.SKIPPED),
-        ("again", {"settled": "skip", "tool": "send_mail"}, 1, EffectStatus.SKIPPED),
+        ({"status": "timed_out"}, {"settled": "unknown", "tool": "send_mail"}, 1, EffectStatus.IN_DOUBT),
+        ({"status": "denied"}, {"settled": "unknown", "tool": "send_mail"}, 1, EffectStatus.IN_DOUBT),
+        ("again", {"settled": "unknown", "tool": "send_mail"}, 1, EffectStatus.IN_DOUBT),
     ],
 )
 async def test_without_a_probe_that_knows_a_person_decides(
@@ -172,12 +174,11 @@ async def test_without_a_probe_that_knows_a_person_decides(
     case.answer(answer)
     end = await case.drive()
 
-    assert asked.question == {
-        "question": "send_mail was interrupted: it may have happened. What shall be done?",
-        "options": ["done", "again", "skip"],
-        "tool": "send_mail",
-        "arguments": {"to": "bob@example.org"},
-    }
+    assert asked.question["question"].startswith("send_mail may have been carried out.")
+    assert asked.question["options"] == ["done", "again", "skip"]
+    assert set(asked.question["labels"]) == {"done", "again", "skip"}
+    assert (asked.question["tool"], asked.question["arguments"]) == ("send_mail", {"to": "bob@example.org"})
+    assert datetime.fromisoformat(asked.question["started_at"]).tzinfo is not None
     assert (end.value.get("settled") and end.value) == response
     assert (len(box.arrived), row(case)) == (times, status)
 

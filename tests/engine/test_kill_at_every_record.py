@@ -30,6 +30,7 @@ from tests.engine.driving import Case, End, drive
 from tests.engine.programs import (
     All,
     Ask,
+    AskTogether,
     Body,
     Do,
     DoTheSame,
@@ -159,6 +160,10 @@ class Life:
         )
         assert max(Counter(event["name"] for event in self.events("stage")).values(), default=1) == 1
         assert not self.store.open_requests(self.id)
+        shared = Counter(event["details"]["site"] for event in self.events("interrupt") if event["kind"] == "budget")
+        closed = Counter(event["request_id"] for event in self.events("interrupt_response"))
+        assert max(closed.values(), default=1) == 1
+        assert max(shared.values(), default=1) == 1 or runs_out_of_time(self.body)
 
     def check_with_wishes(self) -> None:
         """What holds whatever people did: how far the program came is not foreseen."""
@@ -285,6 +290,7 @@ async def survives_every_kill(body: Body, seed: int) -> int:
 @example(
     (Limited((Do(), Fork((Ask(), Step())), Step()), True), Fork((Do(),)), Limited((Ask(), DoTheSame())), Wait()), 6
 )
+@example((Fork((AskTogether(), Do())), Fork((Step(), AskTogether())), AskTogether("two"), AskTogether(), Wait()), 9)
 @given(bodies().filter(lambda body: size(body) <= 16), st.integers(0, 2**16))
 def test_a_run_that_is_killed_at_any_record_ends_as_if_it_had_not_been(body: Body, seed: int) -> None:
     asyncio.run(survives_every_kill(body, seed))
@@ -308,6 +314,9 @@ async def survives_people_and_kills(body: Body, seed: int) -> None:
 )
 @example((Fork((Fork((Ask(), Do())), DoTheSame(), Hear())), Fork((DoTheSame(), Ask()), 1), Emit(), Wait()), 7)
 @example((Limited((Fork((Ask(), Do())), Wait())), All(((Fork((Do(), Ask())), Wait()), (Ask(), Fork((Do(),), 1))))), 8)
+@example(
+    (Fork((AskTogether(), Do())), Fork((AskTogether(), Ask())), Limited((AskTogether(), Fork((Ask(),)))), Wait()), 9
+)
 @given(bodies().filter(lambda body: size(body) <= 16), st.integers(0, 2**16))
 def test_whatever_people_do_to_agents_a_run_that_is_killed_ends_in_order(body: Body, seed: int) -> None:
     asyncio.run(survives_people_and_kills(body, seed))

@@ -67,14 +67,18 @@ async def in_threads(transactional_db: None) -> AsyncIterator[None]:
     await asyncio.gather(*(asyncio.wrap_future(in_thread_pool.submit(close)) for _ in range(THREADS)))
 
 
-@pytest.fixture
-def web(transactional_db: None) -> Iterator[Any]:
-    """The web server as a process of its own, on the test's database."""
+@pytest.fixture(scope="module")
+def _web(django_db_setup: None) -> Iterator[Any]:
     from tests.faces.web import Web
 
     server = Web()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def web(_web: Any, transactional_db: None) -> Any:
+    """The web server as a process on the test's database; one for a file, started again where it was killed."""
+    if not _web.is_running:
+        _web.start()
+    return _web

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -24,12 +25,14 @@ from conversations import actions
 from conversations.models import Conversation
 from conversations.samples import make_samples
 from conversations.tasks import turn_finished
+from hitl.models import Request
 from hyperagent.lib import queue
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.web import ROOT, database_url
 from tests.runtime.driving import Runners, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import FakeMailbox, fake_providers
 
 
 def verified(*args: str) -> tuple[int, str]:
@@ -134,11 +137,11 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
 class Asking:
     """`manage.py ask` as a process."""
 
-    def __init__(self, *args: str) -> None:
+    def __init__(self, *args: str, stdin: int = subprocess.DEVNULL) -> None:
         environment = {**os.environ, "DATABASE_URL": database_url(), "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "ask", *args],
-            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=ROOT, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     async def ended(self) -> tuple[int, str, str]:
@@ -200,3 +203,54 @@ async def test_what_goes_wrong_is_said_in_a_line(
     assert not any("Traceback" in err for _, _, err in answers)
     run = await sync_to_async(Execution.objects.get)()
     assert run.error_message in failed[2]
+
+
+class AtTerminal(Asking):
+    """The same with somebody at the keyboard, who types before they are asked."""
+
+    def __init__(self, *args: str) -> None:
+        self._keyboard, terminal = pty.openpty()
+        super().__init__(*args, stdin=terminal)
+        os.close(terminal)
+
+    async def typing(self, text: str) -> tuple[int, str, str]:
+        os.write(self._keyboard, text.encode())
+        try:
+            return await self.ended()
+        finally:
+            os.close(self._keyboard)
+
+
+MAIL_TO_BOB = (
+    Script(text=json.dumps({"action": "send", "to": ["bob@example.org"], "subject": "Q3 \x1b[31m", "say": "alpha"})),
+    Script(text=json.dumps({"subject": "Q3 \x1b[31m", "body": "alpha"})),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S133")
+@pytest.mark.parametrize(
+    ("typed", "flags", "sent"), [("", ("--yes",), 1), ("x\ny\n", (), 1), ("n\nnot him\n", (), 0), ("l\n", (), 0)]
+)
+@pytest.mark.usefixtures("in_threads")
+async def test_a_request_is_decided_at_the_prompt(
+    typed: str, flags: tuple[str, ...], sent: int, alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    mailbox = FakeMailbox()
+    scripted_server.script(*MAIL_TO_BOB, *([Script(text="The mail went to Bob.")] if sent else []))
+    await make_runner(scripted_server.url, providers=fake_providers(mailbox=mailbox))
+
+    terminal = AtTerminal("Mail bob@example.org alpha.", "--user", alice.email, "--mode", "mail", *flags)
+    status, out, err = await terminal.typing(typed)
+
+    request = await Request.objects.aget()
+    assert status == 0
+    assert len(mailbox.sent) == sent
+    assert "\x1b" not in out + err
+    if typed.startswith("l"):
+        assert (request.status, f"/inbox/{request.pk}" in err) == ("pending", True)
+    else:
+        assert (request.status, request.decided_via) == ("approved" if sent else "denied", "command")
+        assert ("The mail went to Bob." in out) is bool(sent)
+        assert "bob@example.org" in err
+    assert request.user_instructions == ("not him" if typed.startswith("n") else "")

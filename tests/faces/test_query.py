@@ -374,7 +374,7 @@ async def test_what_was_chosen_for_a_run_is_what_it_is_told(api: Program) -> Non
 
     assert told[0] == {**chosen, "tier": "max", "on_approval": "skip", "interactive": False}
     assert told[1] == {**chosen, "tier": "max", "on_approval": "wait", "interactive": True}
-    assert told[2] == {**chosen, "tier": "max", "on_approval": "skip", "interactive": True}
+    assert told[2] == {**chosen, "tier": "max", "on_approval": "ask", "interactive": True}
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ async def test_what_was_chosen_for_a_run_is_what_it_is_told(api: Program) -> Non
         ("depth", "bottomless", "Use one of: quick, standard, deep"),
         ("scenario", "gossip", "Use one of: academic, market, technical, news"),
         ("execution_mode", "yolo", "Use one of: standard, codeact"),
-        ("on_approval", "perhaps", "Use one of: skip, wait"),
+        ("on_approval", "perhaps", "Use one of: skip, wait, deny"),
         ("document_ids", ["1"], "Documents are not available yet"),
         ("query", " ", "The question is empty"),
         ("query", "x" * 300_000, "at most 200,000"),

@@ -16,12 +16,16 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agents.engine.events import Complete
 from agents.models import Execution
 from conversations import actions
+from hitl.models import Rule, Switch
 from hyperagent.accounts import actions as accounts
+from hyperagent.notices import actions as notices
 from tests.faces.runs import append, make_agent, make_request, make_run, make_step, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
 
 # Endpoints that wait read the database in threads of their own.
 pytestmark = pytest.mark.django_db(transaction=True)
+# Addresses at which everybody but an administrator is told, whatever they name, that it is not for them.
+ADMINISTRATORS = ("api/v1/hitl/switches/",)
 METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 # Addresses that belong to nobody: they show what is the caller's own, or the same to everybody.
 NOBODYS = {
@@ -34,10 +38,15 @@ NOBODYS = {
     "agent/stream",
     "hitl/requests",
     "hitl/respond",
+    "hitl/respond/bulk",
+    "hitl/rules",
+    "hitl/rules/preview",
+    "hitl/switches",
     "query",
     "query/stream",
     "conversations",
     "executions",
+    "webhooks",
     "schema/",
     "docs/",
 }
@@ -51,12 +60,19 @@ def alices(alice: Any) -> dict[str, str]:
     agent = make_agent(said.execution, task="Alice's task", status="completed")
     make_step(agent, [1], "model", "agent", request={"messages": [{"role": "user", "content": "Alice's words"}]})
     token, _ = accounts.make_token(alice, name="Alice's token")
+    endpoint, _ = notices.add_endpoint(alice, url="https://example.org/Alice", events=["run.completed"])
+    rule = Rule.objects.create(user=alice, effect="allow", scope="rule", tool="t", text="Alice's rule")
     return {
         "conversation_id": str(said.conversation.id),
         "message_id": str(said.message.id),
         "execution_id": str(said.execution.id),
         "agent_id": str(agent.id),
         "token_id": str(token.id),
+        "request_id": str(make_request(said.execution).request_id),
+        "rule_id": str(rule.id),
+        "switch_id": str(Switch.objects.create(scope="user", target=str(alice.pk), reason="Alice's laptop").id),
+        "endpoint_id": str(endpoint.id),
+        "delivery_id": str(notices.send_test(endpoint).id),
     }
 
 
@@ -84,7 +100,7 @@ def everything_stored() -> dict[str, Any]:
     """A checksum of each of our tables."""
     sums = {}
     with connection.cursor() as cursor:
-        for label in ("agents", "conversations", "accounts", "hitl"):
+        for label in ("agents", "conversations", "accounts", "notices", "hitl"):
             for model in apps.get_app_config(label).get_models():
                 table = model._meta.db_table
                 if table not in {"accounts_apitoken", "accounts_loginattempt"}:
@@ -110,7 +126,8 @@ def test_charlie_gets_404_for_everything_of_alices_and_changes_nothing(
             for method in METHODS:
                 answer = getattr(client, method)(filled(route, alices))
                 missing = getattr(client, method)(filled(route, dict.fromkeys(alices, str(uuid.uuid4()))))
-                assert answer.status_code in {404, 405} or method == "options", (method, route, answer.status_code)
+                refusals = {403, 405} if route.startswith(ADMINISTRATORS) else {404, 405}
+                assert answer.status_code in refusals or method == "options", (method, route, answer.status_code)
                 assert answer.status_code == missing.status_code
                 if route.startswith("api/"):
                     assert answer.content == missing.content
@@ -134,7 +151,9 @@ def test_charlies_lists_are_empty(alices: dict[str, str], charlie: Any, api_of: 
     for url in (
         "conversations?origin=all",
         "executions",
+        "webhooks",
         f"executions?conversation={conversation_id}",
+        "hitl/rules",
         "hitl/requests",
         f"hitl/requests?execution={run_id}",
         f"hitl/requests?conversation={conversation_id}",

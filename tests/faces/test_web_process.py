@@ -140,6 +140,7 @@ def stuck_client(web: Web, conversation: Conversation, token: str) -> sockets.so
 async def test_clients_that_never_read_cost_little_memory_and_disturb_nobody(
     web: Web, alice: Any, token: str, conversation: Conversation
 ) -> None:
+    await asyncio.to_thread(web.start_afresh)
     quiet = await sync_to_async(actions.create)(alice)
     others_run = await run_of(alice, quiet.id)
     backlog = await run_of(alice, conversation.id)
@@ -190,6 +191,7 @@ async def test_an_idle_socket_weighs_sixty_kilobytes_at_most(web: Web, alice: An
             opened.append((context, await context.__aenter__()))
         return opened
 
+    await asyncio.to_thread(web.start_afresh)
     warm = await open_many(20)
     before_mb = web.memory_mb()
     many = await open_many(200)

@@ -50,6 +50,15 @@ class Web:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         until(self.answers, what=f"the web server answers; its log: {self.log}")
 
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def start_afresh(self) -> None:
+        """For who weighs it: what an earlier test left on the heap would hide what is added."""
+        self.kill()
+        self.start()
+
     def answers(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, self.log.read_text()[-3000:]
@@ -65,7 +74,7 @@ class Web:
         self.process.wait()
 
     def stop(self) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.is_running:
             self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(10)

@@ -12,9 +12,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 import psutil
 import psycopg
@@ -33,16 +34,33 @@ START_TIMEOUT_S = 120.0
 
 @dataclass
 class Up:
-    """A running `manage.py up`."""
+    """`manage.py up` on one folder and port: running, ended, or started again."""
 
-    process: subprocess.Popen[bytes]
     data_dir: Path
-    port: int
-    log_path: Path
+    port: int = field(default_factory=instance.free_port)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def start(self) -> Self:
+        self._earlier = self.log_path.stat().st_size if self.log_path.exists() else 0
+        with self.log_path.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "up", "--port", str(self.port)],
+                cwd=BASE_DIR,
+                env=environment(self.data_dir, self.settings),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return self
+
+    @property
+    def log_path(self) -> Path:
+        return self.data_dir.with_suffix(".log")
 
     @property
     def log(self) -> str:
-        return self.log_path.read_text(errors="replace")
+        """Since the last start."""
+        return self.log_path.read_bytes()[self._earlier :].decode(errors="replace")
 
     def readiness(self) -> int:
         """The status of /readyz; 0 if nobody answers."""
@@ -89,21 +107,6 @@ def environment(data_dir: Path, settings: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "DATA_DIR": str(data_dir), "ENV_FILE": os.devnull, **settings}
 
 
-def start(data_dir: Path, *, port: int | None = None, settings: Mapping[str, str] = MappingProxyType({})) -> Up:
-    port = port or instance.free_port()
-    log_path = data_dir.with_suffix(".log")
-    with log_path.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "up", "--port", str(port)],
-            cwd=BASE_DIR,
-            env=environment(data_dir, settings),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    return Up(process, data_dir, port, log_path)
-
-
 def stop(up: Up) -> None:
     if up.process.poll() is None:
         processes = up.all_processes()
@@ -125,15 +128,23 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Up]:
+def _installed() -> Iterator[Up]:
     path = Path(tempfile.mkdtemp(prefix="hyperagent-up-"))
-    up = start(path / "var")
+    up = Up(path / "var").start()
     try:
-        up.wait_until_greeted()
         yield up
     finally:
         stop(up)
         shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def running(_installed: Up) -> Up:
+    """One for all tests of this file; who ends it need not start it again."""
+    if _installed.process.poll() is not None:
+        _installed.start()
+    _installed.wait_until_greeted()
+    return _installed
 
 
 def manage(
@@ -183,7 +194,7 @@ def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused = start(folder / "var", port=port)
+        refused = Up(folder / "var", port).start()
 
         assert refused.process.wait(60) == 1
 
@@ -207,21 +218,24 @@ def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
-def test_a_first_start_that_ends_before_it_is_ready_does_not_lose_the_password(folder: Path, ended_by: int) -> None:
-    up = start(folder / "var")
-    until(lambda: '"administrator": "admin' in up.log, what="the administrator", timeout_s=START_TIMEOUT_S)
+def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(folder: Path) -> None:
+    up = Up(folder / "var")
+    for ended_by in (signal.SIGTERM, signal.SIGKILL):
+        up.start()
+        until(lambda: '"administrator": ' in up.log, what="the administrator", timeout_s=START_TIMEOUT_S)
+        up.process.send_signal(ended_by)
+        up.process.wait(60)
+        assert "Sign in as" not in up.log
+    assert (folder / "var" / "first_login").exists()
 
-    up.process.send_signal(ended_by)
-    up.process.wait(60)
-    again = start(folder / "var")
+    up.start()
 
     try:
-        again.wait_until_greeted()
-        assert again.log.count("Sign in as admin@localhost with the password ") == 1
+        up.wait_until_greeted()
+        assert up.log.count("Sign in as admin@localhost with the password ") == 1
         assert not (folder / "var" / "first_login").exists()
     finally:
-        stop(again)
+        stop(up)
 
 
 def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:
@@ -245,46 +259,35 @@ def test_a_killed_part_comes_back(running: Up, name: str) -> None:
     assert running.process.poll() is None
 
 
-def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_data(folder: Path) -> None:
-    up = start(folder / "var", settings={"HYPERAGENT_ADMIN_PASSWORD": "a password of my own"})
-    up.wait_until_greeted()
-    processes = up.all_processes()
+def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_data(running: Up) -> None:
+    processes = running.all_processes()
 
-    up.process.terminate()
+    running.process.terminate()
 
-    assert up.process.wait(60) == 0
+    assert running.process.wait(60) == 0
     assert not any(process.is_running() for process in processes)
-    assert "password" not in up.log
-    assert not (folder / "var" / "run" / "instance.json").exists()
-    assert up.log.rindex("database system is shut down") > up.log.rindex("stopping")
+    assert not (running.data_dir / "run" / "instance.json").exists()
+    assert running.log.rindex("database system is shut down") > running.log.rindex("stopping")
 
-    again = start(folder / "var")
-    try:
-        again.wait_until_greeted()
-        assert "Sign in as" not in again.log
-    finally:
-        stop(again)
+    running.start()
+    running.wait_until_greeted()
+    assert "Sign in as" not in running.log
 
 
 @pytest.mark.spec("B1")
 @pytest.mark.parametrize("killed", ["up", "everything"])
-def test_the_next_start_works_after_kill_9_of(folder: Path, killed: str) -> None:
-    up = start(folder / "var")
-    up.wait_until_greeted()
-    processes = up.all_processes()
+def test_the_next_start_works_after_kill_9_of(running: Up, killed: str) -> None:
+    processes = running.all_processes()
 
     for process in processes if killed == "everything" else processes[:1]:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    up.process.wait()
-    again = start(folder / "var", port=up.port)
+    running.process.wait()
+    running.start()
 
-    try:
-        until(lambda: again.log.count("Ctrl-C stops everything") == 2, what="the second greeting", timeout_s=150)
-        again.wait_until_ready()
-        assert not any(process.is_running() for process in processes)
-    finally:
-        stop(again)
+    running.wait_until_greeted()
+    running.wait_until_ready()
+    assert not any(process.is_running() for process in processes)
 
 
 def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -> None:
@@ -302,12 +305,15 @@ def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -
         with psycopg.connect(_url(port, "postgres"), autocommit=True) as connection:
             connection.execute("CREATE DATABASE theirs")
 
-        up = start(
-            folder / "var",
-            settings={"DATABASE_URL": _url(port, "theirs"), "REDIS_URL": f"redis://127.0.0.1:{redis_port}/3"},
-        )
+        settings = {
+            "DATABASE_URL": _url(port, "theirs"),
+            "REDIS_URL": f"redis://127.0.0.1:{redis_port}/3",
+            "HYPERAGENT_ADMIN_PASSWORD": "a password of my own",
+        }
+        up = Up(folder / "var", settings=settings).start()
         try:
             up.wait_until_greeted()
+            assert "password" not in up.log
             up.wait_until_ready()
             assert up.pid_of("postgres") == up.pid_of("redis") == 0
             assert not (folder / "var" / "postgres").exists()
@@ -335,7 +341,7 @@ def test_a_database_without_pgvector_is_met_with_one_clear_sentence(folder: Path
         started.start(command, lambda: _answers(port), user=user, stop=signal.SIGINT)
         mine = {"DATABASE_URL": _url(port, "postgres"), "REDIS_URL": "redis://127.0.0.1:1/0", "SECRET_KEY": "k" * 40}
 
-        refused = start(folder / "var", settings=mine)
+        refused = Up(folder / "var", settings=mine).start()
         assert refused.process.wait(100) == 1
         report = manage(refused, "doctor", settings=mine)
     finally:

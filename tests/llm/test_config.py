@@ -160,6 +160,16 @@ def test_an_agents_unknown_provider_is_found_by_whoever_knows_the_agents() -> No
     assert [fault.variable for fault in settings.faults_of_agents(["mail", "research"])] == ["MAIL_MODEL_PROVIDER"]
 
 
+def test_the_classifier_of_instructions_has_variables_of_its_own() -> None:
+    env = providers(MINE) | {"HITL_CLASSIFIER_PROVIDER": "mine", "HITL_CLASSIFIER_MODEL": "small"}
+
+    choice = LLMSettings.from_env(env).agents["hitl_classifier"]
+
+    assert (choice.provider, choice.model) == ("mine", "small")
+    with pytest.raises(BadSettings, match="HITL_CLASSIFIER_PROVIDER"):
+        LLMSettings.from_env(env | {"HITL_CLASSIFIER_PROVIDER": "nobody"})
+
+
 def test_every_name_of_a_litellm_provider_is_one() -> None:
     known = {provider.value for provider in adapter.litellm_library().litellm.LlmProviders}
 

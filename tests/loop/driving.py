@@ -61,6 +61,9 @@ class Door:
         schema = {"type": "object", "properties": {}}
         return tuple(ToolSpec(name=name, description=f"Does {name}", parameters=schema) for name in names)
 
+    def protected(self, names: Sequence[str]) -> Sequence[Any]:
+        return ()
+
     def lacks(self, names: Sequence[str]) -> str:
         return " ".join(self.missing[name] for name in names if name in self.missing)
 

@@ -1,13 +1,19 @@
-"""The members of the stack that keep a loop in order: dangling calls, repetition and errors, tokens."""
+"""The members of the stack that keep a loop in order: dangling calls, repetition and errors; and the run's budget."""
+
+from typing import Any, cast
 
 import pytest
 
+from agents.budget import RunBudget
+from agents.engine.context import Context
 from agents.loop_state import LoopState
-from agents.middleware.budget import Budget
 from agents.middleware.dangling import INTERRUPTED, mended, patched
 from agents.middleware.loop_guard import hash_of
+from agents.runtime.context import DrivenRun
+from agents.runtime.spending import Terms
 from hyperagent.lib.llm.types import Message, Role, ToolCall
-from tests.loop.driving import Cases, calls, looped, sent
+from tests.engine.driving import ROOT
+from tests.loop.driving import TASK, Cases, LoopCase, calls, looped, sent
 from tests.scripted.script import Script, ScriptedUsage
 from tests.scripted.server import ScriptedServer
 
@@ -124,21 +130,42 @@ async def test_a_round_that_succeeds_begins_the_count_of_errors_anew(
     assert not any("Change your plan" in message.content for message in looped_.messages)
 
 
-async def test_a_loop_that_has_used_its_tokens_answers_with_what_it_has(
-    scripted_server: ScriptedServer, cases: Cases
+def with_budget(case: LoopCase, max_tokens: int) -> LoopCase:
+    """The loop in a run that has so many tokens, and nobody who could be asked for more."""
+    loop = case.programs[ROOT]
+
+    async def root(context: Context, value: Any) -> Any:
+        cast("DrivenRun", context.run).terms = Terms(RunBudget(max_tokens=max_tokens), may_ask=False)
+        return await loop(context, value)
+
+    case.programs = {ROOT: root}
+    return case
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("speaks", [True, False])
+async def test_a_loop_whose_run_has_used_its_budget_ends_with_what_it_has(
+    scripted_server: ScriptedServer, cases: Cases, speaks: bool
 ) -> None:
     usage = ScriptedUsage(prompt_tokens=400, completion_tokens=100)
     scripted_server.script(
-        calls(("search", {"n": 1}), usage=usage), calls(("search", {"n": 2}), usage=usage), Script(text="So far: 1.")
+        calls(("search", {"n": 1}), usage=usage),
+        calls(("search", {"n": 2}), usage=usage),
+        *([Script(text="So far: 1.")] if speaks else []),
     )
-    case = cases({"search": lambda arguments: "found"}, middleware=(Budget(limit_tokens=900),))
+    task = TASK.model_copy(update={"speaks": speaks})
+    case = with_budget(cases({"search": lambda arguments: "found"}, task=task), 900)
 
     looped_ = await looped(case)
+    again = await looped(case)
 
-    assert case.door is not None
-    assert [arguments for _, arguments in case.door.performed] == [{"n": 1}]
-    assert (looped_.text, looped_.stopped) == ("So far: 1.", "budget")
-    assert "used 1000 tokens" in looped_.notice
+    assert again == looped_
+    assert looped_.stopped == "budget"
+    assert looped_.notice.startswith("The budget of this run of 900 tokens is used up.")
+    assert looped_.notice in looped_.text
+    assert looped_.text.startswith("So far: 1." if speaks else "I could not finish this.")
+    assert len(scripted_server.calls) == (3 if speaks else 2)
+    assert speaks is False or scripted_server.calls[-1].body["max_tokens"] == 2_000
 
 
 def test_the_first_reason_to_stop_holds() -> None:

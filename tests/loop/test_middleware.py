@@ -141,6 +141,5 @@ def test_the_default_stack_has_the_members_that_agents_need() -> None:
         "patch_tool_calls",
         "compression",
         "loop_guard",
-        "budget",
     ]
-    assert small == ["patch_tool_calls", "loop_guard", "budget"]
+    assert small == ["patch_tool_calls", "loop_guard"]

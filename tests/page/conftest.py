@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-FLAGS = ["--no-sandbox", "--disable-dev-shm-usage"]
+# Names and addresses elsewhere lead nowhere. Not by a route for all requests: that doubles what a page costs.
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+OWN = ("http://127.0.0.1", "ws://127.0.0.1")
+# What a page is looked at in: both sizes and both schemes, but not each with each.
+FORMS: dict[str, dict[str, Any]] = {
+    "wide and light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "phone and dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
+}
 
 
 class _Files(SimpleHTTPRequestHandler):
@@ -35,16 +42,50 @@ def static_site() -> Iterator[str]:
     thread.join()
 
 
-@pytest.fixture(scope="module")
-def live_site() -> Iterator[Any]:
-    """The whole product as processes (`tests.site.Site`); its model answers by script or echoes."""
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process has the site, and one has each browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            needs_site = "live_site" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("page-site" if needs_site else "page"))
+
+
+@pytest.fixture(scope="package")
+def _whole_site() -> Iterator[Any]:
     from tests.site import Site
 
     with Site() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def live_site(_whole_site: Any) -> Any:
+    """The whole product as processes (`tests.site.Site`), one for all tests here; its model answers by script or
+    echoes. What an earlier test left over is not said to this one.
+    """
+    _whole_site.model.reset()
+    return _whole_site
+
+
+@pytest.fixture
+def person(live_site: Any) -> Iterator[Any]:
+    """Makes people with accounts of their own on the live site (`tests.person`): `person("Bob", is_staff=True)`."""
+    from tests.person import Person, new_person  # they need Django, which is set up after this file is read
+
+    made: list[Person] = []
+
+    def make(name: str = "Alice", **fields: Any) -> Person:
+        made.append(new_person(live_site, name, **fields))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop_all()
+
+
+# Not of the session: Playwright's loop would still be there when another folder's asynchronous tests want one.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.
@@ -74,12 +115,9 @@ class Watched:
         self.dialogs.append(dialog.message)
         dialog.dismiss()
 
-    def refuse_foreign(self, route: Route) -> None:
-        if route.request.url.startswith(("http://127.0.0.1", "http://localhost")):
-            route.continue_()
-        else:
-            self.foreign.append(route.request.url)
-            route.abort()
+    def note_refused(self, request: Request) -> None:
+        if not request.url.startswith(OWN):
+            self.foreign.append(request.url)
 
 
 @pytest.fixture
@@ -90,12 +128,27 @@ def open_context(browser: Browser) -> Iterator[Any]:
         context = browser.new_context(**options)
         opened.append(context)
         watched = Watched(context)
-        context.route("**/*", watched.refuse_foreign)
+        context.on("requestfailed", watched.note_refused)
         return watched
 
     yield open_it
     for context in opened:
         context.close()
+
+
+@pytest.fixture
+def visit(open_context: Any, live_site: Any) -> Any:
+    """Opens a browser context on the live site in which a person is signed in: `visit(person(), viewport=...)`."""
+
+    def open_it(someone: Any, **options: Any) -> Watched:
+        watched: Watched = open_context(base_url=live_site.base_url, **options)
+        if someone is not None:
+            url = live_site.base_url
+            cookies: list[Any] = [{"name": name, "value": value, "url": url} for name, value in someone.cookies.items()]
+            watched.context.add_cookies(cookies)
+        return watched
+
+    return open_it
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ class Stage:
         self.page.route(re.compile(r"/api/v1/"), self._api)
         self.page.route(re.compile(r"/c/[0-9a-f-]+/$"), self._html)
         self.page.route_web_socket(re.compile(r"/ws/conversations/"), self._connected)
+        self.page.route_web_socket(re.compile(r"/ws/inbox/"), lambda socket: None)
         self.page.goto(f"{self.site}/c/{self.conversation_id}/")
         self.page.locator(".answer").last.wait_for()
         return self

@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from agents.engine import events as e
 from tests.page import recorded
+from tests.page.conftest import FORMS
 from tests.page.recorded import ROOT, Recorded
 from tests.page.stage import Stage, Turn
 
@@ -280,9 +281,8 @@ def test_events_of_later_versions_do_no_harm(open_stage: Any) -> None:
     expect(stage.page.locator(".node[data-status=levitating]")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
-def test_everything_opened_fits_and_keeps_axes_rules(open_stage: Any, width: int, scheme: str) -> None:
+@pytest.mark.parametrize("form", list(FORMS))
+def test_everything_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> None:
     review = recorded.asking(
         "plan", "Shall I go on?", details={"tasks": [one.model_dump(mode="json") for one in recorded.STEPS]}
     )
@@ -291,7 +291,7 @@ def test_everything_opened_fits_and_keeps_axes_rules(open_stage: Any, width: int
         Turn(recorded.diamond_in_the_middle()),
         Turn(review, status="awaiting_user"),
     )
-    stage = open_stage(*turns, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    stage = open_stage(*turns, **FORMS[form])
     page = stage.page
     page.locator(".request").wait_for()
     page.locator(".answer").first.scroll_into_view_if_needed()  # what is out of view is not read

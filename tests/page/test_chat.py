@@ -1,7 +1,7 @@
 """The chat in a real browser on a real site: ask, watch, reload, second tab, stop, failures, lost connections, drafts.
 
-`live_site` is the whole product as processes on loopback: `base_url`, Alice's `email` and `password`, and `model`, the
-scripted server (tests.scripted) that its models are.
+`live_site` is the whole product as processes on loopback: `base_url`, and `model`, the scripted server (tests.scripted)
+that its models are. `person` makes people on it, and `visit` opens a browser in which one of them is signed in.
 """
 
 import re
@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from tests.page.conftest import Watched
+from tests.page.conftest import FORMS, Watched
 from tests.page.hostile_markdown import PAYLOADS
 from tests.scripted import Script
 
@@ -31,7 +31,6 @@ Text with `code` and [link](https://example.org).
 x = 1  # note
 ```
 """
-SIZES = {"wide": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
 def choose_chat(page: Page) -> None:
@@ -39,14 +38,12 @@ def choose_chat(page: Page) -> None:
     page.context.add_init_script("if (location.host) localStorage.setItem('hyperagent.mode', '\"chat\"')")
 
 
-def sign_in(page: Page, site: Any) -> None:
+def open_chat(watched: Watched, site: Any) -> Page:
+    page = watched.new_page()
     choose_chat(page)
-    page.goto(f"{site.base_url}/accounts/login/")
-    page.get_by_label("E-mail").fill(site.email)
-    page.get_by_label("Password").fill(site.password)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{site.base_url}/")
+    page.goto(site.base_url)
     box(page).wait_for()
+    return page
 
 
 def box(page: Page) -> Locator:
@@ -76,28 +73,16 @@ def wait_for_words(page: Page, words: str) -> None:
     expect(answer(page)).to_contain_text(words)
 
 
-@pytest.fixture(autouse=True)
-def _new_script(live_site: Any) -> None:
-    """What a failed test left over is not said to the next."""
-    live_site.model.reset()
-
-
 @pytest.fixture
-def alices(open_context: Any, live_site: Any) -> Watched:
-    """Alice's browser, signed in; its console must stay clean."""
-    watched: Watched = open_context(viewport=SIZES["wide"])
-    page = watched.new_page()
-    sign_in(page, live_site)
-    page.close()
+def alices(person: Any, visit: Any) -> Watched:
+    """Alice's browser; its console must stay clean."""
+    watched: Watched = visit(person(), viewport={"width": 1440, "height": 900})
     return watched
 
 
 @pytest.fixture
 def page(alices: Watched, live_site: Any) -> Page:
-    page = alices.new_page()
-    page.goto(live_site.base_url)
-    box(page).wait_for()
-    return page
+    return open_chat(alices, live_site)
 
 
 def test_somebody_new_registers_asks_and_watches_the_answer_arrive(open_context: Any, live_site: Any) -> None:
@@ -295,19 +280,17 @@ def test_hostile_answers_and_questions_do_nothing(page: Page, alices: Watched, l
     expect(page.get_by_role("article", name="Question").last).to_contain_text("<img src=x onerror=alert(1)>")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", list(SIZES))
-def test_the_page_fits_and_keeps_axes_rules(open_context: Any, live_site: Any, size: str, scheme: str) -> None:
+@pytest.mark.parametrize("form", list(FORMS))
+def test_the_page_fits_and_keeps_axes_rules(person: Any, visit: Any, live_site: Any, form: str) -> None:
     live_site.model.script(Script(match="Show", text=EVERYTHING))
-    watched = open_context(viewport=SIZES[size], color_scheme=scheme, reduced_motion="reduce")
-    page = watched.new_page()
-    sign_in(page, live_site)
+    watched = visit(person(), **FORMS[form], reduced_motion="reduce")
+    page = open_chat(watched, live_site)
     faults = faults_of(page)
     ask(page, "Show me everything")
     answered(page)
     page.locator(".hljs-comment").wait_for()
     faults += faults_of(page)
-    if size == "phone":
+    if "phone" in form:
         page.get_by_role("button", name="Show the conversations").click()
         page.get_by_role("searchbox").wait_for()
         faults += faults_of(page)
@@ -362,14 +345,17 @@ def test_the_keyboard_is_enough(page: Page, live_site: Any) -> None:
     expect(box(page)).to_be_focused()
 
 
-def test_charlie_sees_nothing_of_alices_conversation(page: Page, live_site: Any, open_context: Any) -> None:
+@pytest.mark.parametrize("who", ["Charlie", "a stranger"])
+def test_nobody_else_sees_anything_of_alices_conversation(
+    page: Page, live_site: Any, person: Any, visit: Any, who: str
+) -> None:
     live_site.model.script(Script(match="Hello", text="Hi."))
     ask(page, "Hello")
     answered(page)
     address = page.url
-    charlies = open_context().new_page()
+    anothers = visit(person("Charlie") if who == "Charlie" else None).new_page()
 
-    response = charlies.goto(address)
+    response = anothers.goto(address)
 
-    assert "/accounts/login/" in charlies.url or (response is not None and response.status == 404)
-    assert "Hi." not in charlies.content()
+    assert "/accounts/login/" in anothers.url if who == "a stranger" else response.status == 404
+    assert "Hi." not in anothers.content()

@@ -12,23 +12,20 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.conftest import Watched
-from tests.page.test_chat import answered, ask, box, faults_of, sign_in
+from tests.page.test_chat import answered, ask, box, faults_of, open_chat
 from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, plan_text
 from tests.scripted import Script, ScriptedCall
 
 pytestmark = pytest.mark.slow
 
 ANSWER = "The board reads: all of it was found."
-SLOW = 4  # tokens a second: an agent's answer of 18 tokens leaves a person the time to do something
 
 
 @pytest.fixture
-def page(open_context: Any, live_site: Any) -> Page:
-    """Alice's page; nothing is loaded from elsewhere, and the console is clean at the end."""
-    live_site.model.reset()
-    watched: Watched = open_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page = watched.new_page()
-    sign_in(page, live_site)
+def page(person: Any, visit: Any, live_site: Any) -> Page:
+    """Alice's page; nothing is loaded from elsewhere."""
+    watched: Watched = visit(person(), viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    page = open_chat(watched, live_site)
     choose(page, "Auto")
     return page
 
@@ -38,8 +35,10 @@ def choose(page: Page, label: str) -> None:
     page.get_by_role("menuitemradio", name=re.compile(f"^{label}")).click()
 
 
-def know(site: Any, graph: Mapping[str, Sequence[str]], *, slow: Sequence[str] = (), plan: str = "") -> None:
-    """Teaches the model a plan, its agents' answers, a verifier that is content, and the composer's answer."""
+def know(site: Any, graph: Mapping[str, Sequence[str]], *, held: Sequence[str] = (), plan: str = "") -> None:
+    """Teaches the model a plan, its agents' answers, a verifier that is content, and the composer's answer. Agents that
+    are `held` leave a person the time to do something: they answer to the end at `site.model.release()`.
+    """
     found = "and more " * 8
     site.model.script(
         Script(match="## Results\n### ", text=ANSWER, times=0),
@@ -49,7 +48,7 @@ def know(site: Any, graph: Mapping[str, Sequence[str]], *, slow: Sequence[str] =
                 match=f"## Task\nWork on {name} now.",
                 text=f"Found {name}. {found}",
                 times=0,
-                tokens_per_s=SLOW if name in slow else None,
+                held_after=2 if name in held else None,
             )
             for name in graph
         ),
@@ -81,7 +80,7 @@ def card(page: Page) -> Locator:
 def test_a_plan_is_a_checklist_while_it_runs_after_a_reload_in_a_second_tab_and_at_the_end(
     page: Page, live_site: Any
 ) -> None:
-    know(live_site, DIAMOND, slow=("beta", "gamma"))
+    know(live_site, DIAMOND, held=("beta", "gamma"))
     ask(page, QUESTION)
     expect(page.locator(".task-row")).to_have_count(4)
     expect(task(page, "beta")).to_have_attribute("data-status", "running")
@@ -96,6 +95,7 @@ def test_a_plan_is_a_checklist_while_it_runs_after_a_reload_in_a_second_tab_and_
         expect(task(tab, "beta")).to_have_attribute("data-status", "running")
         expect(task(tab, "gamma")).to_have_attribute("data-status", "running")
 
+    live_site.model.release()
     for tab in (page, second):
         expect(answered(tab).locator(".prose")).to_have_text(ANSWER)
         expect(tab.locator(".activity-line")).to_contain_text("Plan · 4 of 4 done")
@@ -112,7 +112,7 @@ def test_a_plan_is_a_checklist_while_it_runs_after_a_reload_in_a_second_tab_and_
 
 @pytest.mark.spec("S94", "S95", "S106", "B15")
 def test_an_agent_that_is_stopped_on_the_page_does_not_stop_the_answer(page: Page, live_site: Any) -> None:
-    know(live_site, PARALLEL, slow=("alpha", "beta"))
+    know(live_site, PARALLEL, held=("alpha", "beta"))
     ask(page, QUESTION)
     expect(task(page, "alpha")).to_have_attribute("data-status", "running")
     open_tree(page)
@@ -124,13 +124,14 @@ def test_an_agent_that_is_stopped_on_the_page_does_not_stop_the_answer(page: Pag
     expect(node(page, "Work on alpha now.")).to_have_attribute("data-status", "deleted")
     expect(node(page, "Work on alpha now.")).to_contain_text("Stopped by you")
     expect(task(page, "alpha")).to_have_attribute("data-status", "deleted")
+    live_site.model.release()
     expect(answered(page).locator(".prose")).to_have_text(ANSWER)
     expect(page.locator(".activity-line")).to_contain_text("Plan · 1 of 1 done")
 
 
 @pytest.mark.spec("S93", "S100", "B15")
 def test_a_waiting_agent_gets_new_instructions_and_the_run_gets_more_words(page: Page, live_site: Any) -> None:
-    know(live_site, {"alpha": (), "beta": ("alpha",)}, slow=("alpha",))
+    know(live_site, {"alpha": (), "beta": ("alpha",)}, held=("alpha",))
     live_site.model.script(
         Script(match="## Task\nLook at gamma instead", text="Found gamma.", times=0),
         Script(match="Mention the south", text="Found it, and the south.", times=0),
@@ -152,6 +153,7 @@ def test_a_waiting_agent_gets_new_instructions_and_the_run_gets_more_words(page:
     box(page).press("Enter")
     expect(page.get_by_text("You added: Mention the south")).to_be_visible()
     expect(box(page)).to_have_value("")
+    live_site.model.release()
     answered(page)
     asked = [json.dumps(call.body) for call in live_site.model.calls]
     assert any("## Task\\nLook at gamma instead" in body for body in asked)

@@ -95,6 +95,11 @@ export const cases = {
     equal(entriesOf(trace).map(({ tool, result }) => [tool, result]), [["fetch", null], ["search", "one"], ["search", null]]);
   },
 
+  "what was found done before is marked as such"() {
+    const trace = told([call("1"), call("2"), result("1"), result("2", "sent", { already_done: true })]);
+    equal(entriesOf(trace).map(({ id, alreadyDone }) => [id, alreadyDone]), [["1", false], ["2", true]]);
+  },
+
   "a result whose call was never told is shown for itself"() {
     equal(entriesOf(told([result("9", "lonely")])).map(({ args, result, status }) => [args, result, status]), [[null, "lonely", "completed"]]);
   },

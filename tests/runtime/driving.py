@@ -18,6 +18,7 @@ from agents.runtime.runner import Options, Runner
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import Tool
+from hitl.deadlines import Deadlines
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
 
@@ -52,6 +53,7 @@ class Runners:
         tools: Mapping[str, Tool] | None = None,
         pipeline: PipelineSettings | None = None,
         expires_s: float | None = None,
+        deadlines: Deadlines | None = None,
     ) -> Runner:
         """`env`: settings of models besides the scripted one. `providers`: what the tools reach; nothing without.
         `tools`: these instead of all that there are. `expires_s`: how long a question stays open; for ever without."""
@@ -61,7 +63,7 @@ class Runners:
             redis_url=settings.CONFIG.redis_url.get_secret_value(),
             concurrency=concurrency,
             lease_s=lease_s,
-            expires_s=expires_s,
+            deadlines=deadlines or Deadlines(expires_s=expires_s),
         )
         models = ModelGateway(LLMSettings.from_env(model_env(url, **(env or {}))))
         gateway = Gateway(providers or Providers(), tools=tools)

@@ -15,7 +15,7 @@ from agents.pipeline.work import work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext, PipelineSettings
 from agents.spec import AgentProgram
-from hitl.actions import end_overdue
+from hitl.ending import end_overdue
 from tests.pipeline.graphs import PARALLEL, QUESTION, plan_text
 from tests.runtime.driving import Runners, execution, start, until
 from tests.runtime.endings import told, tool_steps_of, wholly_ended

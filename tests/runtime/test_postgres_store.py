@@ -1,6 +1,7 @@
 """The contract suite on Postgres, through the runner's own writer."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,6 +21,7 @@ from agents.runtime import loading as sql
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import Moved, NotStored, Outbox
 from agents.runtime.writer import Writer
+from hitl.deadlines import Deadlines
 from hitl.models import Request, RequestStatus
 from tests.engine.contract import *  # noqa: F403
 from tests.engine.contract import StoreUnderTest, agent, said, step, stored
@@ -30,7 +32,7 @@ class PostgresUnderTest:
     def __init__(self, user: Any) -> None:
         self._user = user
         self.announcer = Announcer(settings.CONFIG.redis_url.get_secret_value())
-        self.writer = Writer(database_dsn(), announcer=self.announcer, expires_s=None)
+        self.writer = Writer(database_dsn(), announcer=self.announcer, deadlines=Deadlines())
 
     async def new_execution(self) -> UUID:
         made = await sync_to_async(actions.start)(user=self._user, conversation_id=None, question="q")
@@ -76,7 +78,10 @@ class PostgresUnderTest:
 
     async def steps(self, execution_id: UUID) -> list[StepRecord]:
         loaded, _ = await self._load(execution_id)
-        return [step for steps in loaded.steps.values() for step in steps.values()]
+        steps = [step for steps in loaded.steps.values() for step in steps.values()]
+        rows = models.Step.objects.filter(agent__execution_id=execution_id, cut_at=None)
+        requests = {(row.agent_id, tuple(row.path)): row.request async for row in rows}
+        return [replace(step, request=requests[step.agent_id, step.path]) for step in steps]
 
     async def effects(self, execution_id: UUID) -> list[EffectRecord]:
         loaded, _ = await self._load(execution_id)

@@ -11,8 +11,9 @@ from django.db import connection
 from agents import actions
 from agents.models import Execution
 from agents.runtime.context import AgentContext
-from hitl.actions import Decided, UnknownRequest, decide
+from hitl.actions import Decided, decide
 from hitl.models import Request, RequestStatus
+from hyperagent.lib.refusals import NotThere
 from tests.runtime.driving import Runners, ended, events, execution, start, until
 
 NO_MODEL = "http://127.0.0.1:9"
@@ -90,7 +91,7 @@ async def test_nobody_else_can_answer(alice: Any, charlie: Any, make_runner: Run
     id_ = await start(alice, "May I?", pipeline="asks")
     request = await request_of(id_)
 
-    with pytest.raises(UnknownRequest):
+    with pytest.raises(NotThere):
         await answer(request, charlie)
 
     assert (await waiting(id_)).status == "awaiting_user"

@@ -67,6 +67,8 @@ class Script(BaseModel):
     cut_after: int | None = None
     """The connection breaks after so many tokens; so below."""
     silence_after: int | None = None
+    held_after: int | None = None
+    """Goes on at `ScriptedServer.release`."""
     malformed_after: int | None = None
     error_after: int | None = None
     """An error within the stream."""

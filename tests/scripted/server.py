@@ -37,6 +37,7 @@ class ScriptedServer:
         self._open = 0
         self._scripts: list[Script] = []
         self._used: dict[int, int] = {}
+        self._released = threading.Event()
         self._changed = threading.Condition()
         self._ids = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -59,7 +60,13 @@ class ScriptedServer:
     def say(self, text: str, **more: Any) -> None:
         self.script(Script(text=text, **more))
 
+    def release(self) -> None:
+        """Lets go on what is held and what would be."""
+        self._released.set()
+
     def reset(self) -> None:
+        self.release()
+        self._released = threading.Event()
         with self._changed:
             self.calls.clear()
             self._scripts.clear()
@@ -209,7 +216,7 @@ class ScriptedServer:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         await response.prepare(request)
         await _send(response, speaker.head(), script)
-        began = time.monotonic()
+        began, released = time.monotonic(), self._released
         for number, (said, pieces) in enumerate(_steps(speaker, script)):
             if script.tokens_per_s is not None:
                 wait_s = began + number / script.tokens_per_s - time.monotonic()
@@ -221,6 +228,8 @@ class ScriptedServer:
                 return response
             if number == script.silence_after:
                 await asyncio.Event().wait()  # until the client leaves
+            while number == script.held_after and not released.is_set():
+                await asyncio.sleep(0.02)
             if number == script.malformed_after:
                 await _send(response, b'data: {"choices": [{"delta": {"cont\n\n', script)
             if number == script.error_after:

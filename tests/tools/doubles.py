@@ -152,8 +152,9 @@ class FakeMailbox:
         self.drafts.append(mail)
         return StoredMail(id=f"draft-{len(self.drafts)}", message_id=mail.message_id, to=mail.to, subject=mail.subject)
 
-    async def send(self, about: About, mail: OutgoingMail) -> StoredMail:
+    async def send(self, about: About, mail: OutgoingMail, *, touching: Happens = nothing) -> StoredMail:
         await self.before_send()
+        await touching()
         self.sent.append(mail)
         await self.after_send()
         return StoredMail(id=f"sent-{len(self.sent)}", message_id=mail.message_id, to=mail.to, subject=mail.subject)

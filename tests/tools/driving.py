@@ -9,6 +9,7 @@ from agents.engine.context import Context
 from agents.engine.run import Run
 from agents.exchange import AgentInput
 from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings
+from agents.runtime.desk import Desk
 from agents.runtime.outbox import Outbox
 from agents.tools.gateway import Gateway
 from agents.tools.tool import Tool
@@ -26,6 +27,7 @@ class ToolCase(Case):
 
     gateway: Gateway | None = None
     settings: PipelineSettings | None = None
+    desk: Desk | None = None
 
     def take_over(self, *, death: Death | None = None, at: int = 0) -> tuple[Run, MemoryJournal]:
         journal, loaded = self.store.take_over(self.execution_id, death=death, at=at)
@@ -38,6 +40,7 @@ class ToolCase(Case):
             about=About(self.execution_id, user_id=ALICE),
             tools=self.gateway,
             settings=self.settings,
+            desk=self.desk,
         )
         return run, journal
 
@@ -50,6 +53,7 @@ def case_of(
     task: AgentInput | None = None,
     others: Mapping[str, Any] | None = None,
     settings: PipelineSettings | None = None,
+    desk: Desk | None = None,
 ) -> ToolCase:
     """A run whose root is `agent` at work on `task`. `others`: programs that it may fork."""
 
@@ -58,7 +62,7 @@ def case_of(
         found.task_input = task
         return await program(found)
 
-    return ToolCase({"root": root, **(others or {})}, gateway=gateway, settings=settings)
+    return ToolCase({"root": root, **(others or {})}, gateway=gateway, settings=settings, desk=desk)
 
 
 def gateway_of(*tools: Tool, **more: Any) -> Gateway:

@@ -6,6 +6,7 @@ import pytest
 
 from agents.exchange import AgentInput, Options
 from agents.runtime.context import AgentContext
+from agents.tools.catalogue.mail_tools import reply_to
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.registry import tools
@@ -53,7 +54,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "read_message": {"message_id": "m1"},
     "draft_email": {"to": [], "subject": "x", "body": "y"},
     "send_email": {"to": ["bob@example.org"], "subject": "x", "body": "y"},
-    "reply_to_message": {"message_id": "m1", "body": "y"},
+    "reply_to_message": {"message_id": "m1", "to": ["bob@example.org"], "body": "y"},
     "generate_image": {"prompt": "a bicycle"},
     "analyze_image": {"image": "a.png"},
     "list_files": {},
@@ -303,10 +304,11 @@ async def test_a_draft_is_saved_and_nothing_is_sent() -> None:
 
 
 @pytest.mark.spec("S178", "S179")
-async def test_a_reply_stays_in_its_thread_and_goes_to_the_sender_alone() -> None:
+async def test_a_reply_stays_in_its_thread_and_goes_to_whom_it_says() -> None:
     mailbox = FakeMailbox(inbox=(MESSAGE,))
+    arguments = {"message_id": "m1", "to": ["bob@example.org"], "body": "Thanks"}
 
-    reply = await used("reply_to_message", {"message_id": "m1", "body": "Thanks"}, mailbox=mailbox)
+    reply = await used("reply_to_message", arguments, mailbox=mailbox)
 
     (mail,) = mailbox.sent
     assert (mail.to, mail.cc) == (("bob@example.org",), ())
@@ -319,12 +321,25 @@ async def test_a_reply_stays_in_its_thread_and_goes_to_the_sender_alone() -> Non
     assert reply["data"]["reply"]["message_id"] == mail.message_id
 
 
-async def test_a_reply_to_all_goes_to_addresses_only() -> None:
-    mailbox = FakeMailbox(inbox=(MESSAGE,))
+@pytest.mark.spec("B5")
+async def test_whom_a_mail_names_for_answers_is_not_whom_an_answer_goes_to_but_what_was_approved() -> None:
+    lured = MESSAGE.model_copy(update={"reply_to": "eve@evil.example"})
+    mailbox = FakeMailbox(inbox=(lured,))
+    arguments = {"message_id": "m1", "to": ["bob@example.org"], "cc": ["dora@example.org"], "body": "Thanks"}
 
-    await used("reply_to_message", {"message_id": "m1", "body": "Thanks", "reply_all": True}, mailbox=mailbox)
+    await used("reply_to_message", arguments, mailbox=mailbox)
 
-    assert mailbox.sent[0].cc == ("alice@example.org", "dora@example.org")
+    (mail,) = mailbox.sent
+    assert (mail.to, mail.cc, mail.bcc) == (("bob@example.org",), ("dora@example.org",), ())
+    shown = tools()["reply_to_message"].preview(arguments)
+    assert (shown["to"], shown["cc"], shown["in_reply_to"]) == (["bob@example.org"], ["dora@example.org"], "m1")
+
+
+def test_an_answer_to_all_is_for_addresses_only() -> None:
+    assert reply_to(MESSAGE, "Thanks", message_id="<k@h>", reply_all=True).cc == (
+        "alice@example.org",
+        "dora@example.org",
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from agents.runtime.runner import Options, Runner
 from agents.skills.base import BadSkill
 from agents.tools.gateway import Gateway
 from agents.tools.tool import BadTool
-from hyperagent.lib.conf import Config
+from hitl.deadlines import Deadlines
+from hyperagent.lib.conf import Config, HitlPolicy
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
@@ -54,7 +55,7 @@ async def _serve(name: str, concurrency: int) -> None:
         redis_url=config.redis_url.get_secret_value(),
         concurrency=concurrency,
         lease_s=config.lease_seconds,
-        expires_s=config.hitl_expires_seconds,
+        deadlines=_deadlines(config),
     )
     runner = Runner(
         options,
@@ -71,6 +72,16 @@ async def _serve(name: str, concurrency: int) -> None:
         loop.run_in_executor(None, adapter.preload)
     await runner.run()
     await slots.aclose()
+
+
+def _deadlines(config: Config) -> Deadlines:
+    return Deadlines(
+        expires_s=config.hitl_expires_seconds,
+        interactive=config.hitl_policy is HitlPolicy.INTERACTIVE,
+        approval_s=config.hitl_timeout_seconds,
+        decision_s=config.hitl_decision_timeout_seconds,
+        input_s=config.hitl_input_timeout_seconds,
+    )
 
 
 def _pipeline_settings(config: Config) -> PipelineSettings:

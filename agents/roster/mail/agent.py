@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from agents.briefing import briefing, house_rules, quoted
 from agents.exchange import AgentInput, Work
 from agents.pipeline.recall import format_user_profile
@@ -15,6 +17,9 @@ from agents.small import ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.summing_up import summed_up
+from agents.tools.catalogue.mail_tools import reply_to
+from agents.tools.tool import ToolError
+from agents.tools.values import MailMessage, OutgoingMail
 from hyperagent.lib.llm.types import Message, Role, Tier
 
 SPEC = AgentSpec(
@@ -132,9 +137,25 @@ async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan)
     message = await context.tool(TOOLS["read"], {"message_id": message_id})
     if message.is_error or plan.action == "read":
         return _done(plan, message)
+    try:
+        answer = _addressed(message, plan)
+    except ToolError as error:
+        return Done(plan, {"action": plan.action}, trouble=error.message, code="recipient_missing")
     letter = await _letter(context, task, plan, message.content)
-    arguments = {"message_id": message_id, "body": letter.text, "reply_all": plan.reply_all}
+    arguments = {"message_id": message_id, "to": answer.to, "cc": answer.cc, "body": letter.text}
     return replace(_done(plan, await context.tool(TOOLS["reply"], arguments)), text=letter.text)
+
+
+def _addressed(message: ToolReply, plan: MailPlan) -> OutgoingMail:
+    """Whom the answer to a mail that was read goes to. Raises ToolError if it names nobody."""
+    found = message.data if isinstance(message.data, dict) else {}
+    try:
+        original = MailMessage.model_validate(found.get("message"))
+    except ValidationError:
+        raise ToolError(
+            "The head of this mail is too long to answer it from here. Answer it in your mailbox."
+        ) from None
+    return reply_to(original, "", message_id="", reply_all=plan.reply_all)
 
 
 async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answers: str) -> Letter:
@@ -161,8 +182,9 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answe
 def _done(plan: MailPlan, reply: ToolReply) -> Done:
     found = reply.data if isinstance(reply.data, dict) else {}
     if reply.is_error:
-        trouble = reply.content.removeprefix("Error: ")
-        data = {"action": plan.action, "reason": trouble, "tools": [TOOLS.get(plan.action, plan.action)]}
+        trouble = str(found.get("told") or reply.content.removeprefix("Error: "))
+        reason = str(found.get("reason") or trouble)
+        data = {"action": plan.action, "reason": reason, "tools": [TOOLS.get(plan.action, plan.action)]}
         return Done(plan, data, trouble=trouble, code=str(found.get("error") or "mail_failed"))
     return Done(plan, _as_promised(plan, found, reply.content), content=reply.content)
 

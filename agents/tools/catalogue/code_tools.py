@@ -5,13 +5,21 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.engine.events import CodeResult
+from agents.tools import previews
 from agents.tools.tool import Call, Reply, ToolError, tool
 from agents.tools.values import CodeRun, Language
 
 PROGRAMMERS = ("code", "data", "chat")
 
 
-@tool(agents=PROGRAMMERS, needs=("sandbox",), requires_approval=True, timeout_s=180, untrusted=True)
+@tool(
+    agents=PROGRAMMERS,
+    needs=("sandbox",),
+    requires_approval=True,
+    timeout_s=180,
+    untrusted=True,
+    preview=previews.code,
+)
 async def execute_code(
     call: Call,
     code: Annotated[str, "The whole program; it must print what is wanted", Field(min_length=1)],

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 
 from agents.engine.events import Source
+from agents.tools import previews
 from agents.tools.tool import Call, Reply, ToolError, tool
 from agents.tools.values import Address, Folder, MailHeader, MailMessage, OutgoingMail, Subject
 
@@ -51,12 +52,19 @@ async def read_message(call: Call, message_id: MessageId) -> Reply:
     return Reply(content=_message_text(message), data={"action": "read", "message": message}, sources=(source,))
 
 
+# The servers of both sides may look through the whole mail before they answer.
+SENDING_S = 180
+
+
 async def _is_among_drafts(call: Call, **_: Any) -> bool | None:
     return await call.providers.mailbox.holds(call.about, "drafts", message_id_of(call))
 
 
 async def _was_sent(call: Call, **_: Any) -> bool | None:
-    return await call.providers.mailbox.holds(call.about, "sent", message_id_of(call))
+    """One that is not in Sent may have been sent all the same: the copy comes there afterwards, and people tidy up."""
+    if not call.touched:
+        return False
+    return await call.providers.mailbox.holds(call.about, "sent", message_id_of(call)) or None
 
 
 @tool(agents=MAIL, needs=("mailbox",), effect="write", probe=_is_among_drafts)
@@ -74,7 +82,16 @@ async def draft_email(
     return Reply(content=text, data={"action": "draft", "draft": {**draft.model_dump(mode="json"), "body": body}})
 
 
-@tool(agents=MAIL, needs=("mailbox",), effect="write", requires_approval=True, irreversible=True, probe=_was_sent)
+@tool(
+    agents=MAIL,
+    needs=("mailbox",),
+    effect="write",
+    requires_approval=True,
+    irreversible=True,
+    probe=_was_sent,
+    preview=previews.mail,
+    timeout_s=SENDING_S,
+)
 async def send_email(
     call: Call,
     *,
@@ -86,21 +103,31 @@ async def send_email(
 ) -> Reply:
     """Sends a mail in the user's name. It cannot be taken back. To answer a mail, reply_to_message."""
     mail = OutgoingMail(message_id=message_id_of(call), to=to, cc=cc, bcc=bcc, subject=subject, body=body)
-    sent = await call.providers.mailbox.send(call.about, mail)
+    sent = await call.providers.mailbox.send(call.about, mail, touching=call.touching)
     return Reply(content=f"The mail '{subject}' was sent to {', '.join(to)}.", data={"action": "send", "sent": sent})
 
 
-@tool(agents=MAIL, needs=("mailbox",), effect="write", requires_approval=True, irreversible=True, probe=_was_sent)
+@tool(
+    agents=MAIL,
+    needs=("mailbox",),
+    effect="write",
+    requires_approval=True,
+    irreversible=True,
+    probe=_was_sent,
+    preview=previews.mail,
+    timeout_s=SENDING_S,
+)
 async def reply_to_message(
-    call: Call,
-    message_id: MessageId,
-    body: Body,
-    reply_all: Annotated[bool, "Whether everybody who got the mail gets the answer"] = False,
+    call: Call, message_id: MessageId, to: Recipients, body: Body, cc: MoreRecipients = ()
 ) -> Reply:
-    """Answers a mail in the user's name, in its thread. It cannot be taken back. For a new mail, send_email."""
+    """Answers a mail in the user's name, in its thread. It cannot be taken back. For a new mail, send_email.
+
+    Whom it goes to is said here and not taken from the mail, which others wrote: people approve what they see.
+    """
     original = await call.providers.mailbox.read(call.about, message_id)
-    mail = reply_to(original, body, message_id=message_id_of(call), reply_all=reply_all)
-    sent = await call.providers.mailbox.send(call.about, mail)
+    mail = reply_to(original, body, message_id=message_id_of(call), reply_all=False)
+    mail = mail.model_copy(update={"to": to, "cc": cc})
+    sent = await call.providers.mailbox.send(call.about, mail, touching=call.touching)
     text = f"The answer was sent to {', '.join((*mail.to, *mail.cc))}."
     return Reply(content=text, data={"action": "reply", "reply": sent})
 

@@ -18,7 +18,8 @@ from agents.following import follow
 from agents.models import Execution
 from conversations import actions
 from conversations.models import Origin
-from conversations.options import chosen
+from conversations.options import approval_rule, chosen
+from conversations.prompting import Prompter
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
 from hyperagent.lib.refusals import Refused
@@ -45,8 +46,9 @@ class Command(BaseCommand):
                 raise CommandError(
                     "No worker is running. Start one with `manage.py up` or `manage.py worker`, then ask again."
                 )
-            # Nobody at a terminal is asked anything yet: agents go on with what they assume, and say so.
-            wanted = chosen({}) | {"interactive": False}
+            # Where nobody types and nothing was said beforehand, nobody is asked: agents go on without, and say so.
+            is_asked = options["yes"] or sys.stdin.isatty()
+            wanted = chosen({}) | approval_rule(None, is_watched=is_asked)
             said = actions.say_in_new(user, question, mode=options["mode"], origin=Origin.CHAT, options=wanted)
         except Refused as refused:
             raise CommandError(refused.message) from None
@@ -54,27 +56,33 @@ class Command(BaseCommand):
             if not outage.is_outage(error):
                 raise
             raise CommandError(f"{outage.MESSAGE} `manage.py doctor` says which part.") from None
-        status = asyncio.run(self._tell(said.execution, user, as_json=options["json"]))
+        prompter = Prompter(user, always=options["yes"])
+        status = asyncio.run(self._tell(said.execution, user, prompter, as_json=options["json"]))
         if status:
             sys.exit(status)
 
-    async def _tell(self, execution: Execution, user: User, *, as_json: bool) -> int:
+    async def _tell(self, execution: Execution, user: User, prompter: Prompter, *, as_json: bool) -> int:
         """Prints until the last event; Ctrl-C stops the run, and a second one only the telling."""
         loop = asyncio.get_running_loop()
         stopped = asyncio.Event()
         loop.add_signal_handler(signal.SIGINT, stopped.set)
         stopping = asyncio.create_task(self._stop(execution, user, stopped))
+        asking = asyncio.create_task(prompter.serve())
         printer = _Json() if as_json else _Text()
         try:
             async with aclosing(follow(execution, 0)) as events:
                 async for event in events:
                     if event is not None:
                         printer.print(event.body)
+                        prompter.hear(event)
+                    elif prompter.has_left:
+                        break
         except BrokenPipeError:
             # Whoever read us has enough; the run goes on.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         finally:
             stopping.cancel()
+            asking.cancel()
             loop.remove_signal_handler(signal.SIGINT)
         return STOPPED if stopped.is_set() else printer.status
 

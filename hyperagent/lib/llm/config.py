@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from hyperagent.lib.llm.environment import FALLBACK_VARIABLES, TIER_VARIABLES, EnvironmentReader, Fault
+from hyperagent.lib.llm.environment import (
+    CLASSIFIER,
+    CLASSIFIER_MODEL,
+    CLASSIFIER_PROVIDER,
+    FALLBACK_VARIABLES,
+    TIER_VARIABLES,
+    EnvironmentReader,
+    Fault,
+)
 from hyperagent.lib.llm.providers import (
     BUNDLED,
     FAMILIES,
@@ -146,6 +154,8 @@ def _unresolved(settings: LLMSettings, env: Mapping[str, str]) -> list[Fault]:
     for tier, variables in FALLBACK_VARIABLES.items():
         for name in settings.fallbacks[tier]:
             faults += _faults_of_choice(settings, Choice(model=name), "", variables[0])
+    if classifier := settings.agents.get(CLASSIFIER):
+        faults += _faults_of_choice(settings, classifier, CLASSIFIER_PROVIDER, CLASSIFIER_MODEL)
     return faults
 
 

@@ -21,6 +21,9 @@ FALLBACK_VARIABLES = {
 }
 _AGENT_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]*?)_(MODEL_PROVIDER|MODEL|TEMPERATURE)$")
 _NOT_AGENTS = {"MAX", "PRO", "FLASH", "LITE", "EMBEDDING", "BUNDLED"}
+# Who tells what instructions on an approval mean. Its variables have names of their own.
+CLASSIFIER = "hitl_classifier"
+CLASSIFIER_PROVIDER, CLASSIFIER_MODEL = "HITL_CLASSIFIER_PROVIDER", "HITL_CLASSIFIER_MODEL"
 _PROVIDER_NAME = re.compile(r"^[a-z0-9][a-z0-9_.-]*$")
 
 
@@ -176,6 +179,8 @@ class EnvironmentReader:
                 fields["temperature"] = self.number(variable, 0.0, low=0.0, high=2.0)
             else:
                 fields["provider" if match[2] == "MODEL_PROVIDER" else "model"] = said
+        if said := self.text(CLASSIFIER_PROVIDER):
+            found.setdefault(CLASSIFIER, {})["provider"] = said
         return {agent: Choice.model_validate(fields) for agent, fields in found.items()}
 
     def limits(self) -> Limits:

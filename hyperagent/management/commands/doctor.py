@@ -14,6 +14,8 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from agents.availability import providers_of
+from agents.mail.account import MailAccount
 from agents.models import Runner
 from hyperagent.accounts.models import User
 from hyperagent.embedded.model_server import missing_packages
@@ -21,6 +23,7 @@ from hyperagent.lib import queue
 from hyperagent.lib.conf import LOCAL_HOSTS, Config
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.mail_servers import Security
 from hyperagent.settings import CONFIG
 
 LOW_DISK_BYTES = 1 << 30
@@ -64,6 +67,7 @@ def diagnose(config: Config) -> Iterable[Finding]:
     yield from check_addresses(config)
     yield from check_disk(config)
     yield from check_model()
+    yield from check_mailbox(config)
     yield from check_redis(config)
     yield from check_database(config)
 
@@ -135,6 +139,25 @@ def check_model() -> Iterable[Finding]:
             "no provider is configured",
             "`manage.py up` has the bundled model, or set a provider's key",
         )
+
+
+def check_mailbox(config: Config) -> Iterable[Finding]:
+    mailbox = providers_of(config).mailbox
+    if not isinstance(mailbox, MailAccount):
+        yield Finding(State.FINE, "no mailbox is configured: the mail agent is not offered")
+        return
+    for server in mailbox.servers:
+        if server.security is Security.PLAIN and server.host not in (*LOCAL_HOSTS, "::1"):
+            yield Finding(
+                State.WARNING,
+                f"the password for {server.shown} travels in the clear",
+                "use smtp+tls:// or smtp+ssl:// in SMTP_URL, and imaps:// or imap+tls:// in IMAP_URL",
+            )
+    troubles = mailbox.troubles()
+    for trouble in troubles:
+        yield Finding(State.ERROR, trouble, "start it, or correct SMTP_URL and IMAP_URL")
+    if not troubles:
+        yield Finding(State.FINE, f"the mailbox of {mailbox.address} answers; everybody here works in this one")
 
 
 def check_redis(config: Config) -> Iterable[Finding]:

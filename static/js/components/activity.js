@@ -91,6 +91,7 @@ function useTrace(execution, session) {
 
   useEffect(() => {
     if (!missing) return undefined;
+    if (location.hash.startsWith("#request-")) return void read(); // a link leads into one of them
     const observer = new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       observer.disconnect();

@@ -44,7 +44,7 @@ function Work({ message, execution, stopping, application, session, last, isAnsw
     return html`
       <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} />
       ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question.text, mode)} />`}
-      <${Requests} trace=${trace} session=${session} roster=${roster} />`;
+      <${Requests} execution=${execution} session=${session} roster=${roster} me=${application.page.user.id} />`;
   }, [trace, status, activity, stopping, last, roster, isAnswering, execution.startedAt, execution.endedAt]);
 }
 

@@ -1,5 +1,6 @@
 // The frame of the chat page: sidebar, thread, composer, dialogs, and the keys that work everywhere.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { titleWith } from "../inbox_socket.js";
 import { Composer } from "./composer.js";
 import { ConfirmDelete, HelpSheet } from "./dialogs.js";
 import { EmptyState, MissingState } from "./empty.js";
@@ -32,9 +33,10 @@ export function App({ application }) {
     application.go(id);
   }
 
+  const waitingForMe = application.waitingForMe.value;
   useEffect(() => {
-    document.title = current?.title ? `${current.title} · HyperAgent` : "HyperAgent";
-  }, [current?.title]);
+    document.title = titleWith(waitingForMe, current?.title ? `${current.title} · HyperAgent` : "HyperAgent");
+  }, [current?.title, waitingForMe]);
 
   useKeys({
     search: () => {

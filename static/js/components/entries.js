@@ -1,6 +1,6 @@
 // What an agent did, in order: stages with the calls that belong to them, handoffs, code, warnings. All of it is text.
 import { html, useState } from "../../vendor/preact.js";
-import { requestWords } from "../activity.js";
+import { ALREADY_DONE, requestWords } from "../activity.js";
 import { agentLabel } from "../agents.js";
 import { clipped, inline, pretty, shownResult } from "../json.js";
 import { Icon } from "./icons.js";
@@ -41,11 +41,11 @@ function Stage({ entry, ending }) {
 
 function Tool({ entry, ending }) {
   const [open, setOpen] = useState(false);
-  const { tool, args, result, clipped: isClipped } = entry;
+  const { tool, args, result, clipped: isClipped, alreadyDone } = entry;
   const status = statusOf(entry, ending);
   return html`<div class="tool-call" data-tool=${tool} data-status=${status}>
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
-      <${StateIcon} status=${status} /><code class="tool-name">${tool}</code><span class="tool-args">${inline(args)}</span>
+      <${StateIcon} status=${status} /><code class="tool-name">${tool}</code>${alreadyDone && html`<span class="badge" title=${ALREADY_DONE.title}>${ALREADY_DONE.label}</span>`}<span class="tool-args">${inline(args)}</span>
       <${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /><${Icon} name="chevron" />
     </button>
     ${status === "failed" && !open && html`<p class="row-error" dir="auto">${clipped(result ?? "", 200)}</p>`}
@@ -90,8 +90,10 @@ function Skill({ entry }) {
   </details>`;
 }
 
+const APPROVAL = { pending: "Waiting for approval", denied: "Denied", timed_out: "Nobody decided in time", expired: "The run ended before anybody decided" };
+
 function Approval({ entry }) {
-  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${requestWords(entry.status)}</strong>: ${entry.tools.join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
+  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${APPROVAL[entry.status] ?? requestWords(entry.status)}</strong>: ${entry.tools.join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
 }
 
 function Resumed({ entry }) {

@@ -44,7 +44,7 @@ function Task({ row, isLive }) {
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
       <${StateIcon} status=${status} />
       <span class="task-text" dir="auto">${task}</span>
-      ${status === "awaiting_user" && html`<span class="row-note is-waiting">Waiting for you</span>`}
+      ${status === "awaiting_user" && html`<span class="row-note is-waiting">Waiting for an answer</span>`}
       ${(status === "deleted" || status === "skipped") && html`<span class="row-note">${statusWords(status)}</span>`}
       <${AgentBadge} name=${agent} />
       <span class="task-time"><${Elapsed} of=${row} isLive=${isLive} /></span>

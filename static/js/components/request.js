@@ -1,37 +1,61 @@
 // A question of the run to a person: a decision, words, or a plan to look over. Open it is a card, answered a line.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useRef, useState } from "../../vendor/preact.js";
 import { requestWords } from "../activity.js";
-import { announce } from "../announce.js";
+import { ApprovalBatch, pathsIn, useKnown } from "./approvals.js";
+import { CARD, useArrival, useTarget } from "./arrival.js";
+import { Budget } from "./budget.js";
+import { Doubt } from "./doubt.js";
 import { Icon } from "./icons.js";
 import { PlanReview } from "./plan_review.js";
 
-export function Requests({ trace, session, roster }) {
-  return trace.requests.map((request) => html`<${Request} key=${request.id} request=${request} trace=${trace} session=${session} roster=${roster} />`);
+// `execution`: whose questions; `me`: the reader's id.
+export function Requests({ execution, session, roster, me }) {
+  const { trace } = execution;
+  const approvals = trace.requests.filter(({ kind }) => kind === "approval");
+  const { known, failed, read } = useKnown(execution.id, approvals, session.requests);
+  const drawn = { trace, respond: session.respond, roster };
+  return grouped(trace.requests).map((group) =>
+    group[0].kind === "approval"
+      ? html`<${ApprovalBatch} key=${group[0].batch} asked=${group} known=${known} pathOf=${pathsIn(trace)} me=${me} actions=${session.requests} failed=${failed} retry=${read} />`
+      : html`<${Request} key=${group[0].id} request=${group[0]} ...${drawn} />`,
+  );
 }
 
-function Request({ request, trace, session, roster }) {
+// The approvals of one answer stand together, where the first of them was asked for.
+function grouped(requests) {
+  const groups = [];
+  for (const request of requests) {
+    const batch = request.kind === "approval" && groups.find(([first]) => first.batch === request.batch);
+    if (batch) batch.push(request);
+    else groups.push([request]);
+  }
+  return groups;
+}
+
+export function Request({ request, trace, respond, roster, quiet = false }) {
   const [state, setState] = useState({ sending: false, error: null, done: null }); // done: what was sent, until the run tells it
   const card = useRef(null);
   const isOpen = request.status === "pending" && state.done === null;
-  useArrival(card, isOpen, request.question);
+  useArrival(card, isOpen, `Your answer is needed: ${request.question}`, { first: "textarea.is-first, .request-input > textarea", quiet });
 
   async function answer(decision, more = {}) {
     setState({ sending: true, error: null, done: null });
     try {
-      await session.respond({ request_id: request.id, decision, ...more });
+      await respond({ request_id: request.id, decision, ...more });
       setState({ sending: false, error: null, done: { status: decision, choice: more.choice ?? null, text: more.text ?? null } });
     } catch (caught) {
-      setState({ sending: false, error: caught.message, done: caught.status === 409 ? asFound(caught.found) : null });
+      setState({ sending: false, error: caught.message, fields: caught.fields, done: caught.status === 409 ? asFound(caught.found) : null });
     }
   }
 
-  if (!isOpen) return html`<${Closed} request=${request} done=${state.done} error=${state.error} />`;
-  const Body = BODIES[request.kind] ?? Decision;
-  return html`<div class="request" ref=${card} tabindex="-1" role="group" aria-labelledby=${`question-${request.id}`} data-request=${request.id}>
-    <p class="request-head"><${Icon} name="question" />${HEADS[request.kind] ?? "Your answer is needed"}</p>
+  useTarget(card, request.id);
+  if (!isOpen) return html`<${Closed} whole=${card} request=${request} done=${state.done} error=${state.error} />`;
+  const Body = bodyOf(request);
+  return html`<div class="request" ref=${card} tabindex="-1" role="group" aria-labelledby=${`question-${request.id}`} data-request=${request.id} id=${`request-${request.id}`} ...${{ [CARD]: "" }}>
+    <p class="request-head"><${Icon} name=${ICONS[request.kind] ?? "question"} />${headOf(request)}</p>
     <p class="request-question" id=${`question-${request.id}`} dir="auto">${request.question}</p>
-    <${Body} request=${request} trace=${trace} roster=${roster} sending=${state.sending} answer=${answer} />
-    ${state.error && html`<p class="form-error" role="alert">${state.error}</p>`}
+    <${Body} request=${request} trace=${trace} roster=${roster} sending=${state.sending} answer=${answer} fields=${state.fields} />
+    ${state.error && !state.fields?.text && html`<p class="form-error" role="alert">${state.error}</p>`}
   </div>`;
 }
 
@@ -42,13 +66,27 @@ function asFound(request) {
 
 // An option is a text, or {id, label} where the words for people are others.
 function optionsOf({ options, details }) {
-  if (options.length) return options.map((option) => ({ id: option, label: option }));
+  const { labels = {} } = details;
+  if (options.length) return options.map((option) => ({ id: option, label: labels[option] ?? option }));
   const rich = Array.isArray(details.options) ? details.options : [];
   return rich.filter((option) => option?.id !== undefined).map(({ id, label, text }) => ({ id: String(id), label: String(label ?? text ?? id) }));
 }
 
 const HEADS = { decision: "Your decision is needed", input: "A question to you", plan: "Look over the plan", budget: "The budget is used up" };
+const ICONS = { budget: "coins" };
 const BODIES = { decision: Decision, budget: Decision, input: Input, plan: PlanReview };
+
+const isDoubt = ({ details }) => details.in_doubt === true;
+
+function headOf(request) {
+  return isDoubt(request) ? "It is not known whether this happened" : (HEADS[request.kind] ?? "Your answer is needed");
+}
+
+function bodyOf(request) {
+  if (isDoubt(request)) return Doubt;
+  if (request.kind === "budget" && request.details.unit) return Budget;
+  return BODIES[request.kind] ?? Decision;
+}
 
 function Decision({ request, sending, answer }) {
   const options = optionsOf(request);
@@ -93,39 +131,15 @@ function Decline({ sending, answer }) {
 const PLAN_SAID = { approved: "Accepted", answered: "Accepted with changes", denied: "Rejected" };
 
 // What was asked, and what became of it: who decided, and what they said.
-function Closed({ request, done, error }) {
+function Closed({ whole, request, done, error }) {
   const shown = request.status === "pending" ? { ...request, ...done } : request;
   const said = optionsOf(request).find(({ id }) => id === shown.choice)?.label ?? shown.choice ?? shown.text;
   const isPlan = request.kind === "plan";
   const how = shown.status === "late" ? null : (isPlan && PLAN_SAID[shown.status]) || requestWords(shown.status);
-  return html`<div class="request-closed" data-request=${request.id} data-status=${shown.status}>
+  return html`<div class="request-closed" ref=${whole} data-request=${request.id} data-status=${shown.status} id=${`request-${request.id}`} tabindex="-1">
     <${Icon} name=${shown.status === "answered" || shown.status === "approved" ? "check" : "question"} />
     <p><span class="request-asked" dir="auto">${isPlan ? "The plan was shown before it ran." : request.question}</span>
       ${how && html`<span class="request-said"><strong>${how}${shown.by ? ` by ${shown.by}` : ""}</strong>${said ? html`: <span dir="auto">${said}</span>` : ""}</span>`}
       ${error && html`<span class="request-said" role="alert">${error}</span>`}</p>
   </div>`;
-}
-
-function isTyping() {
-  const active = document.activeElement;
-  return /^(INPUT|TEXTAREA|SELECT)$/.test(active?.tagName ?? "") && active.value !== "";
-}
-
-// A card that appears is told, and gets the focus unless somebody writes; when it closes, the focus in it goes to the box.
-function useArrival(card, isOpen, question) {
-  const hadFocus = useRef(false);
-  useEffect(() => {
-    if (!isOpen) {
-      if (hadFocus.current) document.getElementById("composer-text")?.focus();
-      return undefined;
-    }
-    announce(`Your answer is needed: ${question}`);
-    const element = card.current;
-    if (!isTyping() && !document.querySelector("dialog[open], :popover-open")) (element.querySelector("textarea.is-first, .request-input > textarea") ?? element).focus({ preventScroll: true });
-    if (element.offsetHeight > innerHeight / 2) element.scrollIntoView({ block: "start" }); // its beginning is not to be missed
-    const note = () => (hadFocus.current = element.contains(document.activeElement) || document.activeElement === document.body);
-    document.addEventListener("focusin", note);
-    note();
-    return () => document.removeEventListener("focusin", note);
-  }, [isOpen]);
 }

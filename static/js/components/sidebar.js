@@ -21,6 +21,7 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, go }) 
       <button type="button" class="icon-button" onClick=${hide} aria-label="Hide the conversations" title="Hide the conversations"><${Icon} name="sidebar" /></button>
     </div>
     <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />New conversation</a>
+    <a class="new-chat side-inbox" href="/inbox/"><${Icon} name="inbox" />Inbox${application.waitingForMe.value > 0 && html`<span class="side-count">${application.waitingForMe.value}<span class="visually-hidden"> waiting for you</span></span>`}</a>
     <label class="side-search"><${Icon} name="search" /><span class="visually-hidden">Search the conversations</span>
       <input type="search" ref=${searchBox} placeholder="Search" value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
         onKeyDown=${(event) => event.key === "Escape" && setQuery("")} /></label>
@@ -108,6 +109,7 @@ function UserMenu({ application, onHelp }) {
     <${Menu} id="user-menu" label=${`Account of ${name}`} buttonClass="user-button" button=${face} placement="above">
       <p class="menu-note">${user.email}</p>
       <a role="menuitem" href="/accounts/profile/"><${Icon} name="person" />Profile</a>
+      <a role="menuitem" href="/rules/"><${Icon} name="scales" />Standing rules</a>
       <a role="menuitem" href="/accounts/tokens/"><${Icon} name="key" />API tokens</a>
       ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />Administration</a>`}
       <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />Keys</button>

@@ -31,7 +31,7 @@ function Node({ node, trace, isLive, intervene }) {
       <${StateIcon} status=${status} />
       <${AgentBadge} name=${agent.name} />
       <span class="node-task" dir="auto">${agent.task}</span>
-      ${status === "awaiting_user" && html`<span class="row-note is-waiting">Waiting for you</span>`}
+      ${status === "awaiting_user" && html`<span class="row-note is-waiting">Waiting for an answer</span>`}
       <span class="node-facts">
         ${calls > 0 && html`<span class="node-calls">${counted(calls, "call")}</span>`}
         ${tokens && html`<span class="node-tokens">${tokens}</span>`}

@@ -1,0 +1,201 @@
+"""The budget of a run: what it may use, what it has used, and what is asked and decided at its end. Pure.
+
+Knows no model and no journal: `agents.runtime.spending` looks at a run with it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+KIND: Final = "budget"
+CODE: Final = "budget"
+"""The error of work that was not done because the budget was at its end."""
+MAX_TOKENS: Final = 10**12
+MAX_USD: Final = 1_000_000
+_CENT: Final = Decimal("0.01")
+_ENDED_BY_ITSELF: Final = frozenset({"timed_out", "expired", "cancelled"})
+
+
+class RunBudget(BaseModel):
+    """What a run may use, over all of its agents. A limit that is None does not hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS)
+    max_cost_usd: float | None = Field(default=None, gt=0, le=MAX_USD)
+
+
+class Unit(StrEnum):
+    """Which limit is at its end."""
+
+    TOKENS = "tokens"
+    USD = "usd"
+
+
+class Choice(StrEnum):
+    """What a person makes of the end of a budget."""
+
+    RAISE = "raise"
+    FINISH = "finish"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """`cost_usd` is what is known of it; `unpriced`: the models whose price is not."""
+
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds after `ends` ends of the budget. `decided` is None while the work may go on; `why` is for people."""
+
+    max_tokens: int | None
+    max_cost_usd: Decimal | None
+    ends: int = 0
+    decided: Choice | None = None
+    why: str = ""
+
+    def limit(self, unit: Unit) -> Decimal | None:
+        if unit is Unit.USD:
+            return self.max_cost_usd
+        return None if self.max_tokens is None else Decimal(self.max_tokens)
+
+    def raised(self, unit: Unit, limit: Decimal) -> "Standing":
+        if unit is Unit.USD:
+            return replace(self, max_cost_usd=limit)
+        return replace(self, max_tokens=int(limit))
+
+
+def used_by(usages: Iterable[Mapping[str, Any]]) -> Used:
+    """The sum of what model calls took, as their steps have it."""
+    tokens, cost, unpriced = 0, Decimal(0), set()
+    for usage in usages:
+        tokens += usage["prompt_tokens"] + usage["completion_tokens"]
+        if usage["cost_usd"] is None:
+            unpriced.add(str(usage["model"]))
+        else:
+            cost += Decimal(usage["cost_usd"])
+    return Used(tokens, cost, tuple(sorted(unpriced)))
+
+
+def standing_of(budget: RunBudget, answers: Sequence[Any]) -> Standing:
+    """What people have made of it: `answers` to its ends, in their order. What is not clear ends the work."""
+    cost = None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd))
+    standing = Standing(budget.max_tokens, cost)
+    for answer in answers:
+        standing = _after(replace(standing, ends=standing.ends + 1), answer)
+    return standing
+
+
+def unit_at_end(standing: Standing, used: Used) -> Unit | None:
+    """The limit that is reached; tokens first. What a model without a known price costs does not count."""
+    if standing.max_tokens is not None and used.tokens >= standing.max_tokens:
+        return Unit.TOKENS
+    if standing.max_cost_usd is not None and used.cost_usd >= standing.max_cost_usd:
+        return Unit.USD
+    return None
+
+
+def question_of(standing: Standing, used: Used, unit: Unit, *, asking: str) -> dict[str, Any]:
+    """What a person is asked at the end; whole by itself. `asking`: the agent that came to it first."""
+    limit = standing.limit(unit)
+    assert limit is not None
+    spent = amount_used(used, unit)
+    suggested = suggested_limit(unit, limit=limit, spent=spent)
+    said = [
+        f"This run has used {told(spent, unit)}, and its budget is {told(limit, unit)}.",
+        f"The {asking} agent needs more to go on. What shall be done?",
+    ]
+    if used.unpriced and standing.max_cost_usd is not None:
+        said.insert(1, f"What {' and '.join(used.unpriced)} cost is not known, and is not counted.")
+    return {
+        "question": " ".join(said),
+        "options": [choice.value for choice in Choice],
+        "labels": {
+            Choice.RAISE.value: f"Raise the limit to {told(suggested, unit)}",
+            Choice.FINISH.value: "Finish with what there is",
+            Choice.STOP.value: "Stop the run",
+        },
+        "unit": unit.value,
+        "used": _number(spent, unit),
+        "limit": _number(limit, unit),
+        "suggested": _number(suggested, unit),
+        "used_tokens": used.tokens,
+        "used_cost_usd": None if used.unpriced else float(used.cost_usd),
+        "known_cost_usd": float(used.cost_usd),
+        "max_tokens": standing.max_tokens,
+        "max_cost_usd": None if standing.max_cost_usd is None else float(standing.max_cost_usd),
+        "unpriced_models": list(used.unpriced),
+        "asking": asking,
+        "end": standing.ends + 1,
+    }
+
+
+def unasked(standing: Standing, unit: Unit) -> str:
+    """Why the work ends where nobody may be asked."""
+    return f"{_is_used_up(standing, unit)} Nobody could be asked to raise it, so this was finished with what there was."
+
+
+def unchecked(model: str) -> str:
+    """What is said once where a limit of money cannot be held."""
+    return f"The price of {model} is not known: what it costs is not counted towards the budget of this run."
+
+
+def suggested_limit(unit: Unit, *, limit: Decimal, spent: Decimal) -> Decimal:
+    """As much again as the limit was, and above what is spent by at least a quarter."""
+    wanted = max(limit * 2, spent * Decimal("1.25"))
+    if unit is Unit.TOKENS:
+        return wanted.to_integral_value(ROUND_CEILING)
+    return wanted.quantize(_CENT, ROUND_CEILING)
+
+
+def amount_used(used: Used, unit: Unit) -> Decimal:
+    return used.cost_usd if unit is Unit.USD else Decimal(used.tokens)
+
+
+def told(amount: Decimal, unit: Unit) -> str:
+    """For people: `12,000 tokens`, `$0.25`, and small sums to the place where they begin."""
+    if unit is Unit.TOKENS:
+        return f"{int(amount):,} tokens"
+    return f"${amount:,.2f}" if amount == amount.quantize(_CENT) else f"${amount.normalize():,f}"
+
+
+def _after(standing: Standing, answer: Any) -> Standing:
+    said = answer if isinstance(answer, Mapping) else {}
+    unit = Unit.USD if said.get("unit") == Unit.USD else Unit.TOKENS
+    if said.get("choice") == Choice.RAISE and (limit := _limit_in(said.get("text"))) is not None:
+        return standing.raised(unit, limit)
+    used_up = _is_used_up(standing, unit)
+    if said.get("choice") == Choice.STOP:
+        return replace(standing, decided=Choice.STOP, why=f"{used_up} A person chose to stop the run there.")
+    if said.get("status") in _ENDED_BY_ITSELF:
+        why = f"{used_up} Nobody said in time whether to raise it, so this was finished with what there was."
+    else:
+        why = f"{used_up} A person chose to finish with what there was."
+    return replace(standing, decided=Choice.FINISH, why=why)
+
+
+def _is_used_up(standing: Standing, unit: Unit) -> str:
+    limit = standing.limit(unit)
+    of_what = "" if limit is None else f" of {told(limit, unit)}"
+    return f"The budget of this run{of_what} is used up."
+
+
+def _limit_in(text: Any) -> Decimal | None:
+    try:
+        limit = Decimal(str(text))
+    except InvalidOperation:
+        return None
+    return limit if limit.is_finite() and limit > 0 else None
+
+
+def _number(amount: Decimal, unit: Unit) -> int | float:
+    return int(amount) if unit is Unit.TOKENS else float(amount)

@@ -1,0 +1,262 @@
+"""The mailbox over IMAP: finding folders, searching, fetching, putting mails there. Blocking; for a thread.
+
+One connection for each piece of work. What a server says is untrusted: it goes to the log, people get our own words.
+"""
+
+import imaplib
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import structlog
+
+from agents.mail.queries import Term, search_line
+from agents.tools.tool import ToolError
+from agents.tools.values import Folder
+from hyperagent.lib.mail_servers import MailServer, Security
+
+log = structlog.get_logger(__name__)
+
+TIMEOUT_S: Final = 25
+LOGGED_CHARS: Final = 200
+# Enough of a mail for its head and its first words.
+HEAD_BYTES: Final = 24_000
+# More of a mail than this is not read.
+MAIL_BYTES: Final = 10_000_000
+INBOX: Final = "INBOX"
+SPECIAL_USE: Final = {"sent": rb"\sent", "drafts": rb"\drafts"}
+# For servers that do not say which is which; compared without the names of folders above, in small letters.
+USUAL_NAMES: Final = {
+    "sent": ("sent", "sent items", "sent messages", "sent mail", "gesendet", "gesendete objekte", "gesendete elemente"),
+    "drafts": ("drafts", "draft", "entw&apw-rfe", "entwürfe"),
+}
+NEW_NAMES: Final = {"sent": "Sent", "drafts": "Drafts"}
+_LISTED: Final = re.compile(rb'^\((?P<flags>[^)]*)\) (?P<separator>"\\?.?"|NIL) (?P<name>.+)$', re.IGNORECASE)
+_FETCHED: Final = re.compile(rb"\bUID (\d+)")
+_SIZE: Final = re.compile(rb"\bRFC822\.SIZE (\d+)")
+_DATE: Final = re.compile(rb'\bINTERNALDATE "([^"]+)"')
+_OWN_PREFIX: Final = re.compile(rb'^\(\("([^"\\]*)"')
+_APPENDED: Final = re.compile(rb"^\d+ (\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mail as the server gave it. `raw` may be its beginning only; `size` is that of the whole, in bytes."""
+
+    uid: int
+    raw: bytes
+    size: int
+    arrived: datetime | None
+
+
+class Connection:
+    """A signed-in connection. `folder` names are ours; the server's own are found once."""
+
+    def __init__(self, imap: imaplib.IMAP4, server: MailServer) -> None:
+        self._imap = imap
+        self._server = server
+        # Some servers say all that they can do only to those who signed in.
+        self._abilities = b" ".join(self._do("begin", imap.capability)).upper().split()
+        self._names: dict[str, str] = {"inbox": INBOX}
+        self.uid_validity = 0
+
+    def open(self, folder: Folder, *, make: bool = False) -> None:
+        """For reading: nothing is marked as seen. `make`: a folder that is not there is made."""
+        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder, make=make)), True)
+        _, answer = self._imap.response("UIDVALIDITY")
+        self.uid_validity = int(answer[0]) if answer and answer[0] else 0
+
+    def search(self, terms: Sequence[Term], *, limit: int) -> list[int]:
+        """The uids of the newest `limit` mails of the open folder that fit, newest first."""
+        line = search_line(terms, literals=b"LITERAL+" in self._abilities)
+        found = self._do("search", self._imap.uid, "SEARCH", line)
+        uids = [int(word) for word in (found[0] or b"").split() if word.isdigit()]
+        return sorted(uids, reverse=True)[:limit]
+
+    def heads(self, uids: Sequence[int]) -> list[Found]:
+        """The beginnings of these mails, in this order; those that are gone by now are left out."""
+        return self._fetched(uids, HEAD_BYTES)
+
+    def whole(self, uid: int) -> Found | None:
+        """As much of a mail as is ever read; None if it is gone."""
+        return next(iter(self._fetched([uid], MAIL_BYTES)), None)
+
+    def holds(self, message_id: str) -> list[int]:
+        """The uids of mails with this Message-ID in the open folder."""
+        return self.search([("HEADER", "Message-ID", message_id)], limit=10)
+
+    def put(self, folder: Folder, message: bytes, flags: str) -> str:
+        """Adds a mail to a folder; its id there, or "" where the server does not tell."""
+        now = imaplib.Time2Internaldate(datetime.now(UTC))
+        name = self._name_of(folder, make=True)
+        self._do("keep a mail", self._imap.append, _quoted(name), flags, now, message)
+        _, answer = self._imap.response("APPENDUID")
+        match = _APPENDED.match(answer[0]) if answer and answer[0] else None
+        if match is None:
+            return ""
+        validity = answer[0].split()[0].decode()
+        return shown_id(folder, int(validity), int(match[1]))
+
+    # --- inside
+
+    def _fetched(self, uids: Sequence[int], at_most: int) -> list[Found]:
+        if not uids:
+            return []
+        numbers = ",".join(map(str, uids))
+        items = f"(UID RFC822.SIZE INTERNALDATE BODY.PEEK[]<0.{at_most}>)"
+        given = self._do("read", self._imap.uid, "FETCH", numbers, items)
+        found = {mail.uid: mail for mail in _mails(given)}
+        return [found[uid] for uid in uids if uid in found]
+
+    def _name_of(self, folder: Folder, *, make: bool = False) -> str:
+        if folder not in self._names:
+            listed = [entry for entry in map(_entry, self._do("list folders", self._imap.list)) if entry]
+            name = _special(listed, folder)
+            if name is None and not make:
+                raise ToolError(f"The mailbox has no folder for {folder} yet: there is nothing in it.")
+            self._names[folder] = name if name is not None else self._made(folder)
+        return self._names[folder]
+
+    def _made(self, folder: Folder) -> str:
+        """A new folder. Some servers keep all folders of a user below INBOX, and say so."""
+        said = self._do("begin", self._imap.namespace)[-1] if b"NAMESPACE" in self._abilities else b""
+        prefix = _OWN_PREFIX.match(said or b"")
+        name = (prefix[1].decode("ascii", "ignore") if prefix else "") + NEW_NAMES[folder]
+        self._do("make a folder", self._imap.create, _quoted(name))
+        return name
+
+    def _do(self, what: str, call: Any, *arguments: Any) -> list[Any]:
+        """Raises ToolError where the server says no."""
+        status, answer = call(*arguments)
+        if status != "OK":
+            log.warning("mail.imap_refused", server=self._server.shown, what=what, said=str(answer)[:LOGGED_CHARS])
+            raise ToolError(f"The mailbox did not let me {what}. Try it in other words, or ask an administrator.")
+        return list(answer)
+
+
+@contextmanager
+def connected(server: MailServer) -> Iterator[Connection]:
+    """Raises ToolError for whatever goes wrong with the connection, at any time."""
+    imap: imaplib.IMAP4 | None = None
+    try:
+        imap = _connect(server)
+        _sign_in(imap, server)
+        yield Connection(imap, server)
+    except (imaplib.IMAP4.error, OSError, UnicodeError) as error:
+        raise _trouble(error, server) from error
+    finally:
+        if imap is not None:
+            with suppress(imaplib.IMAP4.error, OSError):
+                imap.logout()
+
+
+def shown_id(folder: str, uid_validity: int, uid: int) -> str:
+    return f"{folder}.{uid_validity}.{uid}"
+
+
+class _SignInRefused(OSError):
+    """The server does not know this user with this password."""
+
+
+def _connect(server: MailServer) -> imaplib.IMAP4:
+    if server.security is Security.SSL:
+        return imaplib.IMAP4_SSL(server.host, server.port, ssl_context=ssl.create_default_context(), timeout=TIMEOUT_S)
+    imap = imaplib.IMAP4(server.host, server.port, timeout=TIMEOUT_S)
+    if server.security is Security.TLS:
+        imap.starttls(ssl.create_default_context())
+    return imap
+
+
+def _sign_in(imap: imaplib.IMAP4, server: MailServer) -> None:
+    try:
+        if "AUTH=PLAIN" in imap.capabilities:
+            # LOGIN knows ASCII only.
+            imap.authenticate("PLAIN", lambda _: f"\0{server.user}\0{server.password}".encode())
+        else:
+            imap.login(server.user, server.password)
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as error:
+        raise _SignInRefused from error
+
+
+def _trouble(error: Exception, server: MailServer) -> ToolError:
+    log.warning("mail.imap_trouble", server=server.shown, error=f"{type(error).__name__} {error}"[:LOGGED_CHARS])
+    match error:
+        case _SignInRefused():
+            why = "did not accept user and password. An administrator has to correct IMAP_URL."
+        case ssl.SSLError():
+            why = "has no valid certificate, or speaks no TLS here. An administrator has to correct IMAP_URL."
+        case TimeoutError():
+            why = f"gave no answer for {TIMEOUT_S} s. Try again later."
+        case OSError() | imaplib.IMAP4.abort():
+            why = "cannot be reached, or hung up. Try again later; an administrator can check IMAP_URL."
+        case _:
+            why = "gave an answer that makes no sense, or one too long. Search for less; an administrator can check."
+    return ToolError(f"The mailbox at {server.shown} {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    flags: tuple[bytes, ...]
+    separator: str
+    name: str
+
+
+def _entry(line: Any) -> _Entry | None:
+    """A folder of a LIST answer. Names stay as the server writes them (modified UTF-7); they are only given back."""
+    head, literal = line if isinstance(line, tuple) else (line, None)
+    match = _LISTED.match(head or b"")
+    if match is None:
+        return None
+    name = literal if literal is not None else match["name"]
+    if literal is None and name.startswith(b'"'):
+        name = re.sub(rb"\\(.)", rb"\1", name.strip()[1:-1])
+    separator = match["separator"].strip(b'"').replace(b"\\\\", b"\\")
+    return _Entry(
+        flags=tuple(flag.lower() for flag in match["flags"].split()),
+        separator="" if separator.upper() == b"NIL" else separator.decode("ascii", "replace"),
+        name=name.decode("utf-8", "surrogateescape"),
+    )
+
+
+def _special(listed: Sequence[_Entry], folder: Folder) -> str | None:
+    """The server's own word first, then the usual names, in their order."""
+    choosable = [entry for entry in listed if rb"\noselect" not in entry.flags]
+    for entry in choosable:
+        if SPECIAL_USE[folder] in entry.flags:
+            return entry.name
+    for usual in USUAL_NAMES[folder]:
+        for entry in choosable:
+            last = entry.name.rsplit(entry.separator, 1)[-1] if entry.separator else entry.name
+            if last.lower() == usual:
+                return entry.name
+    return None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _mails(given: Sequence[Any]) -> Iterator[Found]:
+    """What a FETCH gave: a pair of head and text for each mail, the rest of the head behind it in some servers."""
+    for number, part in enumerate(given):
+        if not isinstance(part, tuple):
+            continue
+        rest = given[number + 1] if number + 1 < len(given) and isinstance(given[number + 1], bytes) else b""
+        head = part[0] + b" " + rest
+        uid, size = _FETCHED.search(head), _SIZE.search(head)
+        if uid is not None:
+            yield Found(int(uid[1]), part[1], int(size[1]) if size else len(part[1]), _arrived(head))
+
+
+def _arrived(head: bytes) -> datetime | None:
+    match = _DATE.search(head)
+    try:
+        return datetime.strptime(match[1].decode().strip(), "%d-%b-%Y %H:%M:%S %z") if match else None
+    except ValueError:
+        return None

@@ -1,0 +1,207 @@
+"""A mail's bytes, as strangers wrote them, as values. Pure. Never raises for what a mail holds.
+
+The parser of the standard library takes time by lines times depth; what would take too long is not parsed.
+"""
+
+import binascii
+import codecs
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from email import policy
+from email.header import decode_header
+from email.message import Message
+from email.parser import BytesHeaderParser, BytesParser
+from email.utils import getaddresses, parsedate_to_datetime
+from typing import Final
+
+from agents.mail.html_text import text_of
+from agents.tools.values import MailHeader, MailMessage
+from hyperagent.lib.text import clean_text
+
+MAX_WORK: Final = 800_000
+"""Lines times depth of a mail that is parsed: some seconds at most. One of 10 MB with attachments has a third of it."""
+HEADER_BYTES: Final = 64_000
+FIELD_CHARS: Final = 20_000
+MAX_ADDRESSES: Final = 200
+MAX_PARTS: Final = 500
+BODY_CHARS: Final = 200_000
+HTML_CHARS: Final = 1_000_000
+SNIPPET_CHARS: Final = 200
+SUBJECT_CHARS: Final = 500
+NAME_CHARS: Final = 120
+TOO_DEEP: Final = "(This mail is nested too deeply to be read. Tell the user to look at it in a mail program.)"
+CUT: Final = "(The mail is longer than this; the rest was not read.)"
+# Text encodings only: others of Python's take time that grows with the square of the text.
+_CHARSET: Final = re.compile(
+    r"^(ascii|utf[-_](8|16|32).*|iso8859.*|latin.*|cp\d+|koi8.*|big5.*|gb.*|euc.*|shift.*|iso2022.*)$"
+)
+_SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
+# In a name they would look like an address, or end the quotes.
+_MISLEADING: Final = re.compile(r'[<>@"\\]')
+
+
+def head_of(id_: str, raw: bytes, *, arrived: datetime | None) -> MailHeader:
+    """From a mail's beginning."""
+    message, body, _ = _read(raw)
+    return MailHeader(
+        id=id_,
+        sender=(_addresses(message, "From") or ("",))[0],
+        to=_addresses(message, "To"),
+        subject=_line(message, "Subject", SUBJECT_CHARS),
+        date=_date(message, arrived),
+        snippet=" ".join(body.split())[:SNIPPET_CHARS],
+        message_id=_message_id(message),
+    )
+
+
+def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) -> MailMessage:
+    """`is_cut`: the mail is longer than `raw`."""
+    message, body, attachments = _read(raw)
+    clipped = body[:BODY_CHARS]
+    return MailMessage(
+        id=id_,
+        sender=(_addresses(message, "From") or ("",))[0],
+        to=_addresses(message, "To"),
+        cc=_addresses(message, "Cc"),
+        reply_to=(_addresses(message, "Reply-To") or (None,))[0],
+        subject=_line(message, "Subject", SUBJECT_CHARS),
+        date=_date(message, arrived),
+        snippet=" ".join(body.split())[:SNIPPET_CHARS],
+        message_id=_message_id(message),
+        references=tuple(_line(message, "References", FIELD_CHARS).split())[-50:],
+        body=f"{clipped}\n\n{CUT}" if is_cut or len(body) > BODY_CHARS else clipped,
+        attachments=attachments,
+    )
+
+
+def _read(raw: bytes) -> tuple[Message, str, tuple[str, ...]]:
+    """Headers, text and the names of what is attached."""
+    small = raw.lower()
+    depth = small.count(b"multipart/") + small.count(b"message/")
+    if raw.count(b"\n") * (depth + 1) > MAX_WORK:
+        return _headers(raw), TOO_DEEP, ()
+    try:
+        message = BytesParser(policy=policy.compat32).parsebytes(raw)
+        body, attachments = _contents(message)
+    except (RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+        return _headers(raw), TOO_DEEP, ()
+    return message, body, attachments
+
+
+def _headers(raw: bytes) -> Message:
+    """Of what cannot be parsed as a whole."""
+    return BytesHeaderParser(policy=policy.compat32).parsebytes(raw[:HEADER_BYTES])
+
+
+def _contents(message: Message) -> tuple[str, tuple[str, ...]]:
+    """Plain text if there is some, else that of the HTML."""
+    plain: list[str] = []
+    html: list[str] = []
+    attachments: list[str] = []
+    for part in _parts(message):
+        kind = part.get_content_type()
+        name = _file_name(part)
+        if name or part.get_content_disposition() == "attachment":
+            attachments.append(name or f"without a name ({kind})")
+        elif kind == "text/plain":
+            plain.append(_text(part))
+        elif kind == "text/html":
+            html.append(_text(part))
+        elif not kind.startswith("multipart/"):
+            attachments.append(f"without a name ({kind})")
+    text = "\n\n".join(piece.strip() for piece in plain if piece.strip())
+    if not text:
+        text = "\n\n".join(text_of(piece[:HTML_CHARS]) for piece in html)
+    return clean_text(text.replace("\r\n", "\n")), tuple(attachments)
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    """The leaves, in order, without recursion. Mails that are attached count as one part each."""
+    waiting, given = [message], 0
+    while waiting and given < MAX_PARTS:
+        part = waiting.pop()
+        if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), list):
+            waiting.extend(reversed([inner for inner in part.get_payload() if isinstance(inner, Message)]))
+        else:
+            given += 1
+            yield part
+
+
+def _text(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return ""
+    return _decoded(payload, str(part.get_content_charset() or "utf-8"))
+
+
+def _decoded(text: bytes, charset: str) -> str:
+    try:
+        known = codecs.lookup(charset).name
+    except (LookupError, ValueError):
+        known = "utf-8"
+    return text.decode(known if _CHARSET.match(known) else "utf-8", "replace")
+
+
+def _file_name(part: Message) -> str:
+    try:
+        name = part.get_filename() or ""
+    except (ValueError, LookupError, TypeError, AttributeError):
+        name = "with a name that cannot be read"
+    return _shown(str(name), NAME_CHARS)
+
+
+def _field(message: Message, name: str) -> str:
+    """A header's value in letters, broken encodings as far as they can be read."""
+    value = str(message.get(name, ""))[:FIELD_CHARS]
+    try:
+        pieces = decode_header(value)
+    except (ValueError, LookupError, binascii.Error):
+        return value
+    return "".join(
+        _decoded(piece, charset or "utf-8") if isinstance(piece, bytes) else piece for piece, charset in pieces
+    )
+
+
+def _line(message: Message, name: str, limit: int) -> str:
+    return _shown(_field(message, name), limit)
+
+
+def _shown(text: str, limit: int) -> str:
+    """One line of what can be seen: signs that turn the direction of writing or hide letters are none."""
+    plain = "".join(char if char.isprintable() else " " for char in clean_text(text))
+    return " ".join(plain.split())[:limit]
+
+
+def _message_id(message: Message) -> str | None:
+    return _line(message, "Message-ID", FIELD_CHARS).split(" ")[0][:500] or None
+
+
+def _addresses(message: Message, name: str) -> tuple[str, ...]:
+    """Each as `Name <address>`. The name is decoded after the addresses were told apart, so that it cannot be one."""
+    values = [str(value)[:FIELD_CHARS] for value in (message.get_all(name) or [])[:5]]
+    try:
+        pairs = getaddresses(values)[:MAX_ADDRESSES]
+    except (RecursionError, ValueError, LookupError, IndexError):
+        return ()
+    return tuple(shown for shown in (_address(*pair) for pair in pairs) if shown)
+
+
+def _address(name: str, address: str) -> str:
+    holder = Message()
+    holder["X"] = name.replace("\n", " ").replace("\r", " ")
+    shown_name, shown_address = _line(holder, "X", NAME_CHARS), _shown(address, FIELD_CHARS).replace(" ", "")
+    if not shown_name:
+        return shown_address
+    if not shown_address:
+        return _SPECIAL.sub(" ", shown_name).strip()
+    quoted = f'"{_MISLEADING.sub(" ", shown_name)}"' if _SPECIAL.search(shown_name) else shown_name
+    return f"{quoted} <{shown_address}>"
+
+
+def _date(message: Message, arrived: datetime | None) -> str:
+    """As ISO 8601: when it was written, or when it came."""
+    try:
+        return parsedate_to_datetime(str(message.get("Date", ""))[:100]).isoformat()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return arrived.isoformat() if arrived else ""

@@ -1,0 +1,144 @@
+"""The form in which a reviewer decides one request, and how the arguments in it look. Decides nothing itself."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms.fields import InvalidJSONInput
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from hitl import calls
+from hitl.answers import DECISIONS, MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, options_of, response_from
+from hitl.kinds import RequestKind, RequestStatus
+from hitl.models import Request
+from hyperagent.lib.hashes import arguments_hash
+from hyperagent.lib.read_only_admin import table
+from hyperagent.lib.refusals import Refused
+
+WORDS = {
+    RequestStatus.APPROVED: "Approve",
+    RequestStatus.ANSWERED: "Answer",
+    RequestStatus.DENIED: "Deny",
+}
+
+
+class ArgumentsField(forms.JSONField):
+    """Django's own breaks down at what Python cannot read: thousands of digits, a thousand brackets."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except (ValueError, RecursionError):
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except (ValueError, RecursionError):
+            return InvalidJSONInput(data)
+
+
+class DecisionForm(forms.Form):
+    """Fields that do not belong to the request's kind are left out."""
+
+    decision = forms.ChoiceField(widget=forms.RadioSelect)
+    choice = forms.ChoiceField(required=False)
+    text = forms.CharField(required=False, max_length=MAX_TEXT_CHARS, widget=forms.Textarea, label="Answer")
+    edited_arguments = ArgumentsField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 12, "class": "vLargeTextField"}),
+        label="Arguments",
+        help_text="As they will be used if you approve. Change them here; what was asked for is kept beside it.",
+    )
+    instructions = forms.CharField(
+        required=False,
+        max_length=MAX_INSTRUCTIONS_CHARS,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+        label="Instructions, or the reason",
+    )
+    arguments_hash = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        call = calls.only_call(request.question)
+        super().__init__(*args, **kwargs)
+        self._call = call
+        allowed = [status for status in WORDS if status in DECISIONS[request.kind]]
+        self.fields["decision"].choices = [(status.value, WORDS[status]) for status in allowed]  # type: ignore[attr-defined]
+        options = options_of(request.question)
+        self.fields["choice"].choices = [("", "—"), *((one, one) for one in options)]  # type: ignore[attr-defined]
+        self.initial["edited_arguments"] = call["arguments"] if call else None
+        self.initial["arguments_hash"] = request.arguments_hash
+        is_approval = request.kind == RequestKind.APPROVAL
+        for name, belongs in (
+            ("choice", bool(options)),
+            ("text", not is_approval and request.kind != RequestKind.PLAN),
+            ("edited_arguments", is_approval and call is not None),
+        ):
+            if not belongs:
+                del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        """An emptied field is no yes to the arguments that stood in it."""
+        given: dict[str, Any] = super().clean() or {}
+        if given.get("decision") == RequestStatus.APPROVED and "edited_arguments" in {*given} & {*self.data}:
+            fault = calls.unfit(given["edited_arguments"])
+            if fault:
+                self.add_error("edited_arguments", fault)
+        return given
+
+    def response(self) -> Response:
+        """Raises Refused. Arguments that were left as they are count as not edited, and so does a denial's."""
+        given = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
+        edited = given.pop("edited_arguments", None)
+        if edited is not None and given["decision"] == RequestStatus.APPROVED and self._is_other(edited):
+            given["edited_arguments"] = edited
+        return response_from(given, now=timezone.now())
+
+    def _is_other(self, edited: Mapping[str, Any]) -> bool:
+        """By the hash, for which true is not 1."""
+        return self._call is None or arguments_hash("", edited) != arguments_hash("", self._call["arguments"])
+
+    def blame(self, refused: Refused) -> None:
+        """Puts what was refused to the fields that it is about."""
+        for name, words in (refused.fields or {"": [refused.message]}).items():
+            field, _, place = name.partition(".")
+            told = [f"{place}: {word}" if place else word for word in words]
+            self.add_error(field if field in self.fields else None, told)
+
+
+def shown_calls(question: Any) -> SafeString:
+    """Each call with its arguments, one row for each; all of it as text."""
+    asked = question.get("tool_calls") if isinstance(question, Mapping) else None
+    found = [call for call in asked if isinstance(call, Mapping)] if isinstance(asked, list) else []
+    if not found:
+        return format_html("{}", "—")
+    parts = (
+        (call.get("tool", ""), call.get("risk", ""), call.get("arguments_hash", ""), _arguments(call.get("arguments")))
+        for call in found
+    )
+    return format_html_join("", "<p><strong>{}</strong> · risk: {} · <code>{}</code></p>{}", parts)
+
+
+def shown_changes(request: Request) -> SafeString:
+    """What an approver changed, beside what was asked for."""
+    call = calls.only_call(request.question)
+    if request.edited_arguments is None or call is None:
+        return format_html("{}", "—")
+    changed = calls.changes(call["arguments"], request.edited_arguments)
+    rows = [(one["path"], _written(one.get("before")), _written(one.get("after"))) for one in changed]
+    return table(("Argument", "Asked for", "Approved"), rows)
+
+
+def _arguments(arguments: Any) -> SafeString:
+    given = arguments if isinstance(arguments, Mapping) else {}
+    return table(("Argument", "Value"), [(name, _written(value)) for name, value in given.items()])
+
+
+def _written(value: Any) -> SafeString:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return format_html("<pre>{}</pre>", text)

@@ -1,0 +1,144 @@
+"""The audit: whatever became of every request, to search and to take away as CSV or JSON. Nothing can be changed."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import structlog
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+
+from hitl.admin.access import ForAuditors, reads_all
+from hitl.models import Decision
+from hyperagent.accounts.models import User
+from hyperagent.lib.read_only_admin import link_to
+from hyperagent.lib.times import iso
+
+log = structlog.get_logger(__name__)
+
+COLUMNS = (
+    "id", "at", "happening", "actor", "actor_name", "via", "note", "details", "request_id", "kind", "risk",
+    "execution_id", "conversation_id", "agent_name", "tool_names", "user", "arguments_hash",
+)  # fmt: skip
+CONTENT = ("note", "details")
+# What a spreadsheet would take for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+READ_AT_ONCE = 500
+USERS_SEARCHED = 50
+
+
+class Echo:
+    """A file for the csv module that gives back what is written."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+@admin.register(Decision)
+class DecisionAdmin(ForAuditors):
+    change_list_template = "admin/hitl/decision/change_list.html"
+    list_display = ("at", "happening", "actor_name", "via", "kind", "agent", "tools", "whose", "asked")
+    list_filter = ("happening", "via", "request__kind", "request__risk", "at")
+    list_select_related = ("request__user",)
+    ordering = ("-at", "-id")
+    date_hierarchy = "at"
+    search_fields = ("=request__request_id", "=request__execution_id", "=request__conversation_id", "=actor_name")
+    search_help_text = "The id of a request, a run or a conversation, a tool, an agent, or a person's e-mail address."
+    content_fields = CONTENT
+    readonly_fields = ("asked",)
+    fields = ("at", "happening", "actor", "actor_name", "via", "asked", "note", "details")
+
+    def owner_id(self, row: Any) -> Any:
+        return row.request.user_id
+
+    def may_read(self, request: HttpRequest, row: Any) -> bool:
+        return row is not None and (reads_all(request) or super().may_read(request, row))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip().replace("\x00", "")
+        found, doubled = super().get_search_results(request, queryset, term)
+        if not term:
+            return found, doubled
+        people = User.objects.filter(email__icontains=term).values_list("pk", flat=True)[:USERS_SEARCHED]
+        more = Q(request__tool_names__contains=[term]) | Q(request__agent_name=term) | Q(request__user__in=list(people))
+        return found | queryset.filter(more), doubled
+
+    def get_urls(self) -> list[URLPattern]:
+        export = self.admin_site.admin_view(self.export)
+        return [path("export.<str:form>", export, name="hitl_decision_export"), *super().get_urls()]
+
+    def export(self, request: HttpRequest, form: str) -> HttpResponseBase:
+        """What the list shows with these filters, whole and in its order."""
+        if not self.has_view_permission(request) or form not in ("csv", "json"):
+            raise PermissionDenied
+        rows = self.get_changelist_instance(request).get_queryset(request)
+        found = rows.select_related("request", "request__user", "actor").iterator(chunk_size=READ_AT_ONCE)
+        told = (as_row(one, with_content=self.may_read(request, one)) for one in found)
+        log.info("audit.exported", by=str(request.user.pk), form=form, filters=request.GET.urlencode()[:500])
+        written, kind = (as_csv(told), "text/csv") if form == "csv" else (as_json(told), "application/json")
+        response = StreamingHttpResponse(written, content_type=f"{kind}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="decisions.{form}"'
+        return response
+
+    @admin.display(description="Kind")
+    def kind(self, row: Decision) -> str:
+        return row.request.kind
+
+    @admin.display(description="Agent")
+    def agent(self, row: Decision) -> str:
+        return row.request.agent_name
+
+    @admin.display(description="Tools")
+    def tools(self, row: Decision) -> str:
+        return ", ".join(row.request.tool_names)
+
+    @admin.display(description="Whose run")
+    def whose(self, row: Decision) -> str:
+        return str(row.request.user or "—")
+
+    @admin.display(description="Request")
+    def asked(self, row: Decision) -> Any:
+        return format_html("{}", link_to(row.request, str(row.request_id)[:8]))
+
+
+def as_row(one: Decision, *, with_content: bool) -> dict[str, Any]:
+    """One line of the audit. Without content, what people said stands as null."""
+    request = one.request
+    values = (
+        one.pk, iso(one.at), one.happening, str(one.actor_id) if one.actor_id else None, one.actor_name, one.via,
+        one.note, one.details, str(one.request_id), request.kind, request.risk, str(request.execution_id),
+        str(request.conversation_id) if request.conversation_id else None, request.agent_name, request.tool_names,
+        request.user.email if request.user else None, request.arguments_hash,
+    )  # fmt: skip
+    row = dict(zip(COLUMNS, values, strict=True))
+    return row if with_content else {**row, **dict.fromkeys(CONTENT)}
+
+
+def as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    writer = csv.writer(Echo())
+    yield writer.writerow(COLUMNS)
+    for row in rows:
+        yield writer.writerow([_cell(row[name]) for name in COLUMNS])
+
+
+def as_json(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """One array; written row by row, so that a million of them need no memory."""
+    yield "["
+    for number, row in enumerate(rows):
+        yield (",\n" if number else "\n") + json.dumps(row, ensure_ascii=False)
+    yield "\n]\n"
+
+
+def _cell(value: Any) -> str:
+    """As text that no spreadsheet takes for a formula."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,222 @@
+"""The queue: what waits for a person, decided one by one or many at once. All of it goes through `hitl.actions`."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.timesince import timesince
+
+from hitl import actions
+from hitl.admin.access import ForReviewers, reads_all, sees_all
+from hitl.admin.deciding import DecisionForm, shown_calls, shown_changes
+from hitl.answers import Response
+from hitl.kinds import RequestStatus, Via
+from hitl.models import Decision, Request
+from hyperagent.accounts.models import User
+from hyperagent.lib.read_only_admin import table
+from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.text import clean_text
+
+PENDING = "pending"
+HISTORY_SHOWN = 100
+
+
+class WhoseFilter(admin.SimpleListFilter):
+    title = "whose turn it is"
+    parameter_name = "turn"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("mine", "Mine to decide")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() != "mine":
+            return queryset
+        assert isinstance(request.user, User)
+        mine = Request.objects.decidable_by(request.user).pending()
+        return queryset.filter(pk__in=mine.order_by().values("pk"))
+
+
+@admin.register(Request)
+class RequestAdmin(ForReviewers):
+    change_form_template = "admin/hitl/request/change_form.html"
+    list_display = (
+        "asks", "status", "kind", "risk", "agent_name", "tools", "user", "approvers", "waiting", "expires_at",
+        "decided_by", "run",
+    )  # fmt: skip
+    list_filter = (WhoseFilter, "status", "kind", "risk", "approver_kind")
+    list_select_related = ("user", "decided_by")
+    ordering = ("-created_at", "request_id")
+    search_fields = ("=request_id", "=execution_id", "=conversation_id")
+    search_help_text = "The id of a request, a run or a conversation."
+    content_fields = ("question", "task_description", "its_calls", "its_changes", "answer", "user_instructions")
+    readonly_fields = ("run", "approvers", "its_calls", "its_changes", "its_history")
+    fields = (
+        "request_id", "kind", "status", "risk", "user", "agent_name", "run", "task_description", "its_calls",
+        "its_changes", "approvers", "created_at", "remind_at", "snoozed_until", "expires_at", "decided_by",
+        "decided_via", "responded_at", "user_instructions", "answer", "question", "its_history", "conversation_id",
+        "agent_id", "arguments_hash",
+    )  # fmt: skip
+    actions = ("approve", "deny")
+
+    # --- who sees what
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Request]:
+        """Reviewers: what their policies give them, and their own."""
+        assert isinstance(request.user, User)
+        if sees_all(request):
+            return super().get_queryset(request)
+        return super().get_queryset(request).filter(pk__in=Request.objects.visible_to(request.user).values("pk"))
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_view_permission(request, obj)
+
+    def may_read(self, request: HttpRequest, row: Any) -> bool:
+        if row is None:
+            return False
+        assert isinstance(request.user, User)
+        return reads_all(request) or Request.objects.visible_to(request.user).filter(pk=row.pk).exists()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return super().get_search_results(request, queryset, search_term.strip().replace("\x00", ""))
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Opened without a filter it shows what waits."""
+        if not request.GET and request.method == "GET":
+            return redirect(f"{request.path}?status__exact={PENDING}")
+        return super().changelist_view(request, extra_context)
+
+    # --- deciding one
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, object_id)
+        form = self._form(request, row) if row is not None else None
+        if row is not None and form is not None and form.is_bound and self._decided(request, row, form):
+            return redirect(reverse("admin:hitl_request_changelist") + f"?status__exact={PENDING}")
+        if form is not None and form.is_bound:
+            # Shown again with what was typed: as a page to look at, not as Django's own form to save.
+            request.method = "GET"
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "decision_form": form})
+
+    def _form(self, request: HttpRequest, row: Request) -> DecisionForm | None:
+        """None where there is nothing to decide for this reader, unless they just tried."""
+        assert isinstance(request.user, User)
+        tried = request.method == "POST" and "decision" in request.POST
+        if tried and self.may_read(request, row):
+            return DecisionForm(row, request.POST)
+        theirs = Request.objects.decidable_by(request.user).pending().filter(pk=row.pk).exists()
+        return DecisionForm(row) if theirs else None
+
+    def _decided(self, request: HttpRequest, row: Request, form: DecisionForm) -> bool:
+        assert isinstance(request.user, User)
+        if not form.is_valid():
+            return False
+        try:
+            done = actions.respond(request.user, row.pk, form.response(), via=Via.ADMIN)
+        except NotThere:
+            self.message_user(request, "This request is not yours to see any more.", messages.ERROR)
+            return True
+        except Refused as refused:
+            form.blame(refused)
+            return False
+        self.message_user(request, f"The request of the {done.agent_name} agent is {done.status}.", messages.SUCCESS)
+        return True
+
+    # --- deciding many
+
+    @admin.action(description="Approve selected requests", permissions=("view",))
+    def approve(self, request: HttpRequest, queryset: QuerySet[Request]) -> HttpResponse | None:
+        return self._many(request, queryset, RequestStatus.APPROVED, "approve")
+
+    @admin.action(description="Deny selected requests", permissions=("view",))
+    def deny(self, request: HttpRequest, queryset: QuerySet[Request]) -> HttpResponse | None:
+        return self._many(request, queryset, RequestStatus.DENIED, "deny")
+
+    def _many(
+        self, request: HttpRequest, queryset: QuerySet[Request], status: RequestStatus, verb: str
+    ) -> HttpResponse | None:
+        """Shows what would be decided; decides when that was confirmed."""
+        assert isinstance(request.user, User)
+        chosen = Request.objects.decidable_by(request.user).pending().filter(pk__in=queryset.values("pk"))
+        rows = list(chosen.select_related("user").order_by("created_at")[: actions.MAX_AT_ONCE])
+        if not rows:
+            self.message_user(request, "None of these is open and yours to decide.", messages.WARNING)
+            return None
+        if request.POST.get("confirmed") != "yes":
+            left = queryset.count() - len(rows)
+            context = {
+                **self.admin_site.each_context(request),
+                "title": f"{verb.capitalize()} {len(rows)} requests?",
+                "opts": self.opts,
+                "verb": verb,
+                "action": verb,
+                "rows": [(row, shown_calls(row.question)) for row in rows],
+                "left": left,
+            }
+            return TemplateResponse(request, "admin/hitl/request/many.html", context)
+        reason = clean_text(request.POST.get("instructions", "").strip())
+        self._tell(request, rows, Response(status, instructions=reason))
+        return None
+
+    def _tell(self, request: HttpRequest, rows: list[Request], response: Response) -> None:
+        assert isinstance(request.user, User)
+        try:
+            outcomes = actions.respond_to_many(request.user, [row.request_id for row in rows], response, via=Via.ADMIN)
+        except Refused as refused:
+            self.message_user(request, refused.message, messages.ERROR)
+            return
+        done = sum(outcome.refused is None for outcome in outcomes)
+        if done:
+            self.message_user(request, f"{done} of {len(outcomes)} are {response.decision} now.", messages.SUCCESS)
+        for outcome in outcomes:
+            if outcome.refused is not None:
+                self.message_user(request, f"{outcome.request_id}: {outcome.refused.message}", messages.ERROR)
+
+    # --- columns
+
+    @admin.display(description="Request", ordering="created_at")
+    def asks(self, row: Request) -> str:
+        return str(row.request_id)[:8]
+
+    @admin.display(description="Tools")
+    def tools(self, row: Request) -> str:
+        return ", ".join(row.tool_names)
+
+    @admin.display(description="Who decides")
+    def approvers(self, row: Request) -> str:
+        who = {"self": "whose run it is", "named": f"{len(row.approver_ids)} people by name"}.get(
+            row.approver_kind, f"{row.approver_kind} {row.approver_name}"
+        )
+        return f"{who}, but not whose run it is" if row.different_person else who
+
+    @admin.display(description="Waiting", ordering="-created_at")
+    def waiting(self, row: Request) -> str:
+        return timesince(row.created_at) if row.status == PENDING else ""
+
+    @admin.display(description="Run")
+    def run(self, row: Request) -> Any:
+        # The run is named, not imported: `agents` stands above.
+        address = f"/admin/agents/execution/{row.execution_id}/change/"
+        return format_html('<a href="{}">{}</a>', address, str(row.execution_id)[:8])
+
+    @admin.display(description="What it would do")
+    def its_calls(self, row: Request) -> Any:
+        return shown_calls(row.question)
+
+    @admin.display(description="What was changed")
+    def its_changes(self, row: Request) -> Any:
+        return shown_changes(row)
+
+    @admin.display(description="History")
+    def its_history(self, row: Request) -> Any:
+        found = Decision.objects.filter(request=row).order_by("at", "id")[:HISTORY_SHOWN]
+        rows = [(f"{one.at:%Y-%m-%d %H:%M:%S}", one.happening, one.actor_name or "nobody", one.via) for one in found]
+        return table(("When", "What", "Who", "By"), rows)

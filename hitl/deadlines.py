@@ -1,0 +1,34 @@
+"""How long a question waits: when people are reminded of it and when its time is over. Pure; by whose clock, the
+store knows.
+"""
+
+from dataclasses import dataclass
+
+from hitl.kinds import RequestKind
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds. `expires_s` of None: nothing ends by itself. With `interactive`, a question ends when it would be
+    reminded of otherwise.
+    """
+
+    expires_s: float | None = None
+    interactive: bool = False
+    approval_s: float = 120
+    decision_s: float = 300
+    input_s: float = 300
+
+    def remind_s(self, kind: str) -> float | None:
+        """After how long people are reminded; None: never."""
+        soon = self._soon_s(kind)
+        return None if self.interactive or (self.expires_s is not None and soon >= self.expires_s) else soon
+
+    def timeout_s(self, kind: str) -> float | None:
+        """After how long nobody's answer counts any more."""
+        return self._soon_s(kind) if self.interactive else self.expires_s
+
+    def _soon_s(self, kind: str) -> float:
+        if kind == RequestKind.APPROVAL:
+            return self.approval_s
+        return self.input_s if kind == RequestKind.INPUT else self.decision_s

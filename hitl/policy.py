@@ -1,0 +1,241 @@
+"""Whether a call may be carried out, has to be asked about, or is refused, and who may decide. Pure: what stands comes
+in as values (`hitl.standing` reads it), a verdict goes out; nothing is read, asked or written here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from hitl.conditions import Condition, Preapproved, covers, touches
+from hitl.kinds import ApproverKind, PolicyAction, Risk, RuleEffect, RuleScope
+from hyperagent.accounts.scopes import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is asked about. `arguments`: those that it would be carried out with. `tool`: "" before an agent begins."""
+
+    tool: str
+    risk: Risk
+    irreversible: bool
+    requires_approval: bool
+    agent_name: str
+    arguments: Mapping[str, Any]
+    execution_id: UUID
+    user_id: UUID | None
+    conversation_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approvers:
+    """Who may decide. `name`: of the role or group. `different_person`: not the one whose run asks."""
+
+    kind: ApproverKind = ApproverKind.SELF
+    name: str = ""
+    user_ids: tuple[UUID, ...] = ()
+    different_person: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind.value,
+            "name": self.name,
+            "user_ids": [str(user_id) for user_id in self.user_ids],
+            "different_person": self.different_person,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Approvers":
+        return cls(
+            ApproverKind(stored["kind"]),
+            stored["name"],
+            tuple(UUID(user_id) for user_id in stored["user_ids"]),
+            stored["different_person"],
+        )
+
+
+OWN_USER: Final = Approvers()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """A policy as it stands. Empty tool, risk or agent: fits all. `somebody_can`: an active person may decide by it."""
+
+    name: str
+    tool: str = ""
+    risk: str = ""
+    agent_name: str = ""
+    action: PolicyAction = PolicyAction.DEFAULT
+    approvers: Approvers = OWN_USER
+    allow_rules: bool = False
+    somebody_can: bool = True
+
+    def fits(self, call: Call) -> bool:
+        wanted = ((self.tool, call.tool), (self.risk, call.risk), (self.agent_name, call.agent_name))
+        return all(mine in ("", theirs) for mine, theirs in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """A standing rule of the person whose run it is. `uses_left` of None: as many as there are."""
+
+    id: UUID
+    user_id: UUID
+    effect: RuleEffect
+    scope: RuleScope
+    tool: str
+    agent_name: str = ""
+    execution_id: UUID | None = None
+    conversation_id: UUID | None = None
+    conditions: tuple[Condition, ...] = ()
+    text: str = ""
+    until: datetime | None = None
+    uses_left: int | None = None
+
+    def stands_for(self, call: Call, now: datetime) -> bool:
+        """Whether it is about such a call at all, whatever the arguments."""
+        is_over = (self.until is not None and self.until <= now) or self.uses_left == 0
+        return (
+            not is_over
+            and self.tool == call.tool
+            and self.user_id == call.user_id
+            and self.agent_name in ("", call.agent_name)
+            and self._reaches(call)
+        )
+
+    def _reaches(self, call: Call) -> bool:
+        if self.scope is RuleScope.RUN:
+            return self.execution_id == call.execution_id
+        if self.scope is RuleScope.CONVERSATION:
+            return self.conversation_id is not None and self.conversation_id == call.conversation_id
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands at a moment for the calls of one tool by one person's runs. Policies in the order of position, rules
+    in that of their making. `preapproved`: what the run itself brought along; whoever reads the rest adds it.
+    """
+
+    now: datetime
+    policies: tuple[PolicyFacts, ...] = ()
+    rules: tuple[RuleFacts, ...] = ()
+    preapproved: tuple[Preapproved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`why`: for people and models. `rule_id`: of the rule that decided. `policy`: the name of the one that fits."""
+
+    kind: Literal["allow", "ask", "deny"]
+    why: str
+    approvers: Approvers = field(default=OWN_USER)
+    rules_allowed: bool = False
+    rule_id: UUID | None = None
+    policy: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "why": self.why,
+            "approvers": self.approvers.as_json(),
+            "rules_allowed": self.rules_allowed,
+            "rule_id": str(self.rule_id) if self.rule_id else None,
+            "policy": self.policy,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Verdict":
+        return cls(
+            stored["kind"],
+            stored["why"],
+            Approvers.from_json(stored["approvers"]),
+            stored["rules_allowed"],
+            UUID(stored["rule_id"]) if stored["rule_id"] else None,
+            stored["policy"],
+        )
+
+
+# Where no policy fits: as the tool says, and the run's own user decides.
+NO_POLICY: Final = PolicyFacts(name="")
+ADMINISTRATORS: Final = Role.ADMINISTRATOR.value
+
+
+def verdict(call: Call, standing: Standing) -> Verdict:
+    """What becomes of the call. Whatever denies is looked at before anything that allows."""
+    policy = policy_for(call, standing.policies)
+    rules = [rule for rule in standing.rules if rule.stands_for(call, standing.now)]
+    found = _denied(call, policy, rules) or _not_asked(call, policy) or _answered(call, policy, rules, standing)
+    return found or Verdict(
+        "ask",
+        _why_asked(call, policy),
+        approvers=approvers_of(policy),
+        rules_allowed=rules_may_cover(call, policy),
+        policy=policy.name,
+    )
+
+
+def _denied(call: Call, policy: PolicyFacts, rules: list[RuleFacts]) -> Verdict | None:
+    if policy.action is PolicyAction.DENY:
+        return Verdict("deny", f"The policy “{policy.name}” forbids {call.tool}.", policy=policy.name)
+    denying = (rule for rule in rules if rule.effect is RuleEffect.DENY)
+    rule = next((rule for rule in denying if touches(rule.conditions, call.arguments)), None)
+    if rule is None:
+        return None
+    return Verdict("deny", f"A standing rule denies it: {rule.text}", rule_id=rule.id, policy=policy.name)
+
+
+def _not_asked(call: Call, policy: PolicyFacts) -> Verdict | None:
+    if policy.action is PolicyAction.ALLOW:
+        return Verdict("allow", f"The policy “{policy.name}” allows it.", policy=policy.name)
+    if call.requires_approval or policy.action is PolicyAction.ASK:
+        return None
+    return Verdict("allow", f"{call.tool} needs no approval.", policy=policy.name)
+
+
+def _answered(call: Call, policy: PolicyFacts, rules: list[RuleFacts], standing: Standing) -> Verdict | None:
+    """Allowed beforehand: by what the run brought along, else by a rule, one with a number of uses last."""
+    if not rules_may_cover(call, policy):
+        return None
+    brought = (one for one in standing.preapproved if one.tool == call.tool)
+    if any(covers(one.conditions, call.arguments) for one in brought):
+        return Verdict("allow", "It was approved beforehand, when the run was made.", policy=policy.name)
+    fitting = [rule for rule in rules if rule.effect is RuleEffect.ALLOW and covers(rule.conditions, call.arguments)]
+    rule = min(fitting, key=lambda rule: rule.uses_left is not None, default=None)
+    if rule is None:
+        return None
+    return Verdict("allow", f"A standing rule allows it: {rule.text}", rule_id=rule.id, policy=policy.name)
+
+
+def policy_for(call: Call, policies: tuple[PolicyFacts, ...]) -> PolicyFacts:
+    """The first that fits."""
+    return next((policy for policy in policies if policy.fits(call)), NO_POLICY)
+
+
+def rules_may_cover(call: Call, policy: PolicyFacts) -> bool:
+    """Whether the run's own user may answer such calls for good. Nobody waves through what is another's to decide, nor
+    what cannot be undone, unless an administrator said so.
+    """
+    theirs = policy.approvers.kind is not ApproverKind.SELF or policy.approvers.different_person
+    return policy.allow_rules or not (theirs or call.irreversible)
+
+
+def approvers_of(policy: PolicyFacts) -> Approvers:
+    """Those whom the policy names; administrators where none of them can decide."""
+    if policy.somebody_can:
+        return policy.approvers
+    return Approvers(ApproverKind.ROLE, ADMINISTRATORS, different_person=policy.approvers.different_person)
+
+
+def _why_asked(call: Call, policy: PolicyFacts) -> str:
+    said = []
+    if call.irreversible:
+        said.append(f"{call.tool} cannot be undone.")
+    elif call.requires_approval:
+        said.append(f"{call.tool or call.agent_name} needs a person's approval.")
+    if policy.action is PolicyAction.ASK:
+        said.append(f"The policy “{policy.name}” asks for it.")
+    if not policy.somebody_can:
+        said.append(f"Nobody whom the policy “{policy.name}” names can decide now; administrators can.")
+    return " ".join(said)

@@ -1,0 +1,88 @@
+"""Kill switches: thrown and lifted by administrators, each with who and when. Runs ask before each effect whether one
+is thrown for them (`hitl.standing.thrown`); what was begun before is not undone.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from django.db.models.functions import Now
+
+from hitl.kinds import SwitchScope
+from hitl.models import Switch
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.text import clean_text
+
+MAX_REASON_CHARS: Final = 1_000
+MAX_TARGET_CHARS: Final = 120
+
+
+def throw(by: User, *, scope: SwitchScope, target: str = "", reason: str) -> Switch:
+    """From its return on no effect of that scope begins. If it is thrown already, that one stays and comes back.
+
+    `target`: the name of the agent or tool, as which none may be known here, or a person's id or e-mail address.
+    Raises NotAllowed, and Refused with every fault.
+    """
+    _check_administrator(by)
+    reason, target = clean_text(reason).strip(), clean_text(target).strip()
+    faults = {}
+    if not reason:
+        faults["reason"] = "Say why; the people whose runs are stopped read it."
+    elif len(reason) > MAX_REASON_CHARS:
+        faults["reason"] = f"This has {len(reason):,} characters; at most {MAX_REASON_CHARS:,} are allowed."
+    named, fault = target_of(scope, target)
+    if fault:
+        faults["target"] = fault
+    if faults:
+        name, message = next(iter(faults.items()))
+        raise Refused("invalid", f"{name}: {message}", fields={name: [words] for name, words in faults.items()})
+    switch, _ = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
+        scope=scope, target=named, lifted_at=None, defaults={"reason": reason, "thrown_by": by}
+    )
+    return switch
+
+
+def lift(by: User, switch_id: UUID) -> Switch:
+    """Effects of that scope may begin again, unless another switch stops them. Lifted twice, the first stays.
+
+    Raises NotAllowed and NotThere.
+    """
+    _check_administrator(by)
+    Switch.objects.filter(pk=switch_id, lifted_at=None).update(lifted_at=Now(), lifted_by=by)
+    switch = Switch.objects.select_related("thrown_by", "lifted_by").filter(pk=switch_id).first()
+    if switch is None:
+        raise NotThere
+    return switch
+
+
+def people_of(switches: list[Switch]) -> dict[str, str]:
+    """The e-mail addresses of the people whom these stop, by id. One query, or none."""
+    ids = {id_ for switch in switches if switch.scope == SwitchScope.USER for id_ in _uuids(switch.target)}
+    if not ids:
+        return {}
+    return {str(id_): email for id_, email in User.objects.filter(pk__in=ids).values_list("pk", "email")}
+
+
+def _check_administrator(by: User) -> None:
+    if not (by.is_active and by.is_staff):
+        raise NotAllowed("not_allowed", "Only administrators throw and lift kill switches. Ask one of them.")
+
+
+def target_of(scope: SwitchScope, target: str) -> tuple[str, str]:
+    """As it is stored, and what is wrong with it."""
+    if scope is SwitchScope.INSTALLATION:
+        return "", "The whole installation has no target. Leave this out, or choose another scope." if target else ""
+    if not target or len(target) > MAX_TARGET_CHARS:
+        return "", f"Name the {scope} that is to be stopped, in at most {MAX_TARGET_CHARS} characters."
+    if scope is not SwitchScope.USER:
+        return target, ""
+    found = User.objects.with_email(target) if "@" in target else User.objects.filter(pk__in=_uuids(target))
+    user = found.first()
+    return (str(user.pk), "") if user else ("", f"Nobody here has the id or e-mail address '{target}'.")
+
+
+def _uuids(text: str) -> list[UUID]:
+    try:
+        return [UUID(text)]
+    except ValueError:
+        return []

@@ -1,0 +1,125 @@
+"""News of requests: that one waits, that it still waits, that nobody answered. Each is told once, in the transaction
+that marks it as told; who is told what, and how it is sent: `hyperagent.notices`.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
+
+from hitl.kinds import Happening, RequestStatus, Via
+from hitl.models import Decision, Request
+from hitl.reading import deciders_of
+from hyperagent.lib.times import iso
+from hyperagent.notices import actions as notices
+from hyperagent.notices.kinds import EventType, MailKind
+
+AT_ONCE = 50
+
+
+def tell_of_new() -> int:
+    """Programs hear of requests that have opened, and approvers of those that wait for them. How many, at most AT_ONCE.
+
+    Who asked sees the card: they get no mail yet.
+    """
+    with transaction.atomic():
+        opened = _taken(Request.objects.pending().filter(announced_at=None).order_by("created_at"))
+        deciders = deciders_of([request.pk for request in opened])
+        for request in opened:
+            others = deciders[request.pk] - {request.user_id}
+            _emit(EventType.APPROVAL_REQUESTED, request, str(request.pk), others)
+            _mail(MailKind.REQUEST_WAITING, request, str(request.pk), others)
+        _mark(opened, announced_at=Now())
+    return len(opened)
+
+
+def remind() -> int:
+    """Whoever may decide is reminded of what still waits. How many, at most AT_ONCE."""
+    in_time = Q(expires_at=None) | Q(expires_at__gt=Now())
+    with transaction.atomic():
+        due = Request.objects.pending().filter(in_time, remind_at__lte=Now(), reminded_at=None)
+        waiting = _taken(due.order_by("remind_at"))
+        deciders = deciders_of([request.pk for request in waiting])
+        before = _reminded_before(waiting)
+        for request in waiting:
+            # One that was put off is reminded of again, which is another matter than the first time.
+            times = before.get(request.pk, 0)
+            subject = f"{request.pk}:{times + 1}" if times else str(request.pk)
+            _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
+            _mail(MailKind.REQUEST_REMINDER, request, subject, deciders[request.pk])
+        rows = [Decision(request=request, happening=Happening.REMINDED, via=Via.CLOCK) for request in waiting]
+        Decision.objects.bulk_create(rows)
+        _mark(waiting, reminded_at=Now())
+    return len(waiting)
+
+
+def tell_of_timeouts() -> int:
+    """Whose run it was learns that nobody answered in time. How many, at most AT_ONCE."""
+    with transaction.atomic():
+        ended = _taken(
+            Request.objects.filter(status=RequestStatus.TIMED_OUT, timeout_told_at=None).order_by("responded_at")
+        )
+        for request in ended:
+            _mail(MailKind.REQUEST_TIMED_OUT, request, str(request.pk), {request.user_id})
+        _mark(ended, timeout_told_at=Now())
+    return len(ended)
+
+
+def _taken(rows: QuerySet[Request]) -> list[Request]:
+    """Some of these, for this transaction alone; those that another process has are its own to tell of."""
+    return list(rows.select_for_update(skip_locked=True)[:AT_ONCE])
+
+
+def _mark(requests: Iterable[Request], **marks: Any) -> None:
+    Request.objects.filter(pk__in=[request.pk for request in requests]).update(**marks)
+
+
+def _reminded_before(requests: Iterable[Request]) -> dict[UUID, int]:
+    rows = Decision.objects.filter(request__in=list(requests), happening=Happening.REMINDED).order_by()
+    return dict(rows.values_list("request").annotate(Count("id")))
+
+
+def _emit(event: EventType, request: Request, subject: str, others: Iterable[UUID]) -> None:
+    notices.emit(
+        event,
+        user_id=request.user_id,
+        subject_id=subject,
+        payload={
+            "request_id": str(request.pk),
+            "kind": request.kind,
+            "execution_id": str(request.execution_id),
+            "conversation_id": str(request.conversation_id) if request.conversation_id else None,
+            "agent": request.agent_name,
+            "tools": request.tool_names,
+            "risk": request.risk,
+            "expires_at": iso(request.expires_at),
+        },
+        title=_title(request),
+        path=_path(request),
+        others=set(others),
+    )
+
+
+def _mail(kind: MailKind, request: Request, subject: str, people: Iterable[UUID | None]) -> None:
+    told = [person for person in people if person is not None]
+    if not told:
+        return
+    facts = {"Agent": request.agent_name}
+    if request.tool_names:
+        facts["Tool"] = ", ".join(request.tool_names)
+    if request.expires_at is not None:
+        facts["Ends"] = f"{request.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    notices.tell_people(told, kind, subject_id=subject, title=_title(request), path=_path(request), facts=facts)
+
+
+def _title(request: Request) -> str:
+    asked = request.question if isinstance(request.question, dict) else {"question": request.question}
+    return str(asked.get("question") or request.task_description or "")
+
+
+def _path(request: Request) -> str:
+    return f"/inbox/{request.pk}"

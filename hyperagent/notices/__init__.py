@@ -1,0 +1,1 @@
+"""What is told to the world outside: signed webhooks for programs, and mail for people. Decides nothing about runs."""

@@ -1,0 +1,190 @@
+"""The pages below `/settings/`: webhooks with their log, and which mails one wants. Each reads a form, calls one verb
+of `actions`, and shows what came of it. No JavaScript.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.core.paginator import Paginator
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.generic import FormView
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import Refused
+from hyperagent.notices import actions
+from hyperagent.notices.forms import EVENT_LABELS, EndpointForm, NewEndpointForm, NotificationsForm
+from hyperagent.notices.models import Delivery, Endpoint
+
+DELIVERIES_A_PAGE = 25
+
+
+class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+    """The list, and the form for another one. The secret stands in the answer to that form and nowhere else."""
+
+    template_name = "notices/webhooks.html"
+    form_class = NewEndpointForm
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff}
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        typed = form.cleaned_data
+        user = _person(self.request)
+        try:
+            endpoint, secret = actions.add_endpoint(
+                None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"]
+            )
+        except Refused as refused:
+            return _refused(self, form, refused)
+        again = NewEndpointForm(is_staff=user.is_staff)
+        return self.render_to_response(self.get_context_data(form=again, made=endpoint, secret=secret), status=201)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        endpoints = [_shown(endpoint) for endpoint in _visible(self.request)]
+        return super().get_context_data(**kwargs) | {"endpoints": endpoints}
+
+
+class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+    """One endpoint: what it is told, whether it works, and its log."""
+
+    template_name = "notices/webhook.html"
+    form_class = EndpointForm
+    endpoint: Endpoint
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            self.endpoint = _own(request, kwargs["endpoint_id"])
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"url": self.endpoint.url, "events": self.endpoint.events}
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        typed = form.cleaned_data
+        try:
+            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"])
+        except Refused as refused:
+            return _refused(self, form, refused)
+        messages.success(self.request, "Saved.")
+        return _back_to(self.endpoint.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        pages = Paginator(self.endpoint.deliveries.all(), DELIVERIES_A_PAGE)
+        return super().get_context_data(**kwargs) | {
+            "endpoint": self.endpoint,
+            "page": pages.get_page(self.request.GET.get("page")),
+        }
+
+
+class WebhookVerb(LoginRequiredMixin, View):
+    """One of the buttons of an endpoint's page."""
+
+    http_method_names = ("post", "options")
+    act: Callable[[Endpoint], object]
+    said = ""
+
+    def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
+        endpoint = _own(request, endpoint_id)
+        _tried(request, lambda: type(self).act(endpoint), self.said)
+        return _back_to(endpoint_id)
+
+
+class TestWebhook(WebhookVerb):
+    act = staticmethod(actions.send_test)
+    said = "A test is on its way. Reload this page in a moment to see what came of it."
+
+
+class EnableWebhook(WebhookVerb):
+    act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=True))
+    said = "Switched on."
+
+
+class DisableWebhook(WebhookVerb):
+    act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=False))
+    said = "Switched off. What was still to be delivered is given up."
+
+
+class DeleteWebhook(LoginRequiredMixin, View):
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
+        actions.delete_endpoint(_own(request, endpoint_id))
+        messages.success(request, "The webhook is deleted. Nothing is sent there any more.")
+        return redirect("notices:webhooks")
+
+
+class DeliverAgain(LoginRequiredMixin, View):
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
+        delivery = get_object_or_404(Delivery, endpoint__in=_visible(request), pk=delivery_id)
+        _tried(request, lambda: actions.deliver_again(delivery), "It is sent again. Reload this page in a moment.")
+        return _back_to(delivery.endpoint_id)
+
+
+class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+    template_name = "notices/notifications.html"
+    form_class = NotificationsForm
+    success_url = reverse_lazy("notices:notifications")
+
+    def get_initial(self) -> dict[str, Any]:
+        return {kind.value: wanted for kind, wanted in actions.preferences_of(_person(self.request)).items()}
+
+    def form_valid(self, form: NotificationsForm) -> HttpResponse:
+        actions.set_preferences(_person(self.request), form.wanted())
+        messages.success(self.request, "Saved.")
+        return super().form_valid(form)
+
+
+def _visible(request: HttpRequest) -> Any:
+    user = _person(request)
+    return Endpoint.objects.visible_to(user, installation=user.is_staff)
+
+
+def _own(request: HttpRequest, endpoint_id: uuid.UUID) -> Endpoint:
+    endpoint: Endpoint = get_object_or_404(_visible(request), pk=endpoint_id)
+    return endpoint
+
+
+def _shown(endpoint: Endpoint) -> dict[str, Any]:
+    return {"endpoint": endpoint, "events": [EVENT_LABELS[kind] for kind in EVENT_LABELS if kind in endpoint.events]}
+
+
+def _tried(request: HttpRequest, verb: Callable[[], object], said: str) -> None:
+    try:
+        verb()
+    except Refused as refused:
+        messages.error(request, refused.message)
+    else:
+        messages.success(request, said)
+
+
+def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
+    """What is wrong stands at its field."""
+    for field, faults in (refused.fields or {"": [refused.message]}).items():
+        form.add_error(field or None, faults)
+    answer: HttpResponse = view.form_invalid(form)
+    return answer
+
+
+def _back_to(endpoint_id: uuid.UUID) -> HttpResponse:
+    return redirect("notices:webhook", endpoint_id=endpoint_id)
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

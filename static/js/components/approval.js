@@ -1,0 +1,169 @@
+// A call that waits for somebody's yes: what it would do, who asks, what it risks, and the answers to it.
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { agentLabel, toolWords } from "../agents.js";
+import { announce } from "../announce.js";
+import { callOf, deciders, isIrreversible, outcome, titleOf } from "../approvals.js";
+import { fromNow, laterChoices, moment } from "../when.js";
+import { ApprovalForms } from "./approval_forms.js";
+import { CARD, useArrival, useTarget } from "./arrival.js";
+import { AgentBadge } from "./badge.js";
+import { Icon } from "./icons.js";
+import { Menu } from "./menu.js";
+import { Preview } from "./previews.js";
+import { ONCE, Remember, useRuleWords } from "./remember.js";
+import { RiskBadge } from "./risk.js";
+import { useNow } from "./ticking.js";
+
+const ARMED_AFTER_MS = 700; // a key that was meant for what was there before decides nothing
+
+// `place`: {at, of} among the calls of one answer; `path`: names of the agents above; `actions`: {respond, previewRule, load}.
+export function ApprovalCard({ request, me, place = null, path = [], actions, late, quiet = false }) {
+  const card = useRef(null);
+  const [mode, setMode] = useState(null); // null | "edit" | "deny" | "instruct"
+  const [sending, setSending] = useState(false);
+  const [error, setError] = useState(null); // {message, fields}
+  const [draft, setDraft] = useState(ONCE);
+  const call = callOf(request);
+  const mayDecide = request.may_decide !== false;
+  const decision = mode === "deny" ? "denied" : "approved";
+  const words = useRuleWords({ request, call, draft, decision, previewRule: actions.previewRule });
+  const title = titleOf(request);
+  const isArmed = useArmed(mayDecide);
+  useArrival(card, true, `${place ? `Approval ${place.at} of ${place.of} needed` : "Approval needed"}: ${title}`, { quiet: quiet || !mayDecide });
+  useTarget(card, request.request_id);
+
+  async function decide(decided, more = {}) {
+    if (sending) return;
+    setSending(true);
+    setError(null);
+    const remember = decided !== "snoozed" && !more.edited_arguments ? words.remember : null;
+    const hash = request.arguments_hash || call?.arguments_hash;
+    try {
+      const answered = await actions.respond({ request_id: request.request_id, decision: decided, ...(hash && { arguments_hash: hash }), ...more, ...(remember && { remember }) });
+      announce(decided === "snoozed" ? "Put off" : outcome(answered ?? { status: decided }, me).words);
+    } catch (caught) {
+      setSending(false);
+      await refused(caught);
+      return;
+    }
+    setSending(false);
+    setMode(null);
+  }
+
+  async function refused(caught) {
+    const hasMoved = caught.found && caught.found.status !== "pending";
+    if (hasMoved) late();
+    else setError({ message: caught.message, fields: caught.fields });
+    if (caught.code === "arguments_changed" || caught.status === 403 || caught.status === 404) await actions.load(request.request_id).catch(() => undefined);
+  }
+
+  function leave() {
+    setMode(null);
+    setError(null);
+    requestAnimationFrame(() => card.current?.focus({ preventScroll: true }));
+  }
+
+  function onKeyDown(event) {
+    if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("[popover]")) return;
+    if (event.key === "Escape") {
+      event.stopPropagation(); // it would stop the answer
+      if (mode) leave();
+      else document.getElementById("composer-text")?.focus();
+      return;
+    }
+    if (!isArmed || mode || sending || event.repeat || event.shiftKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    const act = { a: () => words.ready && decide("approved"), e: () => call && setMode("edit"), d: () => setMode("deny") }[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }
+
+  const titleId = `approval-${request.request_id}`;
+  return html`<section class=${`request approval ${mayDecide ? "" : "is-others"}`} ref=${card} tabindex="-1" role="group" aria-labelledby=${titleId} data-request=${request.request_id}
+    id=${`request-${request.request_id}`} data-keys=${isArmed ? "on" : "off"} aria-keyshortcuts=${mayDecide ? "A E D" : null} ...${mayDecide ? { [CARD]: "" } : {}} onKeyDown=${mayDecide ? onKeyDown : null}>
+    <${Head} request=${request} place=${place} mayDecide=${mayDecide} />
+    <h2 class="approval-title" id=${titleId} dir="auto">${title}</h2>
+    <${Asker} request=${request} path=${path} />
+    ${mode === "edit" ? null : call ? html`<${Preview} call=${call} />` : html`<${AgentStart} request=${request} />`}
+    ${!mayDecide && html`<p class="approval-others"><${Icon} name="people" /><span>Waits for ${deciders(request)}. You will see here what they decide.</span></p>`}
+    ${mayDecide && !mode && html`<${Remember} request=${request} call=${call} decision="approved" draft=${draft} change=${setDraft} words=${words} sending=${sending} />
+      <${Buttons} request=${request} sending=${sending} words=${words} decide=${decide} setMode=${setMode} hasCall=${Boolean(call)} />`}
+    ${mayDecide && mode && html`<${ApprovalForms} mode=${mode} request=${request} call=${call} draft=${draft} setDraft=${setDraft} words=${words} sending=${sending} refused=${error?.fields} decide=${decide} back=${leave} />`}
+    ${error && !(mode === "edit" && hasFieldFaults(error)) && html`<p class="form-error" role="alert">${error.message}</p>`}
+  </section>`;
+}
+
+const hasFieldFaults = ({ fields }) => Object.keys(fields ?? {}).some((path) => path.startsWith("edited_arguments"));
+
+// Keys work only once the card has been there for a moment.
+function useArmed(mayDecide) {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    if (!mayDecide) return undefined;
+    const timer = setTimeout(() => setArmed(true), ARMED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [mayDecide]);
+  return isArmed && mayDecide;
+}
+
+function Head({ request, place, mayDecide }) {
+  return html`<div class="approval-head">
+    <p class="request-head"><${Icon} name=${mayDecide ? "shield" : "clock"} />${mayDecide ? "Your approval is needed" : "Waiting for approval"}</p>
+    <${RiskBadge} risk=${request.risk || callOf(request)?.risk} irreversible=${isIrreversible(request)} />
+    ${place && place.of > 1 && html`<span class="approval-place">${place.at} of ${place.of}</span>`}
+    <${Until} request=${request} />
+  </div>`;
+}
+
+// When it ends, or when it reminds; an ending that is near is said as a warning.
+function Until({ request }) {
+  const now = useNow(true);
+  const { expires_at: ends, remind_at: reminds } = request;
+  if (!ends && !(reminds && Date.parse(reminds) > now)) return null;
+  const isReminder = !ends;
+  const left = Date.parse(ends ?? reminds) - now;
+  const words = isReminder ? `Reminds ${fromNow(reminds, now)}` : left < 1000 ? "Its time is over" : `Ends ${fromNow(ends, now)}`;
+  const also = !isReminder && reminds && Date.parse(reminds) > now ? `, reminds ${fromNow(reminds, now)}` : "";
+  return html`<span class=${`approval-until ${!isReminder && left < 600_000 ? "is-near" : ""}`} title=${`${isReminder ? "Reminds" : "Ends"} ${moment(ends ?? reminds, now)}${also}`}><${Icon} name="clock" />${words}</span>`;
+}
+
+function Asker({ request, path }) {
+  const { agent_name: agent, task_description: task, owner_name: owner } = request;
+  const why = request.why ?? request.details?.why;
+  return html`<div class="approval-asker">
+    <p class="asker-line">${path.map((name) => html`<span class="asker-step" key=${name}>${agentLabel(name)}<${Icon} name="right" /></span>`)}<${AgentBadge} name=${agent} />
+      <span class="asker-words">${callOf(request) ? html`wants to use <code>${callOf(request).tool}</code>` : "wants to begin"}${owner ? html` for <bdi>${owner}</bdi>` : ""}</span></p>
+    ${task && html`<p class="asker-task"><span class="muted">Its task:</span> <span dir="auto">${task}</span></p>`}
+    ${why && html`<p class="asker-task"><span class="muted">Asked because:</span> <span dir="auto">${why}</span></p>`}
+    ${request.may_decide !== false && request.approvers && request.approvers.kind !== "self" && html`<p class="asker-task"><span class="muted">Can be decided by</span> ${deciders(request, { own: false })}</p>`}
+  </div>`;
+}
+
+// Before an agent begins there is no call yet: what it is about to do, and with which tools.
+function AgentStart({ request }) {
+  if (!request.tool_names?.length) return null;
+  return html`<p class="approval-tools"><span class="muted">It may use:</span> ${request.tool_names.map((tool) => html`<code key=${tool}>${tool}</code> `)}</p>`;
+}
+
+function Buttons({ request, sending, words, decide, setMode, hasCall }) {
+  const remembered = Boolean(words.remember);
+  return html`<div class="button-row approval-buttons">
+    <button type="button" class="button button-primary" disabled=${sending || !words.ready} onClick=${() => decide("approved")}><${Icon} name="check" />${sending ? "Sending…" : remembered ? "Approve and remember" : "Approve"}<kbd aria-hidden="true">A</kbd></button>
+    ${hasCall && html`<button type="button" class="button" disabled=${sending} onClick=${() => setMode("edit")}><${Icon} name="pencil" />Edit<kbd aria-hidden="true">E</kbd></button>`}
+    <button type="button" class="button" disabled=${sending} onClick=${() => setMode("deny")}><${Icon} name="close" />Deny<kbd aria-hidden="true">D</kbd></button>
+    <span class="button-gap"></span>
+    <button type="button" class="quiet-button" disabled=${sending} onClick=${() => setMode("instruct")}><${Icon} name="comment" />With instructions</button>
+    <${Later} request=${request} sending=${sending} decide=${decide} />
+  </div>`;
+}
+
+function Later({ request, sending, decide }) {
+  const choices = laterChoices(Date.now(), request.expires_at);
+  if (!choices.length || sending) return null;
+  const face = html`<${Icon} name="clock" />Later`;
+  return html`<${Menu} id=${`later-${request.request_id}`} label="Decide later" buttonClass="quiet-button" button=${face} placement="above">
+    <p class="menu-note">Put off ${request.tool_names?.length ? toolWords(request.tool_names[0]) : "it"} until</p>
+    ${choices.map(({ label, iso }) => html`<button type="button" key=${label} role="menuitem" onClick=${() => decide("snoozed", { snooze_until: iso })}>${label}</button>`)}
+  </${Menu}>`;
+}

@@ -1,0 +1,109 @@
+"""The inbox as the server draws it: whose requests stand where, in which order, and what a long list costs."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.utils import timezone
+
+from hitl.kinds import ApproverKind, Risk
+from hitl.models import Request
+from tests.page import asked
+
+pytestmark = pytest.mark.django_db
+
+
+def waits(owner: Any, subject: str, *, minutes: int = 0, **more: Any) -> Request:
+    call = asked.mail_call(subject=subject)
+    made: dict[str, Any] = {
+        "execution_id": uuid4(),
+        "conversation_id": uuid4(),
+        "agent_id": uuid4(),
+        "agent_name": "mail",
+        "user": owner,
+        "kind": "approval",
+        "question": {"question": "Send this mail?", "tool_calls": [call]},
+        "tool_names": ["send_email"],
+        "risk": Risk.HIGH,
+        "arguments_hash": call["arguments_hash"],
+        "created_at": timezone.now() - timedelta(minutes=minutes),
+        **more,
+    }
+    return Request(**made)
+
+
+def page_of(reader: Any, path: str = "/inbox/") -> str:
+    client = Client()
+    client.force_login(reader)
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def places(page: str, *words: str) -> list[int]:
+    return [page.find(word) for word in words]
+
+
+@pytest.mark.spec("B3")
+def test_the_oldest_stands_first_and_what_was_put_off_last(alice: Any) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    Request.objects.bulk_create(
+        [
+            waits(alice, "Put off", minutes=90, snoozed_until=later),
+            waits(alice, "Young", minutes=1),
+            waits(alice, "Old", minutes=60),
+        ]
+    )
+
+    page = page_of(alice)
+
+    found = places(page, "Old", "Young", "Put off")
+    assert found == sorted(found)
+    assert -1 not in found
+    assert "put off until" in page
+
+
+@pytest.mark.spec("B3", "B4")
+def test_each_request_stands_with_those_whom_it_is_for(alice: Any, bob: Any, charlie: Any) -> None:
+    bob.groups.add(Group.objects.get_or_create(name="press")[0])
+    for_press: dict[str, Any] = {"approver_kind": ApproverKind.GROUP, "approver_name": "press"}
+    Request.objects.bulk_create([waits(alice, "For the press", **for_press), waits(alice, "For herself")])
+
+    assert "For the press" not in page_of(alice)
+    others = page_of(alice, "/inbox/?tab=others")
+    assert "For the press" in others
+    assert "waits for the group press" in others
+    assert "For herself" not in others
+    assert "For the press" in page_of(bob)
+    assert "For herself" not in page_of(bob)
+    for tab in ("decide", "others", "done"):
+        assert "inbox-row" not in page_of(charlie, f"/inbox/?tab={tab}").replace("inbox-rows", "")
+
+
+def test_what_models_wrote_is_text(alice: Any) -> None:
+    made = waits(alice, "<script>alert(1)</script>", task_description="<img src=x onerror=alert(2)>")
+    made.save()
+
+    for page in (page_of(alice), page_of(alice, f"/inbox/{made.pk}/")):
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+
+
+def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any, django_assert_num_queries: Any) -> None:
+    client = Client()
+    client.force_login(alice)
+    Request.objects.bulk_create(waits(alice, f"Number {at}", minutes=at) for at in range(30))
+    queries = 9
+    with django_assert_num_queries(queries):
+        client.get("/inbox/")
+
+    one = waits(alice, "More")
+    shared = {field.attname: getattr(one, field.attname) for field in Request._meta.concrete_fields[1:]}
+    Request.objects.bulk_create((Request(**shared) for _ in range(1_970)), batch_size=1_000)
+    with django_assert_num_queries(queries):
+        answer = client.get("/inbox/?page=40")
+
+    assert answer.content.decode().count("data-row=") == 25

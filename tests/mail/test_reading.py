@@ -1,0 +1,140 @@
+"""Mails as strangers send them: broken, nested, lying. None of them raises, and none takes long."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.mail.html_text import text_of
+from agents.mail.reading import TOO_DEEP, head_of, message_of
+from agents.tools.catalogue.mail_tools import reply_to
+from agents.tools.values import MailMessage
+
+PARTS = [
+    *(b"From: ", b"Subject: ", b"=?utf-8?b?", b"?=", b"(", b'"', b"<", b"@", b",", b"\n", b"text/html", b"charset="),
+    *(b"Content-Type: multipart/mixed; boundary=b\n\n", b"--b\n", b"Content-Type: message/rfc822\n\n", b"\xff\xfe"),
+    b"Content-Disposition: attachment; filename*0*=utf-8''%FF",
+]
+
+
+def read(raw: bytes) -> MailMessage:
+    return message_of("1", raw, arrived=None, is_cut=False)
+
+
+def nested(depth: int) -> bytes:
+    return b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (number, number) for number in range(depth)
+    )
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=2_000))
+def test_any_bytes_are_a_mail(raw: bytes) -> None:
+    assert read(raw).id == "1"
+    assert head_of("1", raw, arrived=None).id == "1"
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=60))
+def test_any_sequence_of_the_parts_of_mails_is_a_mail(parts: list[bytes]) -> None:
+    message = read(b"".join(parts))
+
+    assert "\n" not in message.subject + message.sender
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        nested(3_000) + b"x\n" * 1_000,
+        nested(200) + b"x\n" * 200_000,
+        nested(5) + (b"Content-Type: message/rfc822\n\n" * 3_000),
+        b"a: b\n" * 900_000,
+    ],
+    ids=["deep", "deep and long", "mails in mails", "headers only"],
+)
+def test_what_would_take_too_long_to_parse_is_not(raw: bytes) -> None:
+    assert read(b"Subject: bomb\n" + raw).body == TOO_DEEP
+
+
+@pytest.mark.parametrize(
+    ("charset", "text", "body"),
+    [
+        (b"iso-8859-1", b"gr\xfc\xdfe", "grüße"),
+        (b"nonsense", b"plain", "plain"),
+        (b"idna", b"xn--a" * 20_000, "xn--a" * 20_000),
+        (b"unicode_escape", b"\\x41", "\\x41"),
+        (b"zlib", b"plain", "plain"),
+        (b"utf-8", b"\xff\x00", "\ufffd\ufffd"),
+    ],
+)
+def test_a_charset_is_believed_only_if_it_is_one(charset: bytes, text: bytes, body: str) -> None:
+    assert read(b"Content-Type: text/plain; charset=" + charset + b"\n\n" + text).body == body
+
+
+def test_plain_text_is_taken_before_html_and_attachments_are_named() -> None:
+    raw = b"""Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: multipart/alternative; boundary=c
+
+--c
+Content-Type: text/html
+
+<b>rich</b>
+--c
+Content-Type: text/plain
+
+plain
+--c--
+--b
+Content-Type: application/pdf
+Content-Disposition: attachment; filename="../../a\xe2\x80\xaegpj.pdf"
+
+x
+--b
+Content-Type: message/rfc822
+
+Subject: inner
+
+inner text
+--b--
+"""
+    found = read(raw)
+
+    assert found.body == "plain"
+    assert found.attachments[1] == "without a name (message/rfc822)"
+    assert "\u202e" not in found.attachments[0]
+
+
+def test_an_html_mail_is_read_as_people_see_it() -> None:
+    html = "<head><title>t</title><style>p{}</style></head><p>One &amp; two<br>three <3</p><script>x<b></script>"
+    html += "<!-- no > --><ul><li>four<li>five</ul><table><tr><td>a</td><td>b</td></tr></table>"
+
+    assert text_of(html) == "One & two\nthree <3\n\nfour\nfive\n\na b"
+
+
+@pytest.mark.parametrize("piece", ["<", "<!--", "<script", "<script>", "</", "&#", "<a b=", "<!", "<?", "<p "])
+def test_no_html_takes_longer_than_its_length(piece: str) -> None:
+    """Each of these, 200,000 times, takes minutes where it is looked through again and again."""
+    text_of(piece * 200_000)
+
+
+def test_a_name_cannot_be_mistaken_for_the_address() -> None:
+    reply_to_header = b"Reply-To: =?utf-8?q?a=40b=2Ec_=3Cx=40y=3E?= <r@evil.example>\n\nx"
+
+    found = read(b'From: "bob@good.example" <eve@evil.example>\n' + reply_to_header)
+
+    assert found.sender == '"bob good.example" <eve@evil.example>'
+    assert reply_to(found, "hi", message_id="<k@h>", reply_all=False).to == ("r@evil.example",)
+
+
+def test_encoded_words_cannot_begin_a_header() -> None:
+    found = read(b"Subject: =?utf-8?q?a=0D=0ABcc=3A_x=40y?=\nFrom: a@b\n\nx")
+
+    assert found.subject == "a Bcc: x@y"
+    assert reply_to(found, "hi", message_id="<k@h>", reply_all=False).subject == "Re: a Bcc: x@y"
+
+
+def test_what_is_missing_is_left_empty() -> None:
+    found = read(b"\n\nhello")
+
+    assert (found.sender, found.to, found.subject, found.date, found.message_id) == ("", (), "", "", None)
