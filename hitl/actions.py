@@ -250,7 +250,9 @@ def _note(request: Request, happening: Happening, given: _Given, *, by: User, de
 
 
 def _now(user: User, request_id: UUID) -> Request:
-    return Request.objects.read_by(user).get(request_id=request_id)
+    """As this person sees it now; as it stands, for who lost the right to see it a moment after they decided."""
+    seen = Request.objects.read_by(user).filter(request_id=request_id).first()
+    return seen or Request.objects.select_related("decided_by").get(request_id=request_id)
 
 
 def _not_theirs() -> NotAllowed:

@@ -68,7 +68,7 @@ WHERE s.call_key = %(call_key)s AND s.rule_id = %(rule_id)s AND s.arguments_hash
 
 # The user's id is kept as text; names are compared without regard to case, so that a switch rather stops too much.
 _THROWN: Final = """
-SELECT u.id IS NOT NULL OR %(user_id)s = '', s.scope, s.target, s.reason, s.thrown_at
+SELECT u.id IS NOT NULL, s.scope, s.target, s.reason, s.thrown_at
 FROM (SELECT 1) one
 LEFT JOIN accounts_user u ON u.id = nullif(%(user_id)s, '')::uuid AND u.is_active
 LEFT JOIN LATERAL (

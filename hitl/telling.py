@@ -2,11 +2,13 @@
 that marks it as told; who is told what, and how it is sent: `hyperagent.notices`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
@@ -17,6 +19,8 @@ from hitl.reading import deciders_of
 from hyperagent.lib.times import iso
 from hyperagent.notices import actions as notices
 from hyperagent.notices.kinds import EventType, MailKind
+
+log = structlog.get_logger(__name__)
 
 AT_ONCE = 50
 
@@ -31,8 +35,9 @@ def tell_of_new() -> int:
         deciders = deciders_of([request.pk for request in opened])
         for request in opened:
             others = deciders[request.pk] - {request.user_id}
-            _emit(EventType.APPROVAL_REQUESTED, request, str(request.pk), others)
-            _mail(MailKind.REQUEST_WAITING, request, str(request.pk), others)
+            with _alone(request):
+                _emit(EventType.APPROVAL_REQUESTED, request, str(request.pk), others)
+                _mail(MailKind.REQUEST_WAITING, request, str(request.pk), others)
         _mark(opened, announced_at=Now())
     return len(opened)
 
@@ -49,8 +54,9 @@ def remind() -> int:
             # One that was put off is reminded of again, which is another matter than the first time.
             times = before.get(request.pk, 0)
             subject = f"{request.pk}:{times + 1}" if times else str(request.pk)
-            _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
-            _mail(MailKind.REQUEST_REMINDER, request, subject, deciders[request.pk])
+            with _alone(request):
+                _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
+                _mail(MailKind.REQUEST_REMINDER, request, subject, deciders[request.pk])
         rows = [Decision(request=request, happening=Happening.REMINDED, via=Via.CLOCK) for request in waiting]
         Decision.objects.bulk_create(rows)
         _mark(waiting, reminded_at=Now())
@@ -64,7 +70,8 @@ def tell_of_timeouts() -> int:
             Request.objects.filter(status=RequestStatus.TIMED_OUT, timeout_told_at=None).order_by("responded_at")
         )
         for request in ended:
-            _mail(MailKind.REQUEST_TIMED_OUT, request, str(request.pk), {request.user_id})
+            with _alone(request):
+                _mail(MailKind.REQUEST_TIMED_OUT, request, str(request.pk), {request.user_id})
         _mark(ended, timeout_told_at=Now())
     return len(ended)
 
@@ -72,6 +79,16 @@ def tell_of_timeouts() -> int:
 def _taken(rows: QuerySet[Request]) -> list[Request]:
     """Some of these, for this transaction alone; those that another process has are its own to tell of."""
     return list(rows.select_for_update(skip_locked=True)[:AT_ONCE])
+
+
+@contextmanager
+def _alone(request: Request) -> Iterator[None]:
+    """Of a request that cannot be told of, nobody hears; the others of its batch are not held up by it for ever."""
+    try:
+        with transaction.atomic():
+            yield
+    except Exception:
+        log.exception("request.cannot_be_told_of", request_id=str(request.pk))
 
 
 def _mark(requests: Iterable[Request], **marks: Any) -> None:

@@ -22,6 +22,7 @@ from agents.tools.clip import clip
 from agents.tools.doubt import told_in_doubt
 from agents.tools.providers import Providers
 from agents.tools.replies import Stored, found_done, settled, stored
+from agents.tools.standing import CallAsked, approvers_of
 from agents.tools.tool import Call, Tool, ToolError
 from hyperagent.lib.text import clean_text
 
@@ -61,6 +62,9 @@ async def _change(tool: Tool, values: BaseModel, context: AgentContext, provider
         return await _probed(tool, call, values)
 
     told = told_in_doubt(tool, values)
+    # A doubt is theirs to settle who had to say yes: to do it again is to say yes again.
+    if approvers := approvers_of(context, CallAsked.about(tool, values)):
+        told["approvers"] = approvers
     effect = Effect(tool.name, recorded_arguments(values), perform, probe if tool.probe else None, told)
     done = await context.carried_out(effect)
     response: Stored | Refusal = settled(tool, done.response) or done.response

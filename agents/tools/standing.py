@@ -30,6 +30,7 @@ from hyperagent.lib.text import clean_value
 log = structlog.get_logger(__name__)
 
 VERDICT: Final = "verdict"
+STILL: Final = "still"
 RULES_TRIED: Final = 5
 _QUESTIONS: Final = {"mail": "Send this mail?", "code": "Run this program?", "diff": "Make this change?"}
 
@@ -115,6 +116,29 @@ async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call
         )
 
     return await context.step(StepKind.NOTE, VERDICT, {"tool": name}, perform)
+
+
+async def denied_meanwhile(context: AgentContext, desk: Desk, asked: CallAsked) -> Verdict | None:
+    """What was decided in general while a person was asked: their yes does not outweigh a no that came after it."""
+
+    async def perform() -> Outcome:
+        standing = await standing_for(context, desk, asked.tool.name, key="")
+        found = verdict(call_of(context, asked.tool, asked.arguments), standing)
+        return Outcome(clean_value(found.as_json()) if found.kind == "deny" else None)
+
+    stored = await context.step(StepKind.NOTE, STILL, {"tool": asked.tool.name}, perform)
+    return None if stored is None else Verdict.from_json(stored)
+
+
+def approvers_of(context: AgentContext, asked: CallAsked) -> dict[str, Any] | None:
+    """Who was asked whether this very call may be carried out; None if nobody was."""
+    steps = still_counting(context.run.steps_of(context.agent.id).values())
+    for step in sorted(steps, key=lambda one: one.path, reverse=True):
+        is_answer = step.kind is StepKind.ASK and step.name == RequestKind.APPROVAL
+        if is_answer and step.status is StepStatus.FINISHED and step.response.get("arguments_hash") == asked.hash:
+            found: dict[str, Any] | None = step.request.get("approvers")
+            return found
+    return None
 
 
 async def standing_for(context: AgentContext, desk: Desk, tool: str, *, key: str) -> Standing:

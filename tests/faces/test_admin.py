@@ -231,7 +231,6 @@ def many_rows(django_db_setup: None, django_db_blocker: Any) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.spec("S210")
-@pytest.mark.xdist_group("many-rows")
 def test_a_hundred_thousand_runs_are_listed_by_indexes(
     many_rows: tuple[User, Execution], bob: Any, client_of: Callable[[Any], Client], capsys: Any
 ) -> None:
@@ -284,7 +283,6 @@ def scanned_whole(sql: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("many-rows")
 def test_metrics_and_the_api_do_not_count_finished_runs(
     many_rows: tuple[User, Execution], charlie: Any, api_of: Callable[..., Any], client: Client
 ) -> None:

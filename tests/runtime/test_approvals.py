@@ -17,6 +17,7 @@ from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
+from agents.tools.tool import ANY_AGENT, Call, Tool, ToolError, tool
 from hitl import switches
 from hitl.conditions import Condition
 from hitl.deadlines import Deadlines
@@ -43,6 +44,19 @@ from tests.scripted.server import ScriptedServer
 
 WHOLE = {"text": "Hello", "color": "white"}
 ENHANCE, OVERRIDE = Script(text='{"intent": "enhance"}'), Script(text='{"intent": "override"}')
+
+
+class TornBoard(Board):
+    """Whose pins may or may not hold: it does not say."""
+
+    def tools(self, **flags: Any) -> dict[str, Tool]:
+        @tool(agents=ANY_AGENT, effect="write", requires_approval=True)
+        async def pin(call: Call, text: str, color: str = "white") -> str:
+            """Pins a note to the board."""
+            self.pinned.append(text)
+            raise ToolError("The board shook.", may_have_happened=True)
+
+        return {**super().tools(), "pin": pin}
 
 
 @pytest.fixture
@@ -329,6 +343,48 @@ async def test_a_policy_that_denies_ends_the_call_without_a_question(alice: Any,
 
     assert (board.pinned, output(run)["error"]) == ([], "denied_by_policy")
     assert await Request.objects.acount() == 0
+
+
+@pytest.mark.spec("B7")
+@pytest.mark.parametrize("edited", [None, {"text": "Bye", "color": "white"}])
+async def test_a_rule_that_denies_outweighs_a_yes_that_was_asked_for_before_it(
+    edited: dict[str, str] | None, alice: Any, board: Board, asks: Any
+) -> None:
+    id_ = await asks(pins("Hello"), Script(text="I may not."))
+    request = await the_request(id_)
+    conditions = [Condition("text", Op.EQUALS, "Bye" if edited else "Hello").as_json()]
+    await Rule.objects.acreate(
+        user=alice, effect=RuleEffect.DENY, scope=RuleScope.RULE, tool="pin", conditions=conditions, text="Never that."
+    )
+
+    await respond(alice, request, "approved", edited_arguments=edited)
+    run = await ended(id_)
+
+    assert (board.pinned, output(run)["error"]) == ([], "denied_by_user")
+    assert "Never that." in output(run)["partial_data"]["reason"]
+
+
+@pytest.mark.spec("B2", "B4")
+async def test_who_had_to_say_yes_is_asked_whether_it_happened(
+    alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    board = TornBoard()
+    reviewers, _ = await Group.objects.aget_or_create(name="reviewer")
+    await sync_to_async(bob.groups.add)(reviewers)
+    await Policy.objects.acreate(name="Pins", tool="pin", approver_kind=ApproverKind.ROLE, approver_role="reviewer")
+    scripted_server.script(pins("Hello"), Script(text="Nobody knows."))
+    await make_runner(scripted_server.url, extra=programs(), tools=board.tools())
+    id_ = await start(alice, "Pin hello", pipeline="asks")
+    await respond(bob, await the_request(id_), "approved")
+
+    doubt = await the_request(id_)
+    with pytest.raises(NotAllowed):
+        await respond(alice, doubt, "answered", choice="again")
+    await respond(bob, doubt, "answered", choice="skip")
+    await ended(id_)
+
+    assert (doubt.kind, doubt.approver_kind, doubt.approver_name) == ("decision", "role", "reviewer")
+    assert board.pinned == ["Hello"]
 
 
 @pytest.mark.spec("B17")

@@ -30,7 +30,7 @@ function Mail({ preview }) {
       ${cc?.length > 0 && html`<${Line} name="Cc"><${Addresses} list=${cc} /></${Line}>`}
       ${bcc?.length > 0 && html`<${Line} name="Bcc"><${Addresses} list=${bcc} /></${Line}>`}
       ${reply && html`<${Line} name="Reply to"><bdi>${revealed(reply)}</bdi></${Line}>`}
-      <${Line} name="Subject"><strong dir="auto">${subject ? revealed(subject) : "(no subject)"}</strong></${Line}>
+      ${(subject || !reply) && html`<${Line} name="Subject"><strong dir="auto">${subject ? revealed(subject) : "(no subject)"}</strong></${Line}>`}
     </dl>
     <${Scrolled} label="Text of the mail"><div class="mail-body" dir="auto">${revealed(body ?? "")}</div></${Scrolled}>
   </div>`;
