@@ -23,8 +23,6 @@ _running = pytest.StashKey[services.Services]()
 def pytest_configure(config: pytest.Config) -> None:
     """Before Django's settings are read. The processes of xdist inherit the environment of the one that starts them."""
     config.addinivalue_line("markers", "spec(*numbers): the requirements of docs/requirements.md that the test shows")
-    if not config.pluginmanager.hasplugin("xdist"):
-        config.addinivalue_line("markers", "xdist_group(name): tests of one worker; nothing without pytest-xdist")
     if hasattr(config, "workerinput"):
         _use_own_redis_database(config.workerinput["workerid"])
     else:
@@ -41,7 +39,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-to", metavar="FILE", help="where `make spec` finds the outcomes")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.scheduling import ByFile  # needs pytest-xdist
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from tests.scheduling import slow_first  # needs pytest-xdist
+
+        items[:] = slow_first(items)
     for item in items:
         numbers = [number for mark in item.iter_markers("spec") for number in mark.args]
         item.user_properties += [("spec", number) for number in numbers]

@@ -29,6 +29,7 @@ EMAIL, PASSWORD = "alice@example.org", "correct horse battery staple"
 LEASE_S = 4
 START_TIMEOUT_S = 90.0
 HEAL_S = 30.0
+OURS = ("web", "one", "two")
 RUNNER = ("manage.py", "runner")
 
 
@@ -58,7 +59,7 @@ class Site:
             "LOG_LEVEL": "INFO",
         }
         self.manage("shell", "-v0", "-c", _MAKE_READY)
-        self.restart("web", "one", "two")
+        self.restart(*OURS)
         self.token = self.post("auth/token", {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read"]}).json()[
             "token"
         ]
@@ -133,6 +134,9 @@ class Site:
             self.start_web()
         for name in runners:
             self._until_runs(name)
+
+    def mend(self) -> None:
+        self.restart(*(name for name in OURS if self.processes[name].poll() is not None))
 
     def log(self, name: str) -> str:
         return self._log_path(name).read_text(errors="replace")

@@ -1,4 +1,4 @@
-"""One installation for all tests of a file: each leaves it whole."""
+"""One installation for all tests of a file: each gets it whole, whatever the one before it did."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,14 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Any]:
+def _site() -> Iterator[Any]:
     from tests.site import Site
 
     with Site() as running:
         yield running
+
+
+@pytest.fixture
+def site(_site: Any) -> Any:
+    _site.mend()
+    return _site

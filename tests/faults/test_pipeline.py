@@ -13,7 +13,7 @@ from tests.pipeline.graphs import DIAMOND, QUESTION, SATISFIED, SHAPES, order, p
 from tests.scripted.script import Script
 from tests.site import Follower, Site
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("site-pipeline")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 ANSWER = "The board reads: all of it was found."
 
 

@@ -18,7 +18,7 @@ from hitl.models import RequestStatus
 from hyperagent.accounts.models import User
 decide("{request_id}", by=User.objects.get(email="{email}"), status=RequestStatus.ANSWERED, answer={{"text": "yes"}})
 """
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("faults")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.mark.spec("B1", "S77")
@@ -80,8 +80,7 @@ async def test_f04_a_question_to_a_person_survives_the_death_of_everything(site:
     site.start_runner("asker-2", module=BREAKER)
     await asyncio.to_thread(site.until_ended, id_)
     site.kill("asker-2")
-    for name in ("one", "two"):
-        site.restart(name)
+    site.restart("one", "two")
 
     assert [request["status"] for request in asked] == ["pending"]
     run = site.execution(id_)
@@ -129,8 +128,7 @@ async def test_f08_a_runner_told_to_stop_gives_its_runs_back_within_ten_seconds(
     codes = [site.processes[name].wait(15) for name in ("one", "two")]
     took_s = time.monotonic() - began
     handed_back = [site.execution(id_)["status"] for id_ in ids]
-    for name in ("one", "two"):
-        site.restart(name)
+    site.restart("one", "two")
     await asyncio.to_thread(site.until_ended, *ids)
 
     assert codes == [0, 0]
@@ -189,8 +187,7 @@ async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site)
     await asyncio.to_thread(site.until_ended, *ids)
     for name in ("fast", "slow"):
         site.kill(name)
-    for name in ("one", "two"):
-        site.restart(name)
+    site.restart("one", "two")
 
     for id_ in ids:
         site.check_log(id_)
@@ -212,8 +209,7 @@ async def test_f25_a_run_that_kills_its_runner_each_time_is_failed_and_the_other
     await asyncio.to_thread(site.until_ended, poison, *innocents)
     for name in [name for name in site.processes if name.startswith("breaker")]:
         site.kill(name)
-    for name in ("one", "two"):
-        site.restart(name)
+    site.restart("one", "two")
 
     failed = site.execution(poison)
     assert (failed["status"], failed["error_code"]) == ("failed", "crashed_worker")

@@ -21,7 +21,7 @@ ASKER = ("-m", "tests.hitl.runner")
 # How many runs wait at once; more for a measurement.
 WAITING_RUNS = int(os.environ.get("WAITING_RUNS", "150"))
 DAY_S = 86_400
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("waiting")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 _START = """
 from agents import actions

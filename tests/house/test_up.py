@@ -26,7 +26,7 @@ from hyperagent.lib.conf import BASE_DIR
 from tests import services
 from tests.house.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("up")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 OURS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "EMAIL_URL", "LOG_LEVEL", "DATA_DIR")
 DEBIAN_POSTGRES = Path("/usr/lib/postgresql/15/bin")
 START_TIMEOUT_S = 120.0

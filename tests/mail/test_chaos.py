@@ -1,7 +1,8 @@
-"""300 mails over runs whose runners are killed all the time: each arrives once, or a person is asked about it.
+"""Mails of runs whose runners are killed all the time: each arrives once, or a person is asked about it.
 
 Real processes, Postgres, mail server and mailbox. The seed decides when who dies; the timing of processes does not
-repeat, and what must hold holds for every timing. `CHAOS_SEED` runs it with another one.
+repeat, and what must hold holds for every timing. `CHAOS_SEED` runs it with another one, `CHAOS_RUNS=30` with
+300 mails in place of 100.
 """
 
 import os
@@ -28,12 +29,12 @@ from tests.mail.falling import Herd, Setting
 from tests.mail.sink import Arrived, Sink
 from tests.runtime.driving import database_dsn
 
-RUNS, MAILS_A_RUN, RUNNERS = 30, 10, 3
+RUNS, MAILS_A_RUN, RUNNERS = int(os.environ.get("CHAOS_RUNS", "10")), 10, 3
 DENIED_EVERY = 25
 # How likely a runner dies at one of the seven moments of a mail.
 DEADLINESS = 0.004
 # All of them die, each time that so many mails have arrived, when the server has one and has not said so yet.
-ALL_DIE_EVERY = 40
+ALL_DIE_EVERY = 20
 # And one is killed from outside, wherever it is, each time that so many mails have arrived.
 KILLS_EVERY = (10, 30)
 ANSWERS_AT_ONCE = 20
@@ -100,7 +101,7 @@ def herd(transactional_db: None, dovecot: Dovecot, sink: Sink, seed: int) -> Ite
 
 @pytest.mark.spec("B2", "S178")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_f02_f03_of_300_mails_each_arrives_once_or_a_person_is_asked_about_it(
+def test_f02_f03_of_many_mails_each_arrives_once_or_a_person_is_asked_about_it(
     alice: Any, herd: Herd, sink: Sink, mailbox: Inside, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -128,8 +129,8 @@ def test_f02_f03_of_300_mails_each_arrives_once_or_a_person_is_asked_about_it(
     assert len(kept) >= len(person.approved) - len(person.asked_about)
     assert not Effect.objects.filter(status__in=["started", "in_doubt"]).exists()
     # Else it has shown nothing.
-    assert dead >= 10, report
-    assert len(person.asked_about) >= 3, report
+    assert dead >= RUNS // 3, report
+    assert len(person.asked_about) >= RUNS // 10, report
 
 
 def start_runs(user: Any) -> list[UUID]:

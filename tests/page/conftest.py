@@ -42,15 +42,6 @@ def static_site() -> Iterator[str]:
     thread.join()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process has the site, and one has each browser."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            needs_site = "live_site" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("page-site" if needs_site else "page"))
-
-
 @pytest.fixture(scope="package")
 def _whole_site() -> Iterator[Any]:
     from tests.site import Site
