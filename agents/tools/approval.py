@@ -14,7 +14,7 @@ from agents.runtime.context import AgentContext
 from agents.tools import answers
 from agents.tools.arguments import Refusal, fitted
 from agents.tools.checks import Changed, Request, unapproved
-from agents.tools.standing import CallAsked, denied_meanwhile, looked_up, rule_of
+from agents.tools.standing import CallAsked, looked_up, rule_of
 from agents.tools.tool import Tool
 from hitl.kinds import RequestKind
 from hitl.policy import Verdict
@@ -93,8 +93,7 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
         meaning = answers.meaning_of(answer, tool=asked.tool.name, hashed=asked.hash)
         match meaning:
             case answers.Approved():
-                changed = None if asked is first else Changed(asked.values, _what_was_changed(first, asked, ""))
-                return await _denied_meanwhile(context, asked) or changed
+                return None if asked is first else Changed(asked.values, _what_was_changed(first, asked, ""))
             case answers.Refused():
                 return refusal(asked.tool.name, meaning.code, meaning.told, meaning.reason)
             case answers.Instructed():
@@ -106,8 +105,7 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
                     continue
                 asked = CallAsked.about(asked.tool, edited)
                 if asked.hash == meaning.hash:
-                    changed = Changed(edited, _what_was_changed(first, asked, meaning.instructions))
-                    return await _denied_meanwhile(context, asked) or changed
+                    return Changed(edited, _what_was_changed(first, asked, meaning.instructions))
                 question = asked.asked_again(question, _READ_AS)
             case answers.OtherCall():
                 question = asked.asked_again(question, _OTHER)
@@ -115,11 +113,6 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
                 assert_never(meaning)
     told = f"its approval was asked for {ASKED_AT_MOST} times, and no answer was to this call"
     return refusal(asked.tool.name, attempts.WITHDRAWN, told, f"Not approved: {told}.")
-
-
-async def _denied_meanwhile(context: AgentContext, asked: CallAsked) -> Refusal | None:
-    found = None if context.run.desk is None else await denied_meanwhile(context, context.run.desk, asked)
-    return refused_in_general(asked.tool.name, found) if found else None
 
 
 async def _instructed(context: AgentContext, tool: Tool, instructions: str) -> Refusal:

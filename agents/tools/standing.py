@@ -30,7 +30,6 @@ from hyperagent.lib.text import clean_value
 log = structlog.get_logger(__name__)
 
 VERDICT: Final = "verdict"
-STILL: Final = "still"
 RULES_TRIED: Final = 5
 _QUESTIONS: Final = {"mail": "Send this mail?", "code": "Run this program?", "diff": "Make this change?"}
 
@@ -116,18 +115,6 @@ async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call
         )
 
     return await context.step(StepKind.NOTE, VERDICT, {"tool": name}, perform)
-
-
-async def denied_meanwhile(context: AgentContext, desk: Desk, asked: CallAsked) -> Verdict | None:
-    """What was decided in general while a person was asked: their yes does not outweigh a no that came after it."""
-
-    async def perform() -> Outcome:
-        standing = await standing_for(context, desk, asked.tool.name, key="")
-        found = verdict(call_of(context, asked.tool, asked.arguments), standing)
-        return Outcome(clean_value(found.as_json()) if found.kind == "deny" else None)
-
-    stored = await context.step(StepKind.NOTE, STILL, {"tool": asked.tool.name}, perform)
-    return None if stored is None else Verdict.from_json(stored)
 
 
 def approvers_of(context: AgentContext, asked: CallAsked) -> dict[str, Any] | None:

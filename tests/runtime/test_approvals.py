@@ -345,25 +345,6 @@ async def test_a_policy_that_denies_ends_the_call_without_a_question(alice: Any,
     assert await Request.objects.acount() == 0
 
 
-@pytest.mark.spec("B7")
-@pytest.mark.parametrize("edited", [None, {"text": "Bye", "color": "white"}])
-async def test_a_rule_that_denies_outweighs_a_yes_that_was_asked_for_before_it(
-    edited: dict[str, str] | None, alice: Any, board: Board, asks: Any
-) -> None:
-    id_ = await asks(pins("Hello"), Script(text="I may not."))
-    request = await the_request(id_)
-    conditions = [Condition("text", Op.EQUALS, "Bye" if edited else "Hello").as_json()]
-    await Rule.objects.acreate(
-        user=alice, effect=RuleEffect.DENY, scope=RuleScope.RULE, tool="pin", conditions=conditions, text="Never that."
-    )
-
-    await respond(alice, request, "approved", edited_arguments=edited)
-    run = await ended(id_)
-
-    assert (board.pinned, output(run)["error"]) == ([], "denied_by_user")
-    assert "Never that." in output(run)["partial_data"]["reason"]
-
-
 @pytest.mark.spec("B2", "B4")
 async def test_who_had_to_say_yes_is_asked_whether_it_happened(
     alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners
