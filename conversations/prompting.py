@@ -6,6 +6,7 @@ All of it goes to standard error, so that the answer alone stands on standard ou
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -231,5 +232,5 @@ def in_editor(editor: str, text: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arguments.json"
         file.write_text(text, encoding="utf-8")
-        subprocess.run([*editor.split(), str(file)], check=True)
+        subprocess.run([*shlex.split(editor), str(file)], check=True)
         return file.read_text(encoding="utf-8")

@@ -72,9 +72,6 @@ class RequestAdmin(ForReviewers):
             return super().get_queryset(request)
         return super().get_queryset(request).filter(pk__in=Request.objects.visible_to(request.user).values("pk"))
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_view_permission(request, obj)
-
     def may_read(self, request: HttpRequest, row: Any) -> bool:
         if row is None:
             return False
