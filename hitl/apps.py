@@ -5,4 +5,5 @@ from django.apps import AppConfig
 
 class HitlConfig(AppConfig):
     name = "hitl"
+    verbose_name = "People in the loop"
     default_auto_field = "django.db.models.BigAutoField"

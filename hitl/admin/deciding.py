@@ -27,7 +27,14 @@ WORDS = {
 
 
 class ArgumentsField(forms.JSONField):
-    """Django's own breaks down at what Python cannot read: thousands of digits, a thousand brackets."""
+    """Django's own breaks down at what Python cannot read (thousands of digits, a thousand brackets), and writes all of
+    it into one line.
+    """
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, InvalidJSONInput):
+            return value
+        return json.dumps(value, ensure_ascii=False, indent=2)
 
     def to_python(self, value: Any) -> Any:
         try:

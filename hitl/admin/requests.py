@@ -1,5 +1,6 @@
 """The queue: what waits for a person, decided one by one or many at once. All of it goes through `hitl.actions`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin, messages
@@ -41,15 +42,18 @@ class WhoseFilter(admin.SimpleListFilter):
         return queryset.filter(pk__in=mine.order_by().values("pk"))
 
 
+def _asked(row: Request) -> Mapping[str, Any]:
+    return row.question if isinstance(row.question, Mapping) else {"question": row.question}
+
+
 @admin.register(Request)
 class RequestAdmin(ForReviewers):
     change_form_template = "admin/hitl/request/change_form.html"
     list_display = (
-        "asks", "status", "kind", "risk", "agent_name", "tools", "user", "approvers", "waiting", "expires_at",
-        "decided_by", "run",
+        "asks", "waiting", "status", "kind", "risk", "agent_name", "tools", "user", "approvers", "expires_at",
     )  # fmt: skip
     list_filter = (WhoseFilter, "status", "kind", "risk", "approver_kind")
-    list_select_related = ("user", "decided_by")
+    list_select_related = ("user",)
     ordering = ("-created_at", "request_id")
     search_fields = ("=request_id", "=execution_id", "=conversation_id")
     search_help_text = "The id of a request, a run or a conversation."
@@ -101,7 +105,10 @@ class RequestAdmin(ForReviewers):
         if form is not None and form.is_bound:
             # Shown again with what was typed: as a page to look at, not as Django's own form to save.
             request.method = "GET"
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "decision_form": form})
+        context = dict(extra_context or {})
+        if row is not None and form is not None:
+            context |= {"decision_form": form, "asked": _asked(row), "calls": shown_calls(row.question)}
+        return super().change_view(request, object_id, form_url, context)
 
     def _form(self, request: HttpRequest, row: Request) -> DecisionForm | None:
         """None where there is nothing to decide for this reader, unless they just tried."""
