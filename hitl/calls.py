@@ -22,18 +22,24 @@ MAX_WHOLE: Final = 10**18 - 1
 FIELD: Final = "edited_arguments"
 
 
+def calls_of(question: Any) -> list[Mapping[str, Any]]:
+    """Whatever of a question is a call; questions of other kinds have none."""
+    calls = question.get("tool_calls") if isinstance(question, Mapping) else None
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+
+
 def only_call(question: Any) -> Mapping[str, Any] | None:
     """The call, if the question is about exactly one."""
-    calls = _calls(question)
-    return calls[0] if len(calls) == 1 else None
+    found = calls_of(question)
+    return found[0] if len(found) == 1 else None
 
 
 def is_intact(question: Any, shown_hash: str) -> bool:
     """Whether the arguments of each call still hash to what was asked about, and that of a lone one to `shown_hash`."""
-    hashes = [call.get("arguments_hash") for call in _calls(question)]
+    hashes = [call.get("arguments_hash") for call in calls_of(question)]
     if not shown_hash and not any(hashes):
         return True
-    if hashes != [_hash_of(call) for call in _calls(question)]:
+    if hashes != [_hash_of(call) for call in calls_of(question)]:
         return False
     return not shown_hash or hashes == [shown_hash]
 
@@ -106,11 +112,6 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], *, within: str 
 def _is_same(was: Any, now: Any) -> bool:
     """As the hash sees it: 1.0 is 1, and true is not."""
     return arguments_hash("", {"": was}) == arguments_hash("", {"": now})
-
-
-def _calls(question: Any) -> list[Mapping[str, Any]]:
-    calls = question.get("tool_calls") if isinstance(question, Mapping) else None
-    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
 
 def _hash_of(call: Mapping[str, Any]) -> str:

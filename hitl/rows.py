@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from hitl.calls import calls_of
 from hitl.kinds import ApproverKind, RequestKind, RequestStatus
 from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
@@ -91,8 +92,7 @@ def title_of(request: Request) -> str:
 
 
 def first_call(question: Any) -> Mapping[str, Any]:
-    calls = question.get("tool_calls") if isinstance(question, Mapping) else None
-    return calls[0] if isinstance(calls, list) and calls and isinstance(calls[0], Mapping) else {}
+    return next(iter(calls_of(question)), {})
 
 
 def gist_of(call: Mapping[str, Any]) -> str:

@@ -120,8 +120,7 @@ class DecisionForm(forms.Form):
 
 def shown_calls(question: Any) -> SafeString:
     """Each call with its arguments, one row for each; all of it as text."""
-    asked = question.get("tool_calls") if isinstance(question, Mapping) else None
-    found = [call for call in asked if isinstance(call, Mapping)] if isinstance(asked, list) else []
+    found = calls.calls_of(question)
     if not found:
         return format_html("{}", "—")
     parts = (
