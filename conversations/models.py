@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from agents.models import Execution
+from memory.models import Project
 
 if TYPE_CHECKING:
     from hyperagent.accounts.models import User
@@ -53,6 +54,10 @@ class Conversation(models.Model):
         max_length=16, default=TitledBy.NOBODY, choices=[(kind.value, kind.value) for kind in TitledBy]
     )
     origin = models.CharField(max_length=8, default=Origin.CHAT, choices=[(kind.value, kind.value) for kind in Origin])
+    project = models.ForeignKey(Project, null=True, blank=True, on_delete=models.SET_NULL, related_name="conversations")
+    is_temporary = models.BooleanField(
+        default=False, help_text="Nothing is remembered from it, nothing remembered is told in it, and no list has it."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -118,3 +123,23 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.id}"
+
+
+class ConversationSummary(models.Model):
+    """What was said in a branch up to a message, told in short (S159). A newer one takes over from the one before."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="summaries")
+    upto = models.OneToOneField(
+        Message, on_delete=models.CASCADE, related_name="summary", help_text="The last message that it covers."
+    )
+    text = models.TextField()
+    turns_covered = models.IntegerField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("created_at",)
+        verbose_name_plural = "conversation summaries"
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin
 from memory.models import Document
@@ -11,14 +10,16 @@ from memory.models import Document
 
 @admin.register(Document)
 class DocumentAdmin(ReadOnlyAdmin):
-    list_display = ("filename", "owner", "doc_type", "is_sample", "created_at")
+    list_display = ("filename", "owner", "doc_type", "status", "visibility", "total_pages", "created_at")
+    list_filter = ("status", "doc_type", "visibility", "origin")
     list_select_related = ("owner",)
     ordering = ("-created_at", "filename")
-    content_fields = ("title", "text")
-    fields = ("id", "owner", "filename", "doc_type", "title", "text", "is_sample", "created_at")
+    content_fields = ("title", "description")
+    fields = (
+        "id", "owner", "filename", "doc_type", "title", "description", "size_bytes", "origin", "source_url", "status",
+        "reason", "note", "pages_read", "total_pages", "total_chunks", "chunks_embedded", "language", "date",
+        "visibility", "created_at", "ready_at",
+    )  # fmt: skip
 
     def owner_id(self, row: Any) -> Any:
         return row.owner_id
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("text")

@@ -1,0 +1,66 @@
+"""Which documents a person may be shown: the one rule, as SQL. Every retrieval joins it; nothing else decides.
+
+A document is seen by its owner, by everyone if it is shared so, by the members of the groups that it is shared with,
+and by the members of the projects that it is in.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from memory.kinds import SEARCHABLE
+from memory.values import Filters
+
+_SEARCHABLE = ", ".join(f"'{status.value}'" for status in SEARCHABLE)
+_VISIBLE: Final = f"""
+    SELECT d.id, d.owner_id, d.total_chunks, d.total_terms, d.filename, d.title, d.doc_type, d.date, d.language
+      FROM memory_document d
+     WHERE d.status IN ({_SEARCHABLE}) AND (
+           d.owner_id = %(user)s
+        OR d.visibility = 'everyone'
+        OR (d.visibility = 'groups' AND EXISTS (
+               SELECT 1 FROM memory_document_groups g
+                 JOIN accounts_user_groups m ON m.group_id = g.group_id
+                WHERE g.document_id = d.id AND m.user_id = %(user)s))
+        OR EXISTS (
+               SELECT 1 FROM memory_project_documents p
+                 JOIN memory_project_members m ON m.project_id = p.project_id
+                WHERE p.document_id = d.id AND m.user_id = %(user)s))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one search may look at. `document_ids`: only these, as far as the user may see them; empty for all."""
+
+    user_id: UUID
+    document_ids: tuple[UUID, ...] = ()
+    filters: Filters = Filters()
+
+    @property
+    def visible(self) -> str:
+        """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_VISIBLE` names."""
+        return f"visible AS MATERIALIZED ({_VISIBLE}{''.join(f' AND {part}' for part in self._parts())})"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What `visible` has places for."""
+        filters = self.filters
+        return {
+            "user": self.user_id,
+            "document_ids": list(self.document_ids),
+            "doc_type": filters.doc_type,
+            "filename": filters.filename.lower(),
+            "date_from": filters.date_from,
+            "date_to": filters.date_to,
+        }
+
+    def _parts(self) -> list[str]:
+        parts = {
+            "d.id = ANY(%(document_ids)s)": self.document_ids,
+            "d.doc_type = %(doc_type)s": self.filters.doc_type,
+            "strpos(lower(d.filename), %(filename)s) > 0": self.filters.filename,
+            "d.date >= %(date_from)s": self.filters.date_from,
+            "d.date <= %(date_to)s": self.filters.date_to,
+        }
+        return [sql for sql, wanted in parts.items() if wanted]
