@@ -4,7 +4,7 @@ A document is seen by its owner, by everyone if it is shared so, by the members 
 and by the members of the projects that it is in.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
@@ -35,7 +35,7 @@ class Scope:
 
     user_id: UUID
     document_ids: tuple[UUID, ...] = ()
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
 
     @property
     def visible(self) -> str:

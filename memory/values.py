@@ -71,14 +71,14 @@ class Wanted:
     query: str
     top_k: int = 8
     document_ids: tuple[UUID, ...] = ()
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     mode: Mode = Mode.HYBRID
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a search found. `score`: 0..1, higher is closer. `text` has its neighbours where they were joined; `start` and
-    `end` are the place of all of it in the document's text. `why`: by leg, the rank (from 1) and the raw score."""
+    """What a search found. `score`: 0..1, higher is closer. `text` has its neighbours where they were joined; `start`
+    and `end` are the place of all of it in the document's text. `why`: by leg, the rank (from 1) and the raw score."""
 
     chunk_id: UUID
     document_id: UUID
