@@ -15,6 +15,8 @@ from hyperagent.lib.text import clean_value
 
 LIMIT_CHARS: Final = 200_000
 DEPTH: Final = 40
+# Of a double (RFC 7493): what is beyond is another number where a browser shows it to whoever has to approve it.
+LARGEST_INTEGER: Final = 2**53 - 1
 SHOWN_CHARS: Final = 20_000
 _FAULTS_SHOWN: Final = 20
 _SECRET: Final = re.compile(
@@ -45,6 +47,8 @@ def parsed(given: Any, *, tool: str) -> dict[str, Any] | Refusal:
         return _bad(tool, f'they must be one JSON object such as {{"name": "value"}}, and are a {kind}')
     if _is_deeper(value, DEPTH):
         return _bad(tool, f"they are nested more than {DEPTH} deep")
+    if (number := _inexact(value)) is not None:
+        return _bad(tool, f"{number} is beyond {LARGEST_INTEGER}, where numbers are not exact. Give it as text.")
     try:
         arguments: dict[str, Any] = plain(clean_value(dict(value)))
     except (ValueError, TypeError) as error:
@@ -114,6 +118,19 @@ def _is_deeper(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+def _inexact(value: Any) -> int | None:
+    """A whole number in it that not every program reads as the same."""
+    match value:
+        case int() if abs(value) > LARGEST_INTEGER:
+            return value
+        case Mapping():
+            return next((found for item in value.values() if (found := _inexact(item)) is not None), None)
+        case list():
+            return next((found for item in value if (found := _inexact(item)) is not None), None)
+        case _:
+            return None
 
 
 def _fault(problem: Any, names: list[str]) -> str:

@@ -92,6 +92,13 @@ def test_a_programs_own_arguments_have_to_be_json_too(value: Any) -> None:
     assert "cannot be used" in refusal(value)
 
 
+@pytest.mark.parametrize("text", ['{"id": 9007199254740993}', '{"a": {"b": [1, -9007199254740992]}}'])
+def test_a_number_that_a_browser_would_show_as_another_is_refused(text: str) -> None:
+    """Whoever approves a call must see exactly what is executed."""
+    assert "Give it as text" in refusal(text)
+    assert parsed('{"id": 9007199254740991, "yes": true}', tool="look_up") == {"id": 9007199254740991, "yes": True}
+
+
 def test_what_cannot_be_stored_is_replaced_in_arguments() -> None:
     assert parsed('{"query": "a\\u0000b\\ud800"}', tool="look_up") == {"query": "a\ufffdb\ufffd"}
 
