@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format spec bench eval lock vendor install install-dev clean
+.PHONY: run test lint format spec bench bench-retrieval eval lock vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -39,6 +39,10 @@ spec:  ## A line for each requirement: S41  passed  tests/…::test_…
 bench: install-dev
 	@mkdir -p var/bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-retrieval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.retrieval $(ARGS)
 
 eval: install-dev  ## The evaluation cases against a model: ARGS="--model openai/gpt-5.4 --suite routing"
 	@$(BIN)/python -m evals.run $(ARGS)

@@ -5,7 +5,7 @@ Nothing here drives a run. Rows are changed, and a runner is woken when the tran
 """
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import Q
@@ -37,18 +37,22 @@ def start(
     options: dict[str, Any] | None = None,
     on_finish: str = "",
     pipeline: str = "turn",
+    execution_id: UUID | None = None,
+    about: dict[str, Any] | None = None,
 ) -> Execution:
     """Writes a run with its whole input. Call inside the transaction that makes it wanted; it starts with the commit.
 
     `history`: the turns before, oldest first, as `{"role", "content"}`. `on_finish`: a task of `hyperagent.lib.queue`
-    that gets the execution's id once the run has ended. `pipeline`: one of `agents.pipeline.programs`.
+    that gets the execution's id once the run has ended. `pipeline`: one of `agents.pipeline.programs`. `about`: what
+    else its program is told, by name; of a turn `message_id`, and `is_temporary` where nothing is to be remembered.
     """
     execution = Execution.objects.create(
+        id=execution_id or uuid4(),
         user=user,
         conversation_id=conversation_id,
         question=question,
         mode=mode or "",
-        input={"version": INPUT_VERSION, "history": history or [], "options": options or {}},
+        input={"version": INPUT_VERSION, "history": history or [], "options": options or {}, **(about or {})},
         on_finish=on_finish,
         pipeline=pipeline,
     )

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, StepKind
-from agents.models import AgentExecution, Step
+from agents.models import INTERNAL_PIPELINES, AgentExecution, Step
 from hyperagent.accounts.models import User
 
 Json = dict[str, Any]
@@ -38,6 +38,7 @@ def tree_of(user: User, execution_id: uuid.UUID) -> list[AgentExecution]:
 def running_agents(user: User) -> list[AgentExecution]:
     """Those that work or wait now, over all runs of this person. Two queries."""
     live = agents_of(user).filter(status__in=LIVE_AGENTS).exclude(execution__status__in=TERMINAL_STATUSES)
+    live = live.exclude(execution__pipeline__in=INTERNAL_PIPELINES)
     return with_usage(live.order_by("-execution__created_at", "started_at")[:MAX_RUNNING])
 
 

@@ -13,6 +13,7 @@ from agents.exchange import AgentInput, DependencyOutput
 from agents.pipeline.blackboard import render
 from agents.pipeline.handoffs import handoff_context
 from agents.pipeline.recall import format_user_profile
+from agents.project_rules import project_rules, short_rules
 from agents.prompts import read_prompt
 from agents.tools.untrusted import marked_untrusted
 
@@ -20,6 +21,8 @@ DEPENDENCY_CHARS: Final = 500
 ENTITY_CHARS: Final = 300
 TURNS: Final = 6
 TURN_CHARS: Final = 500
+SHORT_MEMORIES: Final = 3
+SHORT_PROFILE_CHARS: Final = 400
 
 
 def house_rules() -> str:
@@ -35,6 +38,7 @@ def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> st
     """
     more = [
         ("What the result shall be", task.expected_outcome),
+        ("The project's instructions", project_rules(task.options)),
         ("The person's whole question", _question(task)),
         ("Handed over to you", _handoff(task)),
         ("Known details", entities_of(task.entities)),
@@ -52,9 +56,20 @@ def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> st
 
 
 def short_briefing(task: AgentInput, *, limit: int = 1_200) -> str:
-    """For a model that reads slowly and little: the task, and the start of what the agents before it found."""
+    """For a model that reads slowly and little: the task, what the agents before it found, and what the project wants,
+    the start of each."""
     found = "\n".join(clipped(output.result, 400) for output in task.dependency_outputs.values() if output.result)
-    return clipped(f"{found}\n\n{task.task}" if found else task.task, limit, keep_end=bool(found))
+    before = "\n\n".join(part for part in (found, short_rules(task.options), _short_profile(task)) if part)
+    return clipped(f"{before}\n\n{task.task}" if before else task.task, limit, keep_end=bool(before))
+
+
+def _short_profile(task: AgentInput) -> str:
+    """The profile and the first memories, in few words."""
+    known = task.long_term_memory
+    profile = format_user_profile({name: known.get(name) for name in ("critical", "preferences")})
+    memories = [f"- {clipped(str(one['text']), 120)}" for one in (known.get("memories") or ())[:SHORT_MEMORIES]]
+    told = "\n".join(filter(None, [profile, *memories]))
+    return f"What is known of the person who asks:\n{clipped(told, SHORT_PROFILE_CHARS)}" if told else ""
 
 
 def quoted(source: str, text: str, *, limit: int | None = None) -> str:

@@ -73,6 +73,14 @@ class Preapproval(Value):
     conditions: tuple[ArgumentCondition, ...] = ()
 
 
+class ProjectInstructions(Value):
+    """What the owner of a project wrote for everybody who works in it. `written_by`: the owner's name."""
+
+    project: str
+    written_by: str
+    text: str
+
+
 class Options(Value):
     """What whoever asked chose for the run."""
 
@@ -91,6 +99,9 @@ class Options(Value):
     """What the run may use, over all of its agents."""
     attachment_ids: tuple[str, ...] = ()
     document_ids: tuple[str, ...] = ()
+    project_id: str | None = None
+    """The project of the conversation: its documents are searched first."""
+    project_instructions: ProjectInstructions | None = None
 
 
 class DependencyOutput(Value):

@@ -31,10 +31,18 @@ def _choices(values: type) -> list[tuple[str, str]]:
     return [(value.value, value.value) for value in values]  # type: ignore[attr-defined]
 
 
+INTERNAL_PIPELINES = ("summary", "describe", "rerank")
+"""What the installation does by itself, in a person's name and on their account: no list of what they asked has it."""
+
+
 class ExecutionQuerySet(models.QuerySet["Execution"]):
     def of(self, user: User) -> "ExecutionQuerySet":
         """What this user may see: the runs that are theirs."""
         return self.filter(user=user)
+
+    def asked(self) -> "ExecutionQuerySet":
+        """Those that somebody asked for."""
+        return self.exclude(pipeline__in=INTERNAL_PIPELINES)
 
     def live(self) -> "ExecutionQuerySet":
         return self.exclude(status__in=TERMINAL_STATUSES)

@@ -19,16 +19,21 @@ def sources_of(passages: Sequence[Passage]) -> tuple[Source, ...]:
     return number([[passage.source for passage in passages]]).sources
 
 
+def numbers_of(passages: Sequence[Passage]) -> list[int]:
+    """For each passage the number of its source."""
+    (mapping,) = number([[passage.source for passage in passages]]).mappings
+    return [mapping[place] for place in range(1, len(passages) + 1)]
+
+
 def told(passages: Sequence[Passage], *, limit: int, total: int) -> str:
     """For a prompt: each passage under its source's number, at most `limit` characters each and `total` in all."""
-    (mapping,) = number([[passage.source for passage in passages]]).mappings
     lines: list[str] = []
-    for place, passage in enumerate(passages, start=1):
+    for named, passage in zip(numbers_of(passages), passages, strict=True):
         room = min(limit, total)
         if room <= 0:
             break
         total -= min(room, len(passage.text))
-        lines.append(f"[{mapping[place]}] {_label(passage.source)}\n{quoted('source', passage.text, limit=room)}")
+        lines.append(f"[{named}] {_label(passage.source)}\n{quoted('source', passage.text, limit=room)}")
     return "\n".join(lines)
 
 

@@ -32,9 +32,19 @@ def sources_of(execution: Execution) -> list[Json]:
     return list((execution.result or {}).get("sources", []))
 
 
+def checks_of(execution: Execution) -> list[Json]:
+    """What its cited sentences say against their sources (`agents.engine.events.Check`)."""
+    return list((execution.result or {}).get("checks", []))
+
+
 def model_of(execution: Execution) -> str | None:
     model = (execution.result or {}).get("model")
     return str(model) if model else None
+
+
+def memory_of(execution: Execution) -> Json | None:
+    """How many memories the run was told, and what became of what it learned; nothing of what they say."""
+    return (execution.result or {}).get("memory")
 
 
 def last_seq_of(execution: Execution) -> int:
@@ -52,6 +62,7 @@ def reply_summary(execution: Execution) -> Json:
         "error": error_of(execution),
         "usage": usage_of(execution),
         "model": model_of(execution),
+        "memory": memory_of(execution),
         "started_at": iso(execution.started_at),
         "ended_at": iso(execution.ended_at),
     }
@@ -83,6 +94,7 @@ def detailed(execution: Execution, agents: Iterable[AgentExecution], told: Told)
         **listed(execution, execution.question),
         "answer": execution.answer,
         "sources": sources_of(execution),
+        "checks": checks_of(execution),
         "model": model_of(execution),
         "plan": plan and plan_shape(plan),
         "routing": result.get("routing") or told.routing,
@@ -177,6 +189,7 @@ def finished(execution: Execution, agents: Iterable[AgentExecution]) -> Json:
         "status": execution.status,
         "answer": execution.answer,
         "sources": sources_of(execution),
+        "checks": checks_of(execution),
         "agents": [agent_shape(agent) for agent in agents],
         "skipped": skipped_of(execution),
         "usage": usage_of(execution),

@@ -1,11 +1,13 @@
 """Background jobs about runs. Each is a hint and idempotent: the execution's row is the truth."""
 
 import logging
+import uuid
 from datetime import timedelta
 
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents import folding
+from agents import describing, folding
 from agents.models import Execution
 from hyperagent.lib.queue import UnknownTask, enqueue, task
 
@@ -31,3 +33,19 @@ def sweep_finished() -> None:
 def fold_logs() -> None:
     """Makes the logs of ended runs small."""
     folding.fold_ended()
+
+
+@task
+def describe_document(document_id: str) -> None:
+    """Has a model say what a document is about, once its text is indexed."""
+    describing.begin(uuid.UUID(document_id))
+
+
+@task
+def document_described(execution_id: str) -> None:
+    """After the run that described a document."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
+    if execution is None or not execution.is_over:
+        return
+    describing.keep(execution)
+    Execution.objects.filter(id=execution.id, finish_handled_at=None).update(finish_handled_at=Now())

@@ -207,6 +207,26 @@ async def idle(bench: Bench) -> list[Figure]:
     return [Figure("idle, all processes", sum(parts.values()), "% of a core", at_most(0.5), detail={"parts": parts})]
 
 
+async def vectors(bench: Bench) -> list[Figure]:
+    """Vector search against the exact answer, owners of different sizes; and how fast vectors are made."""
+    sizes = bench.sizes
+    owners = ("--chunks", *map(str, sizes.vector_owners), "--questions", str(sizes.vector_questions))
+    made = ("--made", str(sizes.vectors_made), "--rounds", str(sizes.rounds))
+    command = (sys.executable, "-m", "benchmarks.vectors", *owners, *made)
+    await bench.quiet()
+    env = {**bench.stand.env, "HYPERAGENT_PROCESS": "command"}
+    done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, capture_output=True, check=True, env=env)
+    seen = json.loads(done.stdout)
+    figures = [of_rounds("vectors made / in a bare loop", seen["made"]["share"], "×", at_least(0.8), **seen["made"])]
+    for size, found in seen["search"].items():
+        name = f"vector search, owner of {int(size):,} chunks"
+        recall = (found["on_topic_recall"] + found["off_topic_recall"]) / 2
+        most_ms = 15 if int(size) <= 10_000 else 30
+        figures.append(Figure(f"{name}, p50", found["p50_ms"], "ms", at_most(most_ms), detail=found))
+        figures.append(Figure(f"{name}, recall", recall, "", at_least(0.99), detail=found))
+    return figures
+
+
 MEASUREMENTS: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "idle": idle,
     "memory": memory,
@@ -218,6 +238,7 @@ MEASUREMENTS: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "scaling": scaling,
     "sockets": sockets,
     "read_path": read_path,
+    "vectors": vectors,
 }
 
 

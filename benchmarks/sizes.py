@@ -23,6 +23,9 @@ class Sizes:
     conversations: int
     read_path_streams: int
     read_path_s: float
+    vector_owners: tuple[int, ...]
+    vector_questions: int
+    vectors_made: int
 
 
 FULL = Sizes(
@@ -42,6 +45,9 @@ FULL = Sizes(
     conversations=4000,
     read_path_streams=50,
     read_path_s=10.0,
+    vector_owners=(100_000, *[10_000] * 12, *[1_000] * 60, *[100] * 200),
+    vector_questions=20,
+    vectors_made=120,
 )
 QUICK = Sizes(
     rounds=1,
@@ -60,4 +66,7 @@ QUICK = Sizes(
     conversations=200,
     read_path_streams=2,
     read_path_s=1.0,
+    vector_owners=(1_000, 100),
+    vector_questions=2,
+    vectors_made=4,
 )

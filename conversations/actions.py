@@ -25,6 +25,7 @@ from hyperagent.accounts.models import User
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
+from memory import projects
 
 TITLE_CHARS = 200
 CLIENT_ID_CHARS = 100
@@ -48,12 +49,27 @@ class Said:
 
 
 def create(
-    user: User, *, title: str = "", origin: Origin = Origin.CHAT, conversation_id: uuid.UUID | None = None
+    user: User,
+    *,
+    title: str = "",
+    origin: Origin = Origin.CHAT,
+    conversation_id: uuid.UUID | None = None,
+    project_id: uuid.UUID | None = None,
+    is_temporary: bool = False,
 ) -> Conversation:
+    """`project_id`: of a project that this user is a member of; NotThere for others. `is_temporary`: nothing is
+    remembered of it, nothing remembered is told in it, and no list has it."""
+    project = projects.seen(user, project_id) if project_id else None
     chosen = _title(title) if title else ""
     titled_by = TitledBy.PERSON if chosen else TitledBy.NOBODY
     return Conversation.objects.create(
-        id=conversation_id or uuid.uuid4(), user=user, title=chosen, titled_by=titled_by, origin=origin
+        id=conversation_id or uuid.uuid4(),
+        user=user,
+        title=chosen,
+        titled_by=titled_by,
+        origin=origin,
+        project=project,
+        is_temporary=is_temporary,
     )
 
 
@@ -62,6 +78,16 @@ def rename(user: User, conversation_id: uuid.UUID, title: str) -> Conversation:
         conversation = _own(user, conversation_id)
         conversation.title, conversation.titled_by = _title(title), TitledBy.PERSON
         conversation.save(update_fields=["title", "titled_by"])
+        announce_conversation(conversation)
+    return conversation
+
+
+def move(user: User, conversation_id: uuid.UUID, project_id: uuid.UUID | None) -> Conversation:
+    """Into a project that this user is a member of, or out of any. What was said stays as it was answered."""
+    with transaction.atomic():
+        conversation = _own(user, conversation_id)
+        conversation.project = projects.seen(user, project_id) if project_id else None
+        conversation.save(update_fields=["project"])
         announce_conversation(conversation)
     return conversation
 
@@ -90,7 +116,8 @@ def say(
     """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said
     again.
 
-    `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries.
+    `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries,
+    and one more in a project.
     """
     question = checked_question(text)
     mode_name = resolve_mode(mode).name
@@ -124,6 +151,8 @@ def say_once(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
+    project_id: uuid.UUID | None = None,
+    is_temporary: bool = False,
 ) -> Said:
     """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
     conversation_id = uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {checked_client_id(key)}")
@@ -131,7 +160,13 @@ def say_once(
     resolve_mode(mode)
     try:
         with transaction.atomic():
-            create(user, origin=Origin.API, conversation_id=conversation_id)
+            create(
+                user,
+                origin=Origin.API,
+                conversation_id=conversation_id,
+                project_id=project_id,
+                is_temporary=is_temporary,
+            )
     except IntegrityError:
         pass  # The key was used before: `say` finds what was said, or says it now if that broke off.
     return say(user, conversation_id, text, mode=mode, client_id=key, options=options, told=told)
@@ -145,10 +180,12 @@ def say_in_new(
     options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
     origin: Origin = Origin.API,
+    project_id: uuid.UUID | None = None,
+    is_temporary: bool = False,
 ) -> Said:
     """A question and the conversation that it begins, or neither."""
     with transaction.atomic():
-        conversation = create(user, origin=origin)
+        conversation = create(user, origin=origin, project_id=project_id, is_temporary=is_temporary)
         return say(user, conversation.id, text, mode=mode, options=options, told=told)
 
 
@@ -296,8 +333,9 @@ def _ask(
         question=question.text,
         history=[{"role": said["role"], "content": said["content"]} for said in told],
         mode=question.mode,
-        options=dict(options),
+        options={**options, **_of_the_project(user, conversation)},
         on_finish=ON_FINISH,
+        about={"message_id": str(question.id), **({"is_temporary": True} if conversation.is_temporary else {})},
     )
     reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution=execution)
     reply.created_at = _later(reply.created_at, question.created_at)
@@ -309,8 +347,17 @@ def _ask(
     return Said(conversation, question, reply, execution)
 
 
+def _of_the_project(user: User, conversation: Conversation) -> dict[str, Any]:
+    """What the run is told of the conversation's project, as it is now. Nothing if the user has left it."""
+    brief = projects.brief_of(conversation.project_id, user.pk) if conversation.project_id else None
+    if brief is None:
+        return {}
+    told = {"project": brief.name, "written_by": brief.written_by, "text": brief.instructions}
+    return {"project_id": str(brief.id), **({"project_instructions": told} if brief.instructions else {})}
+
+
 def _window(branch: Sequence[history.BranchMessage]) -> list[history.Said]:
-    return history.window([message.said for message in branch])
+    return history.told(branch)
 
 
 def _title(text: str) -> str:

@@ -16,9 +16,18 @@ from conversations.models import Role
 MAX_MESSAGES = 40
 # About 15,000 tokens. An agent whose model reads less cuts it further.
 MAX_CHARS = 60_000
+# What is told whole though a summary covers it: so many characters, and so many turns however long they are. Older
+# messages are told by the summary alone.
+WHOLE_CHARS = 12_000
+WHOLE_TURNS = 3
 # A message that does not fit is cut, unless so little of it would be left that it says nothing.
 LEAST_CHARS = 400
 CUT = "\n[…cut…]\n"
+# Told in the person's name, and yet made by a model of all that was said: it is said to be no request.
+SUMMARY_OF = (
+    "[This is no request, but a summary of the {turns} turns of this conversation so far, made by a program; "
+    "the newest of them follow word for word.]"
+)
 
 
 class Said(TypedDict):
@@ -31,6 +40,9 @@ class BranchMessage(NamedTuple):
     role: str
     content: str
     created_at: datetime
+    summary: str = ""
+    """Of the branch up to this message, if there is one; `turns`: how many turns it tells of."""
+    turns: int = 0
 
     @property
     def said(self) -> Said:
@@ -54,6 +66,34 @@ def window(messages: Sequence[Said], *, max_chars: int = MAX_CHARS) -> list[Said
     return chosen[::-1]
 
 
+def told(branch: Sequence[BranchMessage], *, max_chars: int = MAX_CHARS) -> list[Said]:
+    """What a run is told of the branch: its newest messages whole, and what is older by the newest summary of it.
+
+    Without a summary, or while everything is short, it is `window`.
+    """
+    at = next((place for place in range(len(branch) - 1, -1, -1) if branch[place].summary), None)
+    if at is None:
+        return window([message.said for message in branch], max_chars=max_chars)
+    first = min(at + 1, _first_whole(branch))
+    if first == 0 and len(branch) < MAX_MESSAGES:
+        return window([message.said for message in branch], max_chars=max_chars)
+    summary = Said(role=Role.USER, content=f"{SUMMARY_OF.format(turns=branch[at].turns)}\n{branch[at].summary}")
+    room = max_chars - len(summary["content"])
+    return [summary, *window([message.said for message in branch[first:]], max_chars=room)]
+
+
+def _first_whole(branch: Sequence[BranchMessage]) -> int:
+    """Where the newest messages begin that are told whole in any case: with a question."""
+    room, turns, first = WHOLE_CHARS, 0, len(branch)
+    for place in range(len(branch) - 1, -1, -1):
+        room -= len(branch[place].content)
+        if room < 0 and turns >= WHOLE_TURNS:
+            break
+        if branch[place].role == Role.USER:
+            first, turns = place, turns + 1
+    return first
+
+
 def _shortened(text: str, limit: int) -> str:
     """Beginning and end, where most of what matters stands."""
     head = (limit - len(CUT)) * 2 // 3
@@ -73,8 +113,9 @@ _BRANCH = """
     )
     SELECT branch.id, branch.role,
            CASE WHEN branch.role = %(assistant)s THEN COALESCE(e.answer, branch.text) ELSE branch.text END,
-           branch.created_at
+           branch.created_at, coalesce(s.text, ''), coalesce(s.turns_covered, 0)
       FROM branch LEFT JOIN agents_execution e ON e.id = branch.execution_id
+                  LEFT JOIN conversations_conversationsummary s ON s.upto_id = branch.id
      ORDER BY branch.depth DESC
 """
 

@@ -1,6 +1,10 @@
-"""The socket behind the inbox's badge: how many requests wait for this person."""
+"""The socket of what concerns a person wherever they are: how many requests wait for them, and how far their documents
+are.
+"""
 
 import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from conversations import frames
@@ -8,22 +12,31 @@ from conversations.frames import Ping
 from conversations.personal_socket import PersonalSocket
 from conversations.watch import SocketWatch
 from hitl.reading import pending_by_user
+from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
+from memory.telling import personal_group
 
 
 class InboxConsumer(PersonalSocket):
     def __init__(self) -> None:
         super().__init__()
         self._pending: int | None = None
+        self._listening = AsyncExitStack()
 
     async def entered(self) -> None:
         inbox_watch().add(self)
+        await self._listening.enter_async_context(listening(personal_group(self.caller.user.pk), self._announced))
         counts = await in_thread(pending_by_user)([self.caller.user.pk])
         await self.counted(counts.get(self.caller.user.pk, 0))
 
     async def left(self) -> None:
         inbox_watch().remove(self)
+        await self._listening.aclose()
+
+    async def _announced(self, message: dict[str, Any]) -> None:
+        if message["type"] == "document":
+            await self.tell(frames.frame("document", document=message["document"]))
 
     async def counted(self, pending: int) -> None:
         if pending != self._pending:

@@ -12,6 +12,7 @@ from conversations.models import Conversation, Message, Role
 from conversations.shapes import message_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib.api import own_or_404
+from memory.models import Project
 
 # More than anybody reads at once; what is older is in the export.
 MAX_MESSAGES = 2000
@@ -19,7 +20,8 @@ MAX_MESSAGES = 2000
 
 def conversations_of(user: User) -> QuerySet[Conversation]:
     live = Execution.objects.exclude(status__in=TERMINAL_STATUSES).filter(conversation_id=OuterRef("pk"))
-    return Conversation.objects.of(user).annotate(running=Exists(live))
+    in_project = Exists(Project.objects.seen_by(user).filter(pk=OuterRef("project")))
+    return Conversation.objects.of(user).select_related("project").annotate(running=Exists(live), in_project=in_project)
 
 
 def own_conversation(user: User, conversation_id: uuid.UUID) -> Conversation:

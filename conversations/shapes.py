@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agents.shapes import reply_summary, sources_of
+from agents.shapes import checks_of, reply_summary, sources_of
 from conversations.models import Conversation, Message, Role
 from hyperagent.lib.times import iso
 
@@ -20,7 +20,12 @@ def said(message: Message | None, reply: Message) -> Json:
 
 
 def conversation_frame(conversation: Conversation) -> Json:
-    return {"id": str(conversation.id), "title": conversation.title, "updated_at": iso(conversation.updated_at)}
+    return {
+        "id": str(conversation.id),
+        "title": conversation.title,
+        "updated_at": iso(conversation.updated_at),
+        "is_temporary": conversation.is_temporary,
+    }
 
 
 def message_shape(message: Message) -> Json:
@@ -38,4 +43,5 @@ def message_shape(message: Message) -> Json:
         "client_id": message.client_id or None,
         "execution": reply_summary(execution) if execution else None,
         "sources": sources_of(execution) if execution else [],
+        "checks": checks_of(execution) if execution else [],
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -17,10 +18,12 @@ from agents.modes import available_modes
 from conversations.models import Conversation
 from hyperagent.accounts.models import User
 from hyperagent.lib.llm.config import LLMSettings
+from memory.models import Project
 
 BUNDLED_NOTICE = (
     "A small bundled model answers, because no provider is configured. It is good for trying things out, not for facts."
 )
+MOST_PROJECTS = 300
 NO_MODEL_NOTICE = "No model is configured, so nothing can be answered. An administrator sets one in the environment."
 
 
@@ -33,17 +36,32 @@ def chat(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> Http
     assert isinstance(user, User)
     if conversation_id and not Conversation.objects.of(user).filter(id=conversation_id).exists():
         raise Http404
-    return render(request, "conversations/chat.html", {"page_data": _page_data(user, conversation_id)})
+    wanted = None if conversation_id else request.GET.get("project")
+    return render(request, "conversations/chat.html", {"page_data": _page_data(user, conversation_id, wanted)})
 
 
-def _page_data(user: User, conversation_id: uuid.UUID | None) -> dict[str, Any]:
+def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | None) -> dict[str, Any]:
+    """`project_id`: of the project in which a new conversation shall begin, as the address has it."""
+    projects = [{"id": str(pk), "name": name} for pk, name in _projects(user)]
+    if conversation_id:
+        of = Conversation.objects.of(user).filter(id=conversation_id).values_list("project", flat=True).first()
+        project_id = str(of)
     return {
         "user": {"id": str(user.pk), "email": user.email, "display_name": user.display_name, "is_staff": user.is_staff},
         "conversation_id": str(conversation_id) if conversation_id else None,
+        "is_temporary": conversation_id is not None
+        and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),
+        "projects": projects,
+        "project": next((one for one in projects if one["id"] == project_id), None),
         "model_notice": model_notice(),
         "max_question_chars": settings.CONFIG.max_question_chars,
         "modes": available_modes(),
     }
+
+
+def _projects(user: User) -> QuerySet[Project, tuple[uuid.UUID, str]]:
+    """Those that the reader may choose from: more than anybody has."""
+    return Project.objects.seen_by(user).values_list("pk", "name")[:MOST_PROJECTS]
 
 
 @cache

@@ -21,6 +21,7 @@ urlpatterns = [
     path("v1/", include("conversations.api.urls")),
     path("v1/", include("agents.api.urls")),
     path("v1/", include("hitl.api.urls")),
+    path("v1/", include("memory.api.urls")),
     path("schema/", SpectacularAPIView.as_view(permission_classes=(IsAuthenticated,)), name="schema"),
     # A page for people: strangers are asked to sign in, as everywhere.
     path(

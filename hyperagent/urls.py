@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/", include("hyperagent.notices.urls")),
     path("api/", include("hyperagent.api_urls")),
     path("", include("hitl.urls")),
+    path("", include("memory.urls")),
     path("", include("conversations.urls")),
 ]
 

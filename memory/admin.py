@@ -13,6 +13,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     list_display = ("filename", "owner", "doc_type", "status", "visibility", "total_pages", "created_at")
     list_filter = ("status", "doc_type", "visibility", "origin")
     list_select_related = ("owner",)
+    search_fields = ("filename", "owner__email")
     ordering = ("-created_at", "filename")
     content_fields = ("title", "description")
     fields = (

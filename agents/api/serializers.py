@@ -28,6 +28,18 @@ class SourceSerializer(serializers.Serializer[Any]):
     section = serializers.CharField(allow_null=True, required=False)
     excerpt = serializers.CharField(allow_null=True, required=False)
     relevance_score = serializers.FloatField(allow_null=True, required=False)
+    document_id = serializers.CharField(allow_null=True, required=False)
+    chunk_id = serializers.CharField(allow_null=True, required=False)
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    start = serializers.IntegerField(help_text="In characters of the answer.")
+    end = serializers.IntegerField()
+    sentence = serializers.CharField()
+    citations = serializers.ListField(child=serializers.IntegerField())
+    supported = serializers.BooleanField(allow_null=True, help_text="null: nobody could tell.")
+    by = serializers.ChoiceField(choices=["words", "model"])
+    why = serializers.CharField()
 
 
 class AgentSerializer(serializers.Serializer[Any]):
@@ -175,6 +187,7 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
 class ExecutionSerializer(ExecutionListedSerializer):
     answer = serializers.CharField()
     sources = SourceSerializer(many=True)
+    checks = CheckSerializer(many=True, help_text="Whether its cited sentences say what their sources say.")
     model = serializers.CharField(allow_null=True)
     plan = PlanSerializer(allow_null=True)
     routing = RoutingSerializer(allow_null=True)
@@ -188,6 +201,7 @@ class FinishedSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in ExecutionStatus])
     answer = serializers.CharField()
     sources = SourceSerializer(many=True)
+    checks = CheckSerializer(many=True, help_text="Whether its cited sentences say what their sources say.")
     agents = AgentSerializer(many=True)
     skipped = serializers.ListField(child=serializers.DictField())
     usage = UsageSerializer()

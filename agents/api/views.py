@@ -55,8 +55,10 @@ class ExecutionList(generics.ListAPIView[Execution]):
     queryset = Execution.objects.none()
 
     def get_queryset(self) -> QuerySet[Execution]:
-        rows = Execution.objects.defer(*UNLISTED).annotate(
-            preview=Left("question", shapes.QUESTION_PREVIEW_CHARS), log_end=reading.log_end()
+        rows = (
+            Execution.objects.asked()
+            .defer(*UNLISTED)
+            .annotate(preview=Left("question", shapes.QUESTION_PREVIEW_CHARS), log_end=reading.log_end())
         )
         if self._is_about_others():
             return rows

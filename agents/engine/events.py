@@ -39,6 +39,27 @@ class Source(BaseModel):
     section: str | None = None
     excerpt: str | None = None
     relevance_score: float | None = None
+    document_id: str | None = None
+    chunk_id: str | None = None
+    """Of a document of this installation, and the passage in it that the excerpt is from."""
+
+
+class Check(BaseModel):
+    """What a sentence of an answer says against the sources that it names (B19).
+
+    `start` and `end` count characters of the answer. `supported` is None where nobody could tell. `by`: whether its
+    words were compared (`words`), or a model read both (`model`).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int
+    end: int
+    sentence: str
+    citations: tuple[int, ...] = ()
+    supported: bool | None = None
+    by: Literal["words", "model"] = "words"
+    why: str = ""
 
 
 class Body(BaseModel):
@@ -405,6 +426,7 @@ class Complete(Body):
     type: Literal["complete"] = "complete"
     answer: str
     sources: tuple[Source, ...] = ()
+    checks: tuple[Check, ...] = ()
     usage: Usage = Usage()
     status: Literal["completed", "cancelled"] = "completed"
 

@@ -84,7 +84,7 @@ def cited(text: str, count: int) -> tuple[int, ...]:
 
 def _identity(source: Source) -> tuple[object, ...]:
     place = source.url.partition("#")[0].rstrip("/") if source.url else source.source
-    return source.type, place, source.page, source.section
+    return source.type, place, source.document_id, source.page, source.section
 
 
 def _numbers_in(inside: str, known: Mapping[int, int]) -> list[int] | None:

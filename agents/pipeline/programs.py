@@ -5,10 +5,16 @@ from typing import cast
 
 from agents import registry
 from agents.engine.run import Program
-from agents.pipeline import compose, turn
+from agents.pipeline import compose, describe, rerank, summary, turn
 from agents.pipeline.work import work
 
-ROOTS = {"turn": turn.run, compose.NAME: compose.run}
+ROOTS = {
+    "turn": turn.run,
+    compose.NAME: compose.run,
+    summary.NAME: summary.run,
+    describe.NAME: describe.run,
+    rerank.NAME: rerank.run,
+}
 
 
 def programs() -> dict[str, Program]:

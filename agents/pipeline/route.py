@@ -8,6 +8,7 @@ from typing import Final, Literal
 from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
 from agents.modes import MODES, Mode, is_available, mode_named
+from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
 from agents.roles.router import Routed, ask_router
 from agents.runtime.context import AgentContext, PipelineSettings
@@ -17,6 +18,8 @@ LOW_CONFIDENCE: Final = 0.5
 ALTERNATIVES: Final = 3
 CERTAIN: Final = 0.9
 _UNSURE: Final = 0.4
+RAG: Final = "rag"
+GOES_ON: Final = "It goes on with what was said before."
 # What people most often mean where nothing tells.
 _USUAL: Final = ("web", "rag", "research", "writing", "code", "data", "mail", "chat")
 # A short reply that goes on with the turn before it says nothing about whose turn it is.
@@ -55,6 +58,7 @@ async def decide(
     roster: Mapping[str, AgentSpec],
     settings: PipelineSettings,
     history: Sequence[Mapping[str, str]] = (),
+    has_chosen_documents: bool = False,
 ) -> Route:
     """`history_length`: turns before this question. Without a capable model no model is asked."""
     route = await _explicit(context, mode, roster)
@@ -62,6 +66,8 @@ async def decide(
         guess = _heard_with_history(classify(question), question, history_length)
         guess = _heard_with_newcomers(guess, roster)
         routing_mode = settings.routing_mode
+        if routing_mode != "llm":
+            guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
         if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
             route = await _asked(
                 context, question, guess, roster=roster, history=history, history_length=history_length
@@ -165,6 +171,19 @@ def _alternatives(agent: str, rivals: Sequence[str], roster: Mapping[str, AgentS
     return tuple(one for one in likely if one != agent and one in roster and one in MODES)[:ALTERNATIVES]
 
 
+async def _heard_with_documents(
+    context: AgentContext, guess: Guess, question: str, roster: Mapping[str, AgentSpec], *, has_chosen: bool
+) -> Guess:
+    """Where the patterns see nobody but chat, the person's own documents may speak of it: then they are asked."""
+    goes_on = guess.reason == GOES_ON
+    if guess.agent != CHAT or guess.confidence >= CERTAIN or goes_on or RAG not in roster:
+        return guess
+    if has_chosen:
+        return Guess("direct", RAG, 0.8, "Documents were chosen for it.", True, (CHAT,))
+    named = await speaking_of(context, question)
+    return Guess("direct", RAG, 0.8, f"Your documents speak of it: {named}.", True, (CHAT,)) if named else guess
+
+
 def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Guess:
     """The patterns know nothing of an agent that was added: where they are not quite sure, it may be meant."""
     if guess.sure and guess.confidence < CERTAIN and not set(roster) <= KNOWN_AGENTS:
@@ -175,5 +194,5 @@ def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Gues
 def _heard_with_history(guess: Guess, question: str, history_length: int) -> Guess:
     """In a conversation, "and in 2024?" belongs to whoever answered before: the patterns cannot tell who that was."""
     if history_length and guess.agent == CHAT and guess.sure and _GOES_ON.search(question[:500]):
-        return replace(guess, sure=False, confidence=0.6, reason="It goes on with what was said before.")
+        return replace(guess, sure=False, confidence=0.6, reason=GOES_ON)
     return guess

@@ -118,6 +118,7 @@ SIGNALS: Final = (
         rf".{{0,40}}?\b{_OWN}\s+(?:[\w-]{{1,30}}\s+){{0,2}}?{_PAPERS}\b",
         rf"\b{_PAPERS}\b.{{0,30}}(?<!-)\b(?:say|says|state|states|mention|mentions|specif(?:y|ies)|sagt|sagen|steht|besagt)\b",
         rf"\b(?:does|do|is|are|has|sagt|steht)\s+{_ANY}\s+(?:[\w-]{{1,30}}\s+){{0,2}}?{_PAPERS}\b",
+        rf"^\W{{0,3}}(?:what|which|how\s+many|welche|wie\s*viele)\s+{_PAPERS}\s+(?:do|have|are|habe?n?|gibt|sind)\s+(?:i|we|there|ich|wir|es)\b",
     ),
     _signal("rag", 2, "names documents of your own", rf"\b{_OWN}\s+(?:[\w-]{{1,30}}\s+){{0,2}}?{_PAPERS}\b"),
     _signal(

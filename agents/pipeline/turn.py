@@ -1,20 +1,23 @@
 """One turn: what happens between a question and its answer. Ordinary code over a context."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.errors import StepFailed
-from agents.engine.events import Config, Source, Stage, StageStatus, Title
+from agents.engine.events import Check, Config, Source, Stage, StageStatus, Title
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
-from agents.pipeline import clarify, compose, plans, recall
+from agents.pipeline import clarify, compose, plans
 from agents.pipeline.dispatch import dispatch, state_of
+from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output
 from agents.pipeline.planner import asked_first, make_plan
 from agents.pipeline.plans import Plan
+from agents.pipeline.recall import Recollection, recall
+from agents.pipeline.remembering import learn
 from agents.pipeline.route import Route, decide
 from agents.pipeline.verify import verified
 from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
@@ -44,6 +47,8 @@ class Answered:
     model: str | None = None
     plan: dict[str, Any] | None = None
     skipped: tuple[dict[str, Any], ...] = ()
+    outputs: tuple[AgentOutput, ...] = ()
+    """Of the agents that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,10 @@ class Setting:
     mode: str
     history: tuple[dict[str, str], ...]
     roster: Mapping[str, AgentSpec]
+    message_id: str = ""
+    """The person's message that is answered; empty where no conversation has it."""
+    is_temporary: bool = False
+    """Nothing is remembered of it, and nothing remembered is told in it."""
 
     @property
     def capable(self) -> bool:
@@ -63,28 +72,61 @@ class Setting:
 
 
 async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
-    """`turn`: question, history, mode, options. Gives answer, sources, title, plan, routing and the model's name."""
+    """`turn`: question, history, mode, options. Gives answer, sources, checks, title, plan, routing, the model."""
     setting = await _setting(context, turn)
     if setting.options.budget is not None:
         context.run.terms = Terms(setting.options.budget, may_ask=setting.options.interactive)
     context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
 
+    known = await recall(context, question, is_temporary=setting.is_temporary)
+
     async def title(branch: AgentContext) -> str:
         return await _title(branch, question, wanted=not setting.history and setting.served["titles"])
 
-    (answered, route), chosen = await context.all(lambda branch: _answer(branch, question, setting), title)
+    async def learned(branch: AgentContext) -> list[dict[str, Any]]:
+        return await learn(
+            branch,
+            question,
+            known,
+            capable=setting.capable,
+            message_id=setting.message_id,
+            options=setting.options,
+        )
+
+    async def answer(branch: AgentContext) -> tuple[Answered, Route, tuple[Check, ...]]:
+        answered, route = await _answer(branch, question, setting, known)
+        answered = replace(answered, text=await guard_output(branch, answered.text))
+        return answered, route, await _checked(branch, answered, question, setting)
+
+    # What the run learns of the person costs no time of its own (S24): nothing but the run's end waits for it.
+    (answered, route, checks), chosen, news = await context.all(answer, title, learned)
     if chosen:
         context.emit(Title(title=chosen))
     return {
-        "answer": await guard_output(context, answered.text),
+        "answer": answered.text,
         "sources": [source.model_dump(mode="json") for source in answered.sources],
+        "checks": [check.model_dump(mode="json") for check in checks],
         "title": chosen,
         "model": answered.model,
         "plan": answered.plan,
         "routing": asdict(route),
         "skipped": list(answered.skipped),
+        "memory": {"used": len(known.told), "learned": news},
     }
+
+
+async def _checked(context: AgentContext, answered: Answered, question: str, setting: Setting) -> tuple[Check, ...]:
+    """The answer stands, and people have read it by now: its sentences are held against their sources."""
+    return await grounded(
+        context,
+        answered.text,
+        question=question,
+        sources=answered.sources,
+        outputs=answered.outputs,
+        capable=setting.capable,
+        options=setting.options,
+    )
 
 
 async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
@@ -99,24 +141,25 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         mode=turn["mode"],
         history=tuple(turn["history"]),
         roster=specs(),
+        message_id=str(turn.get("message_id") or ""),
+        is_temporary=bool(turn.get("is_temporary")),
     )
 
 
-async def _answer(context: AgentContext, question: str, setting: Setting) -> tuple[Answered, Route]:
-    """Routes, and goes the way of the route. Recall and extraction of memories cost no time of their own (S24)."""
-    route, profile, _ = await context.all(
-        lambda branch: decide(
-            branch,
-            question,
-            mode=setting.mode,
-            history_length=len(setting.history),
-            history=setting.history,
-            capable=setting.capable,
-            roster=setting.roster,
-            settings=setting.settings,
-        ),
-        recall.recall,
-        lambda branch: recall.extract(branch, question),
+async def _answer(
+    context: AgentContext, question: str, setting: Setting, known: Recollection
+) -> tuple[Answered, Route]:
+    """Routes, and goes the way of the route."""
+    route = await decide(
+        context,
+        question,
+        mode=setting.mode,
+        history_length=len(setting.history),
+        history=setting.history,
+        capable=setting.capable,
+        roster=setting.roster,
+        settings=setting.settings,
+        has_chosen_documents=bool(setting.options.document_ids),
     )
     clear = await clarify.clarified(
         context,
@@ -130,7 +173,7 @@ async def _answer(context: AgentContext, question: str, setting: Setting) -> tup
     if clear is None:
         await context.say(DECLINED)
         return Answered(DECLINED), route
-    brief = _brief(context, clear, setting, profile)
+    brief = _brief(context, clear, setting, known.profile)
     if route.kind == "direct":
         return await _direct(context, brief, route, setting), route
     return await _planned(context, brief, setting), route
@@ -182,7 +225,9 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
         raise StepFailed(ended.code or "failed", ended.message)
     output = AgentOutput.model_validate(ended.output)
     skipped = _skipped({output.agent_id: output}) if output.error in DECIDED_BY_PEOPLE else ()
-    return Answered(output.result, output.metadata.sources, output.metadata.model_used, skipped=skipped)
+    return Answered(
+        output.result, output.metadata.sources, output.metadata.model_used, skipped=skipped, outputs=(output,)
+    )
 
 
 async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -> Answered:
@@ -268,7 +313,14 @@ async def _composed(
     }
     composed = await _composed_by(context, value)
     sources = tuple(Source.model_validate(source) for source in composed["sources"])
-    return Answered(composed["answer"], sources, composed["model"], _shown(plan, outputs), _skipped(outputs))
+    return Answered(
+        composed["answer"],
+        sources,
+        composed["model"],
+        _shown(plan, outputs),
+        _skipped(outputs),
+        outputs=tuple(outputs.values()),
+    )
 
 
 def _skipped(outputs: Mapping[str, AgentOutput]) -> tuple[dict[str, Any], ...]:

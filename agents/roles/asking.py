@@ -5,6 +5,7 @@ from typing import Final
 
 from agents.briefing import clipped, quoted
 from agents.exchange import Options
+from agents.project_rules import with_project_rules
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 
@@ -14,11 +15,12 @@ TURN_CHARS: Final = 600
 
 
 def request_of(role: str, tier: Tier, system: str, *said: Message, options: Options | None = None) -> ModelRequest:
-    """A request in a role's name. `options`: with the provider and model that whoever asked chose."""
+    """A request in a role's name. `options`: with the provider and model that whoever asked chose, and the
+    instructions of the project that it was asked in."""
     chosen = options or Options()
     return ModelRequest(
         tier=tier,
-        messages=(Message(role=Role.SYSTEM, content=system), *said),
+        messages=(Message(role=Role.SYSTEM, content=with_project_rules(system, chosen)), *said),
         provider=chosen.provider,
         model=chosen.model,
         agent=role,

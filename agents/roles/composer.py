@@ -9,6 +9,7 @@ from agents.engine.events import Source
 from agents.exchange import Options
 from agents.pipeline.blackboard import truncate
 from agents.pipeline.recall import format_user_profile
+from agents.project_rules import with_project_rules
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.tools.untrusted import marked_untrusted
@@ -68,7 +69,7 @@ async def write_answer(
     request = ModelRequest(
         tier=Tier(options.tier) if options.tier else Tier.PRO,
         messages=(
-            Message(role=Role.SYSTEM, content=_system(brief, profile)),
+            Message(role=Role.SYSTEM, content=with_project_rules(_system(brief, profile), options)),
             *(_said(message) for message in history[-HISTORY_MESSAGES:]),
             Message(role=Role.USER, content=_told(brief)),
         ),

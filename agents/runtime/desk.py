@@ -66,6 +66,10 @@ class Desk:
             lambda connection: hitl_standing.thrown(connection, user_id=user_id, agent_name=agent_name, tool=tool)
         )
 
+    async def read(self, ask: Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]) -> T:
+        """What a part of the product has in tables of its own, such as what is remembered of a person."""
+        return await self._patiently(ask)
+
     async def _patiently(self, ask: Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]) -> T:
         """Asks until the database answers: a restart of it is no reason to fail a run, nor to let a call through."""
         for wait_s in chain(RETRY_S, repeat(RETRY_S[-1])):

@@ -10,7 +10,7 @@ import psycopg
 import structlog
 
 from agents.engine.errors import Cancelled, GivenBack, LeaseLost, Skipped, StepFailed, Suspended
-from agents.engine.events import AgentShutdown, Body, Complete, Error, Source, StatusChanged
+from agents.engine.events import AgentShutdown, Body, Check, Complete, Error, Source, StatusChanged
 from agents.engine.interventions import apply_all, intervene
 from agents.engine.journal import depth_of
 from agents.engine.records import AgentRecord, Announced, Loaded
@@ -204,7 +204,8 @@ class Driver:
             return _failed("internal", f"Something went wrong here. An administrator finds it under {number}.")
         answer = result["answer"]
         sources = tuple(Source.model_validate(source) for source in result["sources"])
-        complete = Complete(answer=answer, sources=sources, usage=run.usage())
+        checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
+        complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage())
         return Ending(Moved(ExecutionStatus.COMPLETED, answer, result), complete, AgentStatus.COMPLETED)
 
     async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:

@@ -97,6 +97,11 @@ class Spending(Context):
         if unit is not None:
             raise OutsideError(CODE, standing.why or unasked(standing, unit))
 
+    @property
+    def is_within_budget(self) -> bool:
+        """Now; a program that decides by it notes it."""
+        return self.run.terms is None or self._at_end()[1] is None
+
     def last_of(self, request: ModelRequest) -> ModelRequest:
         """The request as it is sent: beyond the budget's end it may be answered briefly only."""
         if not self.beyond_budget:

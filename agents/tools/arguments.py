@@ -48,7 +48,9 @@ def parsed(given: Any, *, tool: str) -> dict[str, Any] | Refusal:
     if _is_deeper(value, DEPTH):
         return _bad(tool, f"they are nested more than {DEPTH} deep")
     if (number := _inexact(value)) is not None:
-        return _bad(tool, f"{str(number)[:40]} is beyond {LARGEST_INTEGER}, where numbers are not exact. Give it as text.")
+        return _bad(
+            tool, f"{str(number)[:40]} is beyond {LARGEST_INTEGER}, where numbers are not exact. Give it as text."
+        )
     try:
         arguments: dict[str, Any] = plain(clean_value(dict(value)))
     except (ValueError, TypeError) as error:

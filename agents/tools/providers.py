@@ -10,13 +10,14 @@ from typing import Any, Final, Literal, Protocol
 from agents.runtime.context import About
 from agents.tools.tool import ToolError
 from agents.tools.values import (
-    Chunk,
     CodeRun,
     DocumentFilters,
+    DocumentList,
     DocumentText,
     FetchedPage,
     FileText,
     Folder,
+    FoundChunks,
     ImageReading,
     Language,
     MadeImage,
@@ -45,12 +46,23 @@ class Documents(Protocol):
     """The documents that the user may see; the filter is the provider's, never an argument."""
 
     async def search(
-        self, about: About, query: str, *, top_k: int, document_ids: Sequence[str], filters: DocumentFilters
-    ) -> tuple[Chunk, ...]:
-        """The best passages, best first. Without `document_ids` all documents are searched."""
+        self,
+        about: About,
+        query: str,
+        *,
+        top_k: int,
+        document_ids: Sequence[str],
+        filters: DocumentFilters,
+        project_id: str | None = None,
+    ) -> FoundChunks:
+        """The best passages, best first. Without `document_ids` all documents are searched, those of the project
+        first."""
 
     async def read(self, about: About, document_id: str, *, first_page: int, last_page: int) -> DocumentText:
         """The pages from first to last, both included, as far as there are any."""
+
+    async def listed(self, about: About, *, name_contains: str, limit: int) -> DocumentList:
+        """The documents in whatever state, newest first."""
 
 
 class Sandbox(Protocol):
@@ -139,7 +151,9 @@ class Providers:
     )
     mailbox: Mailbox = field(default_factory=_missing("Mail is not configured: set IMAP_URL and SMTP_URL.", note=""))
     documents: Documents = field(
-        default_factory=_missing("Document search is not configured: set EMBEDDING_MODEL and upload documents.")
+        default_factory=_missing(
+            "Document search is not configured: set DATABASE_URL, and start manage.py worker.", note=""
+        )
     )
     images: Images = field(default_factory=_missing("Images are not configured: set OPENAI_API_KEY or GEMINI_API_KEY."))
     workspace: Workspace = field(

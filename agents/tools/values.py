@@ -46,35 +46,66 @@ class FetchedPage(Value):
 
 
 class ChunkMetadata(Value):
+    """`page`: where it begins; `last_page`: where it ends."""
+
     filename: str
     page: int | None = None
+    last_page: int | None = None
     section_title: str | None = None
     doc_type: str | None = None
     date: str | None = None
 
 
 class Chunk(Value):
-    """`score`: 0..1, higher is closer."""
+    """`score`: 0..1, higher is closer. `start` and `end`: its place in the document's text."""
 
     chunk_id: str
     score: float
     text: str
     metadata: ChunkMetadata
     doc_id: str | None = None
+    start: int | None = None
+    end: int | None = None
 
 
 class FoundChunks(Value):
+    """`confidence`: 0..1, the mean score (S173). `note`: what the search had to do without, for people."""
+
     query: str
     chunks: tuple[Chunk, ...] = ()
+    confidence: float | None = None
+    note: str = ""
 
 
 class DocumentFilters(Value):
     """Only documents that fit all of these; dates as YYYY-MM-DD."""
 
-    doc_type: str | None = Field(default=None, description="The kind of document: pdf, docx, xlsx, csv, txt, md")
+    doc_type: str | None = Field(
+        default=None, description="The kind of document: pdf, docx, xlsx, xls, ods, csv, pptx, html, md, txt"
+    )
     filename: str | None = Field(default=None, description="A part of the file's name")
     date_from: str | None = Field(default=None, description="Not older than this day, YYYY-MM-DD")
     date_to: str | None = Field(default=None, description="Not newer than this day, YYYY-MM-DD")
+
+
+class ListedDocument(Value):
+    """`state`: a word for how far it is, such as ready. `date`: the document's own, YYYY-MM-DD."""
+
+    doc_id: str
+    filename: str
+    title: str = ""
+    doc_type: str = ""
+    date: str | None = None
+    description: str = ""
+    state: str = ""
+    total_pages: int = 0
+
+
+class DocumentList(Value):
+    """`total`: how many there are; not all of them need be listed."""
+
+    documents: tuple[ListedDocument, ...] = ()
+    total: int = 0
 
 
 class DocumentText(Value):

@@ -175,14 +175,19 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
             user, given["conversation_id"], question, mode=mode, client_id=key, options=options, told=told
         )
     elif key is not None:
-        said = actions.say_once(user, key, question, mode=mode, options=options, told=told)
+        said = actions.say_once(user, key, question, mode=mode, options=options, told=told, **_begun(given))
     else:
-        said = actions.say_in_new(user, question, mode=mode, options=options, told=told)
+        said = actions.say_in_new(user, question, mode=mode, options=options, told=told, **_begun(given))
     if said.repeated and said.message.text != actions.checked_question(question):
         raise Conflict(
             "key_used", "This Idempotency-Key was used for another question. Use a new key for a new question."
         )
     return said
+
+
+def _begun(given: dict[str, Any]) -> dict[str, Any]:
+    """What the conversation is that the question begins."""
+    return {"project_id": given["project_id"], "is_temporary": given["temporary"]}
 
 
 def _answer_of(execution: Execution, user: User) -> JsonResponse:

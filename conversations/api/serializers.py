@@ -4,9 +4,16 @@ import os
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from agents.api.serializers import FinishedSerializer, RunErrorSerializer, SourceSerializer, UsageSerializer
+from agents.api.serializers import (
+    CheckSerializer,
+    FinishedSerializer,
+    RunErrorSerializer,
+    SourceSerializer,
+    UsageSerializer,
+)
 from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
@@ -17,26 +24,60 @@ from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
+TEMPORARY = "Nothing is remembered of it, nothing remembered is told in it, and no list has it."
+
+
+class ProjectNameSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
 
 
 class ConversationSerializer(serializers.ModelSerializer[Conversation]):
     running = serializers.BooleanField(read_only=True, help_text="A run of it is not over.")
+    project = serializers.SerializerMethodField()
 
     class Meta:
         model = Conversation
-        fields = ("id", "title", "origin", "created_at", "updated_at", "running")
+        fields = ("id", "title", "origin", "project", "is_temporary", "created_at", "updated_at", "running")
+
+    @extend_schema_field(ProjectNameSerializer(allow_null=True))
+    def get_project(self, conversation: Conversation) -> dict[str, str] | None:
+        """Null too for whoever has left it."""
+        if conversation.project is None or not getattr(conversation, "in_project", False):
+            return None
+        return {"id": str(conversation.project.pk), "name": conversation.project.name}
 
 
 class ConversationWriteSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    project_id = serializers.UUIDField(required=False, allow_null=True, default=None)
+    temporary = serializers.BooleanField(required=False, default=False, help_text=TEMPORARY)
 
 
-class RenameSerializer(serializers.Serializer[Any]):
-    title = serializers.CharField(max_length=200)
+class ConversationChangeSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=200, required=False)
+    project_id = serializers.UUIDField(required=False, allow_null=True, help_text="null: out of any project")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError({"title": ["Give a title, or a project_id, or both."]})
+        return attrs
 
 
 class ConversationQuerySerializer(serializers.Serializer[Any]):
     origin = serializers.ChoiceField(choices=[*(origin.value for origin in Origin), "all"], required=False)
+
+
+class LearnedSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    became = serializers.ChoiceField(choices=["learned", "replaced", "quarantined", "forgotten"])
+    kind = serializers.CharField()
+    field = serializers.CharField(allow_blank=True)
+
+
+class RunMemorySerializer(serializers.Serializer[Any]):
+    used = serializers.IntegerField(help_text="How many memories it was told.")
+    learned = LearnedSerializer(many=True)
 
 
 class ReplyRunSerializer(serializers.Serializer[Any]):
@@ -46,6 +87,7 @@ class ReplyRunSerializer(serializers.Serializer[Any]):
     error = RunErrorSerializer(allow_null=True)
     usage = UsageSerializer()
     model = serializers.CharField(allow_null=True)
+    memory = RunMemorySerializer(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
 
@@ -60,6 +102,7 @@ class MessageSerializer(serializers.Serializer[Any]):
     client_id = serializers.CharField(allow_null=True)
     execution = ReplyRunSerializer(allow_null=True)
     sources = SourceSerializer(many=True)
+    checks = CheckSerializer(many=True)
 
 
 class MessagesSerializer(serializers.Serializer[Any]):
@@ -127,6 +170,10 @@ class QuerySerializer(OptionsSerializer):
     query = serializers.CharField(allow_blank=True, trim_whitespace=False)
     mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
     conversation_id = serializers.UUIDField(required=False, allow_null=True, default=None)
+    project_id = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="Of the conversation that the question begins."
+    )
+    temporary = serializers.BooleanField(required=False, default=False, help_text=TEMPORARY)
     messages = ToldSerializer(many=True, required=False, allow_null=True, default=None, max_length=MAX_TOLD)  # type: ignore[call-arg]
     task_id = serializers.CharField(required=False, allow_null=True, max_length=100)
     provider = serializers.CharField(required=False, allow_null=True, max_length=100)
@@ -187,6 +234,10 @@ def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:
         for name in ("attachment_ids", "document_ids")
         if attrs.get(name)
     }
+    if attrs["project_id"] and attrs["conversation_id"]:
+        faults["project_id"] = "A conversation that exists has its project already. Leave one of the two out."
+    if attrs["temporary"] and attrs["conversation_id"]:
+        faults["temporary"] = "Only a new conversation can be temporary. Leave conversation_id or this out."
     told = sum(len(message["content"]) for message in attrs["messages"] or [])
     limit: int = settings.CONFIG.max_question_chars
     if told > limit:

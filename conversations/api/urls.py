@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from conversations.api import query, runs, views
+from conversations.api import projects, query, runs, views
 
 urlpatterns = [
     path("query", query.Query.as_view(), name="query"),
@@ -14,5 +14,10 @@ urlpatterns = [
     path("conversations/<uuid:conversation_id>", views.ConversationDetail.as_view(), name="conversation"),
     path("conversations/<uuid:conversation_id>/messages", views.ConversationMessages.as_view(), name="messages"),
     path("conversations/<uuid:conversation_id>/export", views.ConversationExport.as_view(), name="conversation-export"),
+    path(
+        "projects/<uuid:project_id>/conversations",
+        projects.ProjectConversations.as_view(),
+        name="project-conversations",
+    ),
     path("messages/<uuid:message_id>/retry", views.MessageRetry.as_view(), name="message-retry"),
 ]

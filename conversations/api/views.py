@@ -5,6 +5,7 @@ gave.
 import uuid
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
@@ -50,7 +51,7 @@ class ConversationList(ReadOrRunView, generics.GenericAPIView[Conversation]):
     def get_queryset(self) -> QuerySet[Conversation]:
         asked = serializers.ConversationQuerySerializer(data=self.request.query_params)
         asked.is_valid(raise_exception=True)
-        rows = reading.conversations_of(self.caller)
+        rows = reading.conversations_of(self.caller).filter(is_temporary=False)
         origin = asked.validated_data.get("origin")
         if origin == "all":
             return rows
@@ -66,14 +67,17 @@ class ConversationList(ReadOrRunView, generics.GenericAPIView[Conversation]):
 
     @extend_schema(request=serializers.ConversationWriteSerializer, responses={201: serializers.ConversationSerializer})
     def post(self, request: Request) -> Response:
-        """An empty conversation."""
+        """An empty conversation, in a project if one is named."""
         asked = serializers.ConversationWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        return Response(_shown(actions.create(self.caller, title=asked.validated_data["title"])), status=201)
+        given = asked.validated_data
+        begun = actions.create(
+            self.caller, title=given["title"], project_id=given["project_id"], is_temporary=given["temporary"]
+        )
+        return Response(_shown(reading.own_conversation(self.caller, begun.id)), status=201)
 
 
-def _shown(conversation: Conversation, *, running: bool = False) -> dict[str, Any]:
-    conversation.running = getattr(conversation, "running", running)  # type: ignore[attr-defined]
+def _shown(conversation: Conversation) -> dict[str, Any]:
     return dict(serializers.ConversationSerializer(conversation).data)
 
 
@@ -82,13 +86,21 @@ class ConversationDetail(ReadOrRunView):
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
         return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
 
-    @extend_schema(request=serializers.RenameSerializer, responses={200: serializers.ConversationSerializer})
+    @extend_schema(
+        request=serializers.ConversationChangeSerializer,
+        responses={200: serializers.ConversationSerializer, **dict.fromkeys((400, 404), ErrorSerializer)},
+    )
     def patch(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """Renames it."""
+        """Renames it, or moves it into a project or out of it."""
         reading.own_conversation(self.caller, conversation_id)
-        asked = serializers.RenameSerializer(data=request.data)
+        asked = serializers.ConversationChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        actions.rename(self.caller, conversation_id, asked.validated_data["title"])
+        given = asked.validated_data
+        with transaction.atomic():
+            if "title" in given:
+                actions.rename(self.caller, conversation_id, given["title"])
+            if "project_id" in given:
+                actions.move(self.caller, conversation_id, given["project_id"])
         return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})

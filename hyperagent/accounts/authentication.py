@@ -36,18 +36,20 @@ class TokenAuthentication(BaseAuthentication):
         return CHALLENGE
 
 
-def HasScope(scope: Scope) -> type[BasePermission]:  # noqa: N802 - reads as the class that it returns
-    """A permission for people who are signed in, and for tokens with the scope. `admin` needs an administrator too."""
+def HasScope(*scopes: Scope) -> type[BasePermission]:  # noqa: N802 - reads as the class that it returns
+    """A permission for people who are signed in, and for tokens with one of the scopes. `admin` needs an administrator
+    too."""
+    named = " or ".join(f"'{scope}'" for scope in scopes)
 
     class _HasScope(BasePermission):
-        message = f"This needs the scope '{scope}'. Make a token that has it, or ask an administrator."
+        message = f"This needs the scope {named}. Make a token that has it, or ask an administrator."
         code = "scope_missing"
 
         def has_permission(self, request: Request, view: "APIView") -> bool:
             if not isinstance(request.user, User):
                 return False
             token = request.auth if isinstance(request.auth, ApiToken) else None
-            return scope in scopes_of(request.user, token)
+            return not scopes_of(request.user, token).isdisjoint(scopes)
 
-    _HasScope.__name__ = f"HasScope_{scope}"
+    _HasScope.__name__ = f"HasScope_{'_'.join(scopes)}"
     return _HasScope

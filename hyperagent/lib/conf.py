@@ -154,6 +154,13 @@ class Config(BaseModel):
     max_question_chars: int = Field(
         200_000, alias="MAX_QUESTION_CHARS", ge=1, le=10_000_000, description="characters, 1 to 10000000"
     )
+    document_max_bytes: int = Field(
+        100_000_000,
+        alias="DOCUMENT_MAX_BYTES",
+        ge=1_000,
+        le=10_000_000_000,
+        description="bytes of one document, 1000 to 10000000000",
+    )
     queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
     db_pool_size: int = Field(
         16, alias="DB_POOL_SIZE", ge=1, le=200, description="database connections of one web process, 1 to 200"
@@ -168,6 +175,10 @@ class Config(BaseModel):
     smtp_url: SecretStr = Field(SecretStr(""), alias="SMTP_URL", description=SMTP_FORM)
     imap_url: SecretStr = Field(SecretStr(""), alias="IMAP_URL", description=IMAP_FORM)
     webhook_allow_private: bool = Field(False, alias="WEBHOOK_ALLOW_PRIVATE", description=FLAG)
+    watch_roots: Words = Field(
+        (), alias="WATCH_ROOTS", description="absolute paths of folders that may be watched, with commas between"
+    )
+    connector_allow_private: bool = Field(False, alias="CONNECTOR_ALLOW_PRIVATE", description=FLAG)
     metrics_token: SecretStr = Field(SecretStr(""), alias="METRICS_TOKEN", description="a token for /metrics")
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
     log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
@@ -270,6 +281,13 @@ class Config(BaseModel):
     @classmethod
     def _keeps_mail(cls, value: SecretStr) -> SecretStr:
         imap_server(value.get_secret_value())
+        return value
+
+    @field_validator("watch_roots")
+    @classmethod
+    def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(Path(root).is_absolute() for root in value):
+            raise ValueError("not an absolute path")
         return value
 
     @field_validator("csrf_trusted_origins")

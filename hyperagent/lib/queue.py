@@ -189,6 +189,17 @@ def oldest_waiting_s() -> float:
         return float(cursor.fetchone()[0])
 
 
+def is_served() -> bool:
+    """Whether a cluster that `manage.py worker` started is connected, on whatever machine. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name LIKE %s)",
+            ["%-jobs"],
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def give_back_lost_jobs() -> None:
     """Jobs that a dead cluster had taken and that no process runs are for everybody again; old failures go."""
     with connection.cursor() as cursor:

@@ -12,11 +12,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.outside.addresses import url_fault
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_value
 from hyperagent.lib.times import iso
-from hyperagent.notices.addresses import url_fault
 from hyperagent.notices.kinds import CHOOSABLE, ON_BY_DEFAULT, OPEN, DeliveryStatus, EventType, MailKind
 from hyperagent.notices.models import HEAD_CHARS, Delivery, Endpoint, Mail, Preference
 from hyperagent.notices.signing import new_secret, seal

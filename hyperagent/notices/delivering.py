@@ -16,10 +16,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
+from hyperagent.lib.outside.posting import Answer, Post, post_all
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import DELIVERY_PAUSES_S, DeliveryStatus, pause_after
 from hyperagent.notices.models import HEAD_CHARS
-from hyperagent.notices.outside import Answer, Post, post_all
 from hyperagent.notices.signing import SecretUnreadable, signed_headers, unseal
 
 AT_ONCE = 32

@@ -62,6 +62,12 @@ class Document(models.Model):
     total_chunks = models.IntegerField(default=0)
     total_terms = models.BigIntegerField(default=0, help_text="The lengths of its chunks, added up.")
     chunks_embedded = models.IntegerField(default=0)
+    embedded_by = models.CharField(
+        max_length=100,
+        blank=True,
+        db_collation="C",
+        help_text="The EmbeddingModel that all of its chunks have vectors of.",
+    )
 
     description = models.TextField(blank=True)
     language = models.CharField(max_length=8, blank=True, help_text="ISO 639-1.")
@@ -99,6 +105,10 @@ class Document(models.Model):
             models.Index(
                 fields=["created_at"], condition=~models.Q(visibility="private"), name="memory_document_shared"
             ),
+            models.Index(
+                fields=["created_at"], condition=models.Q(status="embedding"), name="memory_document_to_embed"
+            ),
+            models.Index(fields=["embedded_by"], condition=models.Q(status="ready"), name="memory_document_by_model"),
         )
 
     def __str__(self) -> str:
@@ -151,31 +161,49 @@ class Chunk(models.Model):
 
 
 class Posting(models.Model):
-    """How often a term stands in a chunk: the keyword index. Written by COPY, read by SQL only."""
+    """How often a term stands in a chunk, or, with the key 0, in the document's name: the keyword index. Written by
+    COPY, read by SQL only. The index of the primary key holds the other columns too (migration 0002), so that a search
+    reads nothing else: an owner's term is one stretch of it, and so is a term of one document."""
 
-    pk = models.CompositePrimaryKey("owner_id", "term", "chunk_key")
+    pk = models.CompositePrimaryKey("owner_id", "term", "document_id", "chunk_key")
     owner_id = models.UUIDField()
     term = models.CharField(max_length=64, db_collation="C")
-    chunk_key = models.BigIntegerField()
     document_id = models.UUIDField()
+    chunk_key = models.BigIntegerField()
     count = models.SmallIntegerField()
     length = models.SmallIntegerField(help_text="Of the chunk, in terms.")
 
     class Meta:
-        indexes = (models.Index(fields=["document_id"], name="memory_posting_of_document"),)
+        indexes = (models.Index(fields=["document_id", "chunk_key"], name="memory_posting_of_document"),)
 
     def __str__(self) -> str:
         return f"{self.term} in {self.chunk_key}"
 
 
-class Vector(models.Model):
-    """What a model makes of a chunk, or of a window of it if the model does not read it whole. Of unit length."""
+class EmbeddingModel(models.Model):
+    """A model whose vectors are stored, or are to be. The one that was chosen last is the current one."""
 
-    pk = models.CompositePrimaryKey("model", "owner_id", "chunk_key", "window")
-    model = models.CharField(max_length=100, db_collation="C", help_text="As EMBEDDING_MODEL names it.")
-    owner_id = models.UUIDField()
+    name = models.CharField(max_length=100, primary_key=True, db_collation="C", help_text="As EMBEDDING_MODEL has it.")
+    dimensions = models.IntegerField(default=0, help_text="Of its vectors; 0 until the first is stored.")
+    chosen_at = models.DateTimeField(db_default=Now(), help_text="When an embedder was first started with it.")
+    problem = models.TextField(blank=True, help_text="Why it makes no vectors just now, a sentence for people.")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Vector(models.Model):
+    """What a model makes of a chunk, or of a window of it if the model does not read it whole. Of unit length.
+
+    It goes with its chunk, by a constraint of the database that also holds against who is just writing it; and a search
+    reads it in an index that has all of it, an owner's lying together (both in migration 0002).
+    """
+
+    pk = models.CompositePrimaryKey("chunk_key", "model", "window")
     chunk_key = models.BigIntegerField()
+    model = models.CharField(max_length=100, db_collation="C", help_text="The name of an EmbeddingModel.")
     window = models.SmallIntegerField(default=0)
+    owner_id = models.UUIDField()
     document_id = models.UUIDField()
     embedding = HalfVectorField()
 
@@ -184,3 +212,32 @@ class Vector(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chunk_key}.{self.window} by {self.model}"
+
+
+class VectorGraph(models.Model):
+    """An index of its own over one owner's vectors, which a search uses where its best hit is close enough."""
+
+    index = models.CharField(max_length=63, primary_key=True, help_text="Its name in the database.")
+    model = models.CharField(max_length=100, db_collation="C", help_text="The name of an EmbeddingModel.")
+    owner_id = models.UUIDField()
+    rows = models.IntegerField(help_text="How many vectors there were when it was measured.")
+    close_enough = models.FloatField(help_text="The least cosine of a best hit; 2 if the graph is not good enough.")
+
+    class Meta:
+        indexes = (models.Index(fields=["owner_id"], name="memory_graph_of_owner"),)
+
+    def __str__(self) -> str:
+        return self.index
+
+
+class DocumentVector(models.Model):
+    """What a model makes of a document as a whole: its names and its description. It goes with the document."""
+
+    pk = models.CompositePrimaryKey("document_id", "model")
+    document_id = models.UUIDField()
+    model = models.CharField(max_length=100, db_collation="C", help_text="The name of an EmbeddingModel.")
+    text_hash = models.CharField(max_length=32, help_text="Of what was read, so that a change is seen.")
+    embedding = HalfVectorField()
+
+    def __str__(self) -> str:
+        return f"{self.document_id} by {self.model}"

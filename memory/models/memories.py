@@ -4,6 +4,7 @@ import uuid
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 from pgvector.django import HalfVectorField
@@ -48,6 +49,9 @@ class Memory(models.Model):
         max_length=100, blank=True, help_text="The message's id, or what an import calls it."
     )
     source_excerpt = models.TextField(blank=True, help_text="The words that it was made of.")
+    terms = ArrayField(
+        models.CharField(max_length=64), default=list, help_text="What it is found by (memory.remembering.sameness)."
+    )
     origin_key = models.CharField(max_length=100, help_text="Names the finding: found twice, it is stored once.")
     last_used_at = models.DateTimeField(null=True, blank=True)
     times_used = models.IntegerField(default=0)

@@ -41,12 +41,14 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     });
   }
 
+  const ofDocument = (id) => `/api/v1/documents/${encodeURIComponent(id)}`;
   const conversation = (id) => `/api/v1/conversations/${encodeURIComponent(id)}`;
   return {
     listConversations: (next = null) => call("GET", next ? sameOriginPath(next) : "/api/v1/conversations"),
-    createConversation: () => call("POST", "/api/v1/conversations", {}),
+    createConversation: (chosen = {}) => call("POST", "/api/v1/conversations", chosen),
     getConversation: (id) => call("GET", conversation(id)),
     renameConversation: (id, title) => call("PATCH", conversation(id), { title }),
+    moveConversation: (id, projectId) => call("PATCH", conversation(id), { project_id: projectId }),
     deleteConversation: (id) => call("DELETE", conversation(id)),
     listMessages: (id) => call("GET", `${conversation(id)}/messages`),
     retryMessage: (id) => call("POST", `/api/v1/messages/${encodeURIComponent(id)}/retry`, {}),
@@ -60,6 +62,13 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     listRequests: (executionId, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/hitl/requests?mine=all&execution=${encodeURIComponent(executionId)}`),
     previewRule: (asked) => call("POST", "/api/v1/hitl/rules/preview", asked),
     steerExecution: (id, text) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/steer`, { text }),
+    listProjectConversations: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/projects/${encodeURIComponent(id)}/conversations`),
+    addProjectDocuments: (id, documentIds) => call("POST", `/api/v1/projects/${encodeURIComponent(id)}/documents`, { document_ids: documentIds }),
+    changeDocument: (id, change) => call("PATCH", ofDocument(id), change),
+    deleteDocument: (id) => call("DELETE", ofDocument(id)),
+    cancelDocument: (id) => call("POST", `${ofDocument(id)}/cancel`, {}),
+    readDocumentAgain: (id) => call("POST", `${ofDocument(id)}/again`, {}),
+    search: (wanted) => call("POST", "/api/v1/search", wanted),
     cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
   };
 }

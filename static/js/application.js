@@ -16,16 +16,27 @@ export function createApplication({ page, csrfToken, api }) {
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
   const waitingForMe = signal(0); // requests in the inbox
+  const temporary = signal(page.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
+  const temporaries = new Set(temporary.value ? [page.conversation_id] : []);
   const conversationId = computed(() => session.value?.conversationId ?? null);
+  const nextProject = signal(page.conversation_id ? null : (page.project ?? null)); // of a conversation that is not there yet
+  const project = computed(() => {
+    const id = conversationId.value;
+    if (!id) return nextProject.value;
+    const known = list.items.value.find((item) => item.id === id);
+    return (known ? known.project : id === page.conversation_id ? page.project : null) ?? null;
+  });
 
   function show(id) {
     if (id === conversationId.value) return;
     session.value?.close();
+    if (!id) nextProject.value = null;
+    temporary.value = temporaries.has(id);
     session.value = id && openSession({
       conversationId: id,
       userId: page.user.id,
       api,
-      onConversation: list.update,
+      onConversation: (conversation) => temporaries.has(conversation.id) || list.update(conversation),
       onRunning: list.setRunning,
       onMissing: list.forget,
     });
@@ -40,14 +51,21 @@ export function createApplication({ page, csrfToken, api }) {
   // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
   async function say(text, mode, options) {
     if (!session.value) {
-      const conversation = await api.createConversation();
+      const conversation = await api.createConversation({ ...(temporary.value && { temporary: true }), ...(nextProject.value && { project_id: nextProject.value.id }) });
       batch(() => {
-        list.update(conversation);
+        if (conversation.is_temporary) temporaries.add(conversation.id);
+        else list.update(conversation);
         go(conversation.id);
       });
     }
     session.value.say(text, mode, options);
     list.touch(session.value.conversationId);
+  }
+
+  // Into this project, or out of any. Fails without any change.
+  async function moveTo(chosen) {
+    if (!conversationId.value) nextProject.value = chosen;
+    else list.update(await api.moveConversation(conversationId.value, chosen?.id ?? null));
   }
 
   // Left before it is deleted: the server ends the socket of what is gone, which would look like a fault.
@@ -61,5 +79,5 @@ export function createApplication({ page, csrfToken, api }) {
   list.loadMore();
   watchInbox((count) => (waitingForMe.value = count));
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, signedOut, roster, waitingForMe, conversationId, go, say, remove };
+  return { page, csrfToken, api, list, session, signedOut, roster, waitingForMe, temporary, conversationId, project, moveTo, go, say, remove };
 }

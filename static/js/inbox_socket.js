@@ -5,8 +5,9 @@ const PING_MS = 20_000;
 const STEADY_MS = 5_000;
 const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
 
-// `told(pending)` at first and whenever it changes. Gives a function that ends it.
-export function watchInbox(told, base = location) {
+// `told(pending)` at first and whenever it changes; `onDocument(document)` whenever something happened to one of this
+// person's. Gives a function that ends it.
+export function watchInbox(told, { onDocument = () => {}, base = location } = {}) {
   const url = `${base.protocol === "https:" ? "wss:" : "ws:"}//${base.host}/ws/inbox/`;
   let socket = null;
   let attempt = 0;
@@ -22,6 +23,7 @@ export function watchInbox(told, base = location) {
     mine.onmessage = ({ data }) => {
       const frame = JSON.parse(data);
       if (frame.type === "requests") told(frame.pending);
+      if (frame.type === "document") onDocument(frame.document);
     };
     mine.onclose = ({ code }) => {
       clearTimeout(steady);

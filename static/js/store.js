@@ -8,6 +8,8 @@ export const EMPTY = Object.freeze({ messages: [], executions: {}, outbox: [], c
 
 const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 });
 
+const NO_CHECKS = Object.freeze([]);
+
 const REDUCERS = { loaded, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected };
 
 export function reduce(state, action) {
@@ -18,8 +20,8 @@ export function reduce(state, action) {
 // A message that was told while they were read is not among them, and stays.
 function loaded(state, { messages }) {
   const executions = { ...state.executions };
-  for (const { execution, text, sources } of messages) {
-    if (execution) executions[execution.id] = fromServer(execution, text, sources, state.executions[execution.id]);
+  for (const { execution, text, sources, checks } of messages) {
+    if (execution) executions[execution.id] = fromServer(execution, { text, sources, checks }, state.executions[execution.id]);
   }
   const known = new Set(messages.map((message) => message.client_id).filter(Boolean));
   const outbox = state.outbox.filter((item) => !known.has(item.client_id));
@@ -56,7 +58,7 @@ function addReply(state, reply) {
   const chosen = { ...state.chosen };
   delete chosen[reply.parent_id]; // the newest reply is shown
   const executions = execution
-    ? { ...state.executions, [execution.id]: fromServer(execution, reply.text, reply.sources, state.executions[execution.id]) }
+    ? { ...state.executions, [execution.id]: fromServer(execution, reply, state.executions[execution.id]) }
     : state.executions;
   return { ...state, chosen, executions, messages: withMessage(state.messages, reply) };
 }
@@ -134,12 +136,14 @@ const EVENTS = {
   token: addText,
   token_reset: cutText,
   source: (execution, { source }) => ({ sources: withSource(execution.sources, source) }),
+  memory: (execution, { action, items }) => ({ memory: withMemory(execution.memory, action, items ?? []) }),
   usage: (execution, { usage, model }) => ({ usage: addUsage(execution.usage, usage), model: execution.model ?? model }),
-  complete: (execution, { answer, status, usage, sources, timestamp }) => ({
+  complete: (execution, { answer, status, usage, sources, checks, timestamp }) => ({
     answer,
     status: status ?? "completed",
     usage: usage ?? execution.usage,
     sources: sources ?? execution.sources,
+    checks: asChecks(checks),
     activity: null,
     endedAt: timestamp ?? null,
   }),
@@ -153,6 +157,13 @@ const EVENTS = {
 };
 
 const unknown = () => ({});
+
+// What the run was told of what is remembered, and what it learned: as the server's own summary of it.
+function withMemory(memory, action, items) {
+  const before = memory ?? { used: 0, learned: [] };
+  if (action === "used") return { ...before, used: before.used + items.length };
+  return action === "learned" ? { ...before, learned: [...before.learned, ...items] } : before;
+}
 
 function textKey(agentId, channel) {
   return `${channel ?? "answer"}:${agentId ?? ""}`;
@@ -181,12 +192,17 @@ function firstCharacters(text, count) {
 function newExecution(id) {
   return {
     id, status: "pending", lastSeq: 0, gap: false, texts: {}, answer: null, activity: null, error: null,
-    usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], startedAt: null, endedAt: null,
+    usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], checks: NO_CHECKS, memory: null, startedAt: null, endedAt: null,
     trace: EMPTY_TRACE,
   };
 }
 
-function fromServer(execution, text, sources, known) {
+// What the cited sentences of an answer say against their sources. An event leaves out what nobody could tell.
+function asChecks(checks) {
+  return checks?.length ? checks.map((check) => ({ ...check, supported: check.supported ?? null })) : NO_CHECKS;
+}
+
+function fromServer(execution, { text, sources, checks }, known) {
   if (!FINAL.has(execution.status)) {
     const live = known ?? newExecution(execution.id);
     return FINAL.has(live.status) ? live : { ...live, status: execution.status, startedAt: live.startedAt ?? asTime(execution.started_at) };
@@ -201,7 +217,9 @@ function fromServer(execution, text, sources, known) {
     error: execution.error ?? null,
     usage: execution.usage ?? NO_USAGE,
     model: execution.model ?? known?.model ?? null,
+    memory: execution.memory ?? known?.memory ?? null,
     sources: sources ?? [],
+    checks: asChecks(checks),
     startedAt: asTime(execution.started_at) ?? known?.startedAt ?? null,
     endedAt: asTime(execution.ended_at) ?? known?.endedAt ?? null,
   };
@@ -284,6 +302,7 @@ export function summary(state) {
       error: execution?.error ?? null,
       usage: execution && FINAL.has(execution.status) ? execution.usage : null,
       sources: execution?.sources ?? [],
+      checks: execution?.checks ?? NO_CHECKS,
     };
   });
 }

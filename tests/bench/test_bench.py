@@ -19,6 +19,7 @@ MEASURED = {
     "cpu",
     "capacity",
     "read_path",
+    "vectors",
 }
 
 

@@ -124,7 +124,11 @@ async def test_a_client_that_leaves_does_not_stop_the_run(
 async def test_a_conversation_is_gone_on_with(
     api: Program, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
-    scripted_server.script(Script(text="Hello Alice."), Script(text="You are Alice."))
+    scripted_server.script(
+        Script(match="What the person wrote", text='{"found": false, "memories": []}'),
+        Script(text="Hello Alice."),
+        Script(text="You are Alice."),
+    )
     await make_runner(scripted_server.url)
 
     first = (await post(api, QUERY, {"query": "I am Alice", "mode": "chat"})).json()

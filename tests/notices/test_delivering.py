@@ -13,7 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from hyperagent.notices import actions, delivering, outside
+from hyperagent.lib.outside import posting
+from hyperagent.notices import actions, delivering
 from hyperagent.notices.kinds import DELIVERY_PAUSES_S, EventType
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 from hyperagent.notices.tasks import deliver, prune, sweep_deliveries
@@ -38,7 +39,7 @@ def only() -> Delivery:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for a receiver that hangs gives up sooner."""
-    monkeypatch.setattr(outside, "TIMEOUT_S", 4.0)
+    monkeypatch.setattr(posting, "TIMEOUT_S", 4.0)
 
 
 @pytest.mark.spec("B22")
@@ -280,7 +281,7 @@ def test_late_news_of_an_older_try_change_nothing(add: Add, alice: Any, receiver
     (_,) = delivering._take()
     before = Delivery.objects.values().get()
 
-    delivering._record(frozen, outside.Answer(500, "late", "late"))
+    delivering._record(frozen, posting.Answer(500, "late", "late"))
 
     assert Delivery.objects.values().get() == before
     assert Endpoint.objects.get().failing_since is None

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from hyperagent.notices.addresses import is_public, url_fault
+from hyperagent.lib.outside.addresses import is_public, url_fault
 from hyperagent.notices.kinds import DELIVERY_PAUSES_S, pause_after
 from hyperagent.notices.signing import SecretUnreadable, new_secret, seal, signed_headers, unseal
 from hyperagent.notices.words import one_line, short_values

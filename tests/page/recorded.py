@@ -55,10 +55,10 @@ class Recorded:
         for word in text.split(" "):
             self.tell(agent, e.Token(content=f"{word} "))
 
-    def finish(self, answer: str, *sources: e.Source) -> None:
+    def finish(self, answer: str, *sources: e.Source, checks: tuple[e.Check, ...] = ()) -> None:
         usage = e.Usage(prompt_tokens=9_340, completion_tokens=1_812, cost_usd=0.0412)
         self.tell(ROOT, e.AgentState(agent_name="turn", status="completed"))
-        self.tell(ROOT, e.Complete(answer=answer, sources=sources, usage=usage))
+        self.tell(ROOT, e.Complete(answer=answer, sources=sources, checks=checks, usage=usage))
 
     def until(self, seq: int) -> "Recorded":
         """The same run, as far as it was told up to this number."""

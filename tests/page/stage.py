@@ -69,6 +69,7 @@ class Turn:
                 "text": answer,
                 "execution": execution,
                 "sources": end.get("sources", []),
+                "checks": end.get("checks", []),
                 **shared,
             },
         ]

@@ -6,8 +6,8 @@ const user = (id, parent_id, text = "Why?", client_id = null) =>
   ({ id, parent_id, role: "user", text, created_at: "2026-11-01T10:00:00Z", mode: "chat", client_id, execution: null, sources: [] });
 const run = (id, status = "pending", more = {}) =>
   ({ id, status, last_seq: 0, error: null, usage: { prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 }, model: null, started_at: null, ended_at: null, ...more });
-const reply = (id, parent_id, execution, text = "", sources = []) =>
-  ({ id, parent_id, role: "assistant", text, created_at: "2026-11-01T10:00:01Z", mode: "chat", client_id: null, execution, sources });
+const reply = (id, parent_id, execution, text = "", sources = [], checks = []) =>
+  ({ id, parent_id, role: "assistant", text, created_at: "2026-11-01T10:00:01Z", mode: "chat", client_id: null, execution, sources, checks });
 const asked = () => reduce(EMPTY, { type: "said", client_id: "c1", message: user("q", null, "Why?", "c1"), reply: reply("a", "q", run(RUN)) });
 const fold = (state, events) => reduce(state, { type: "events", events });
 const shown = (state, id = "a") => {
@@ -173,9 +173,12 @@ function randomRun(pick, id) {
   const streamed = Object.keys(texts).filter((key) => key.startsWith("answer")).map((key) => texts[key].join("")).filter(Boolean).join("\n\n");
   const usage = { prompt_tokens: pick(99), completion_tokens: pick(99), cost_usd: [null, 0.25][pick(2)] };
   const sources = pick(2) ? [{ type: "web", source: "s", url: "https://example.org" }] : [];
+  const check = { start: 0, end: 4, sentence: "word", citations: [1], by: "words", why: "" };
+  // An event leaves out what nobody could tell; the tables say null.
+  const [told, checks] = [[[], []], [[check], [{ ...check, supported: null }]], [[{ ...check, supported: false }], [{ ...check, supported: false }]]][pick(3)];
   const error = { code: "broken", message: "It broke." };
   const end = [
-    { body: { type: "complete", answer: `${streamed}.`, sources, usage, status: "completed" }, status: "completed", text: `${streamed}.`, sources, usage, error: null },
+    { body: { type: "complete", answer: `${streamed}.`, sources, checks: told, usage, status: "completed" }, status: "completed", text: `${streamed}.`, sources, checks, usage, error: null },
     { body: { type: "complete", answer: streamed, sources: [], usage, status: "cancelled" }, status: "cancelled", text: streamed, sources: [], usage, error: null },
     { body: { type: "error", ...error, retryable: false }, status: "failed", text: streamed, sources: [], usage: null, error },
   ][pick(3)];
@@ -192,7 +195,7 @@ function sameFromEventsAndReload(seed) {
     const id = `run-${turn}`;
     const { events, stored: end } = randomRun(pick, id);
     const question = user(`q${turn}`, turn === 1 ? null : "a1", `Question ${turn}`, `c${turn}`);
-    const answer = (execution, text = "", sources = []) => reply(`a${turn}`, `q${turn}`, execution, text, sources);
+    const answer = (execution, text = "", sources = [], checks = []) => reply(`a${turn}`, `q${turn}`, execution, text, sources, checks);
     live = reduce(live, { type: "queued", client_id: `c${turn}`, text: question.text, mode: "chat" });
     const saidFrame = { type: "said", client_id: `c${turn}`, message: question, reply: answer(run(id)) };
     if (pick(3)) live = reduce(live, saidFrame);
@@ -205,7 +208,7 @@ function sameFromEventsAndReload(seed) {
     }
     live = reduce(live, saidFrame);
     const execution = run(id, end.status, { last_seq: end.last_seq, error: end.error, usage: end.usage });
-    stored.push(question, answer(execution, end.text, end.sources));
+    stored.push(question, answer(execution, end.text, end.sources, end.checks));
   }
   const reloaded = reduce(EMPTY, { type: "loaded", messages: stored });
   return [summary(live), summary(reloaded), `seed ${seed}`];

@@ -117,3 +117,13 @@ def test_passages_of_one_source_have_one_number() -> None:
     assert "x" * 18 + "…" in text
     assert "x" * 19 not in text
     assert sources_of(passages) == (first, second)
+
+
+def test_the_small_model_is_told_who_asks_in_few_words() -> None:
+    memory = {"critical": {"user_name": "Ann"}, "preferences": {}, "memories": [{"text": "Her dog is called Rex."}] * 9}
+
+    told = short_briefing(TASK.model_copy(update={"long_term_memory": memory, "dependency_outputs": {}}))
+
+    assert told.startswith("What is known of the person who asks:\n- Name: Ann\n- Her dog is called Rex.\n")
+    assert told.count("Rex") == 3
+    assert told.endswith(TASK.task)

@@ -4,16 +4,19 @@ import pytest
 
 from agents.exchange import Options
 from agents.roster.rag.filters import filters_of
-from agents.tools.values import Chunk, ChunkMetadata, DocumentFilters
-from tests.roster.driving import Cases, prompt, says, task_for
+from agents.roster.rag.listing import asks_for_list
+from agents.tools.values import Chunk, ChunkMetadata, DocumentFilters, FoundChunks, ListedDocument
+from tests.doubles.memory_journal import Death
+from tests.roster.driving import Cases, prompt, says, task_for, without_usage
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 from tests.tools.doubles import FakeDocuments, fake_providers
 
 
-def _chunk(number: int, *, score: float, page: int) -> Chunk:
+def _chunk(number: int, *, score: float = 0.5, page: int = 3, text: str = "", **more: str) -> Chunk:
     about = ChunkMetadata(filename="report.pdf", page=page, section_title="Revenue", doc_type="pdf")
-    return Chunk(chunk_id=f"c{number}", score=score, text=f"passage {number}", metadata=about)
+    said = text or f"Acme: revenue in Q3 was 42 million after 40 ({number})."
+    return Chunk(chunk_id=f"c{number}", score=score, text=said, metadata=about, doc_id="d1", **more)
 
 
 @pytest.mark.spec("S170", "S173", "S174")
@@ -33,13 +36,15 @@ async def test_a_question_is_searched_under_its_filters_and_answered_with_pages(
     output = await case.output()
 
     (query, top_k, document_ids, filters) = documents.asked[0]
-    assert (query, top_k, document_ids) == ("Q3 revenue Acme", 8, ())
+    assert (query, top_k, document_ids) == ("Q3 revenue Acme", 20, ())
     assert filters == DocumentFilters(doc_type="pdf", date_from="2026-07-01", date_to="2026-09-30")
     assert output.result == "It was 42 million [1], after 40 [2]." == shown(case.all_events)
     assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == ["c1", "c2", "c3"]
+    assert set(output.data["chunks"][0]) >= {"chunk_id", "score", "text", "metadata"}
     assert output.data["sources"] == [
         {"type": "document", "source": "report.pdf", "page": page, "section": "Revenue"} for page in (3, 4)
     ]
+    assert [(source.document_id, source.chunk_id) for source in output.metadata.sources] == [("d1", "c1"), ("d1", "c3")]
     assert output.data["query"] == "Q3 revenue Acme"
     assert output.confidence_score == pytest.approx(0.7)
     assert output.metadata.citations == (1, 2)
@@ -51,9 +56,8 @@ async def test_what_is_not_found_under_the_filters_is_looked_for_without_them(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     class OnlyWithoutFilters(FakeDocuments):
-        async def search(self, about, query, *, top_k, document_ids, filters):  # type: ignore[no-untyped-def]
-            found = await super().search(about, query, top_k=top_k, document_ids=document_ids, filters=filters)
-            return () if filters.doc_type else found
+        def found(self, query: str, top_k: int) -> FoundChunks:
+            return FoundChunks(query=query) if self.asked[-1][3].doc_type else super().found(query, top_k)
 
     documents = OnlyWithoutFilters()
     scripted_server.script(says({"query": "revenue", "doc_type": "xlsx"}), says("42 million [1]."))
@@ -67,14 +71,182 @@ async def test_what_is_not_found_under_the_filters_is_looked_for_without_them(
     assert output.task_done
 
 
-async def test_nothing_found_is_an_answer_with_no_confidence(scripted_server: ScriptedServer, cases: Cases) -> None:
-    scripted_server.script(says({"query": "unicorns"}), says("Your documents say nothing about unicorns."))
+async def test_what_fits_badly_is_searched_for_once_more_in_other_words(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    class InOtherWords(FakeDocuments):
+        def found(self, query: str, top_k: int) -> FoundChunks:
+            near = _chunk(1, score=0.3, text="Employees get a parking space.")
+            right = _chunk(2, score=0.8, page=5, text="The yearly holiday is 28 days.")
+            return FoundChunks(query=query, chunks=(right,) if "holiday" in query else (near,), confidence=0.3)
+
+    documents = InOtherWords()
+    scripted_server.script(
+        says({"query": "vacation entitlement", "otherwise": "yearly holiday days"}), says("28 days [1].")
+    )
+
+    output = await cases(task_for("rag", "How much vacation do I get?"), fake_providers(documents=documents)).output()
+
+    assert [asked[0] for asked in documents.asked] == ["vacation entitlement", "yearly holiday days"]
+    assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == ["c2", "c1"], "the better one first"
+    assert output.result == "28 days [1]."
+
+
+@pytest.mark.spec("S172")
+async def test_twenty_passages_are_ranked_by_a_model_and_eight_are_kept(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    found = tuple(_chunk(number, page=number) for number in range(1, 21))
+    scripted_server.script(
+        says({"query": "Acme revenue Q3"}),
+        says({"ranked_indices": [20, 3, 3, 99, 0, 7]}, match="Acme's Q3 revenue"),
+        says("42 million [1]."),
+    )
+    task = task_for("rag", "What was Acme's Q3 revenue?")
+
+    output = await cases(task, fake_providers(documents=FakeDocuments(chunks=found))).output()
+
+    kept = [chunk["chunk_id"] for chunk in output.data["chunks"]]
+    assert kept == ["c20", "c3", "c7", "c1", "c2", "c4", "c5", "c6"]
+    asked = scripted_server.calls[1]
+    assert asked.body["model"] == "scripted-flash"
+    for word in ("relevance", "quality", "completeness", "ranked_indices"):
+        assert word in prompt(scripted_server, 1)
+
+
+@pytest.mark.spec("S172")
+async def test_a_ranking_that_fails_keeps_the_order_of_the_search(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    found = tuple(_chunk(number, page=number) for number in range(1, 11))
+    scripted_server.script(
+        says({"query": "Acme revenue Q3"}),
+        says("", match="## Passages", status=400, error_message="no", times=0),
+        says("42 million [1]."),
+    )
+
+    output = await cases(
+        task_for("rag", "What was Acme's Q3 revenue?"), fake_providers(documents=FakeDocuments(chunks=found))
+    ).output()
+
+    assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == [f"c{number}" for number in range(1, 9)]
+
+
+@pytest.mark.spec("B1")
+async def test_a_rag_run_that_is_killed_at_any_record_asks_no_model_twice(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    documents = FakeDocuments(chunks=tuple(_chunk(number, page=number) for number in range(1, 21)))
+    scripted_server.script(
+        says({"ranked_indices": [2, 1]}, match="## Passages", times=0),
+        says("42 million [1].", match="## Sources", times=0),
+        says({"query": "Acme revenue Q3"}, times=0),
+    )
+    task = task_for("rag", "What was Acme's Q3 revenue?")
+    whole = cases(task, fake_providers(documents=documents))
+    expected = without_usage(await whole.output())
+    assert whole.journal is not None
+    asked = len(scripted_server.calls)
+
+    for at in range(1, whole.journal.writes - 1):
+        case = cases(task, fake_providers(documents=documents))
+        await case.drive(death=Death.WRITE_IS_LOST, at=at)
+        recorded, before = case.replies_recorded(), len(scripted_server.calls)
+
+        assert without_usage(await case.output()) == expected, at
+        assert len(scripted_server.calls) - before == asked - recorded, at
+
+
+async def test_nothing_found_is_said_so_without_asking_a_model_to_say_it(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(says({"query": "unicorns"}))
 
     output = await cases(task_for("rag", "Unicorns?"), fake_providers(documents=FakeDocuments(chunks=()))).output()
 
     assert output.task_done
+    assert output.result == "Your documents do not answer that."
     assert output.confidence_score == 0
     assert output.data == {"chunks": [], "sources": [], "query": "unicorns"}
+
+
+async def test_what_hardly_fits_is_told_to_the_model_as_such_and_gives_little_confidence(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        says({"query": "dividend shareholders"}),
+        says("Your documents do not say that; they give the revenue [1].", match="most likely the documents do not"),
+    )
+    task = task_for("rag", "Which dividend do the shareholders get?")
+
+    output = await cases(task, fake_providers(documents=FakeDocuments(chunks=(_chunk(1, score=0.3),)))).output()
+
+    assert output.result.startswith("Your documents do not say that")
+    assert output.confidence_score == pytest.approx(0.2)
+
+
+async def test_the_small_model_is_not_asked_where_the_documents_do_not_answer(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    documents = FakeDocuments(chunks=(_chunk(1, score=0.3),))
+    english = task_for("rag", "Which dividend do the shareholders get?", capable=False)
+    german = task_for("rag", "Welche Dividende bekommen die Aktionäre?", capable=False)
+
+    said = await cases(english, fake_providers(documents=documents)).output()
+    gesagt = await cases(german, fake_providers(documents=documents)).output()
+
+    assert said.result == "Your documents do not answer that. What comes nearest: report.pdf, Revenue [1]."
+    assert gesagt.result == "Ihre Dokumente beantworten das nicht. Am nächsten kommt: report.pdf, Revenue [1]."
+    assert scripted_server.calls == []
+
+
+async def test_the_small_model_gets_three_passages_and_its_answer_the_source_that_says_it(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    found = (
+        _chunk(1, score=0.9, page=1, text="Acme: the outlook for Q3 revenue is good."),
+        _chunk(2, score=0.8, page=2, text="Acme: Q3 revenue was 42 million euro."),
+        *(_chunk(number, page=number) for number in range(3, 9)),
+    )
+    scripted_server.script(says("Acme's Q3 revenue was 42 million euro."))
+    task = task_for("rag", "What was Acme's Q3 revenue?", capable=False)
+    case = cases(task, fake_providers(documents=FakeDocuments(chunks=found)))
+
+    output = await case.output()
+
+    assert output.result == "Acme's Q3 revenue was 42 million euro. [2]" == shown(case.all_events)
+    assert len(output.data["chunks"]) == 3
+    assert len(prompt(scripted_server, -1)) < 2_200
+
+
+@pytest.mark.parametrize(
+    ("question", "head"),
+    [
+        ("Which documents do I have?", "There is 1 document:"),
+        ("List all my files", "There is 1 document:"),
+        ("Welche Dokumente habe ich?", "Es ist 1 Dokument:"),
+    ],
+)
+async def test_which_documents_there_are_is_answered_from_the_list(
+    question: str, head: str, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    listed = ListedDocument(
+        doc_id="d1", filename="[x](javascript:1) *a*.pdf", doc_type="pdf", total_pages=3, state="reading"
+    )
+
+    output = await cases(
+        task_for("rag", question), fake_providers(documents=FakeDocuments(documents=(listed,)))
+    ).output()
+
+    assert output.result == f"{head}\n\n- **\\[x\\](javascript:1) \\*a\\*.pdf** (pdf, 3 pages, reading)"
+    assert scripted_server.calls == []
+
+
+@pytest.mark.parametrize(
+    "question", ["Which documents mention Acme?", "Which documents do I have to sign?", "Show me the report"]
+)
+def test_a_question_about_what_documents_say_is_no_wish_for_a_list(question: str) -> None:
+    assert not asks_for_list(question)
 
 
 async def test_without_documents_it_says_how_to_get_them_and_asks_no_model(
@@ -83,7 +255,7 @@ async def test_without_documents_it_says_how_to_get_them_and_asks_no_model(
     output = await cases(task_for("rag", "Revenue?")).output()
 
     assert output.error == "not_configured"
-    assert "EMBEDDING_MODEL" in output.result
+    assert "Document search is not configured" in output.result
     assert scripted_server.calls == []
 
 

@@ -14,12 +14,15 @@ from agents.tools.values import (
     ChunkMetadata,
     CodeRun,
     DocumentFilters,
+    DocumentList,
     DocumentText,
     FetchedPage,
     FileText,
     Folder,
+    FoundChunks,
     ImageReading,
     Language,
+    ListedDocument,
     MadeImage,
     MailHeader,
     MailMessage,
@@ -80,13 +83,31 @@ class FakeDocuments:
             doc_id="d1",
         ),
     )
+    documents: tuple[ListedDocument, ...] = (ListedDocument(doc_id="d1", filename="report.pdf", state="ready"),)
+    note: str = ""
     asked: list[tuple[str, int, tuple[str, ...], DocumentFilters]] = field(default_factory=list)
 
     async def search(
-        self, about: About, query: str, *, top_k: int, document_ids: Sequence[str], filters: DocumentFilters
-    ) -> tuple[Chunk, ...]:
+        self,
+        about: About,
+        query: str,
+        *,
+        top_k: int,
+        document_ids: Sequence[str],
+        filters: DocumentFilters,
+        project_id: str | None = None,
+    ) -> FoundChunks:
         self.asked.append((query, top_k, tuple(document_ids), filters))
-        return self.chunks[:top_k]
+        return self.found(query, top_k)
+
+    def found(self, query: str, top_k: int) -> FoundChunks:
+        chunks = self.chunks[:top_k]
+        confidence = sum(chunk.score for chunk in chunks) / len(chunks) if chunks else 0.0
+        return FoundChunks(query=query, chunks=chunks, confidence=confidence, note=self.note)
+
+    async def listed(self, about: About, *, name_contains: str, limit: int) -> DocumentList:
+        found = [document for document in self.documents if name_contains in document.filename]
+        return DocumentList(documents=tuple(found[:limit]), total=len(found))
 
     async def read(self, about: About, document_id: str, *, first_page: int, last_page: int) -> DocumentText:
         last = min(last_page, 30)

@@ -46,6 +46,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "fetch_url": {"url": "https://example.org"},
     "search_documents": {"query": "x"},
     "read_document": {"document_id": "d1"},
+    "list_documents": {},
     "execute_code": {"code": "print(1)"},
     "sandbox_file": {"operation": "list"},
     "search_inbox": {},
@@ -190,6 +191,8 @@ async def test_passages_are_given_with_the_sources_that_they_come_from() -> None
             "section": "Revenue",
             "excerpt": "Revenue in Q3 was 42 million.",
             "relevance_score": 0.92,
+            "document_id": "d1",
+            "chunk_id": "c1",
         }
     ]
 

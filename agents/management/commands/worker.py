@@ -1,4 +1,5 @@
-"""`manage.py worker`: keeps this machine's runners and its cluster of background jobs alive. Runs nothing itself."""
+"""`manage.py worker`: keeps this machine's runners, its cluster of background jobs and its embedder alive. Runs nothing
+itself."""
 
 import argparse
 import asyncio
@@ -22,13 +23,14 @@ from hyperagent.settings import CONFIG
 
 log = logging.getLogger(__name__)
 JOBS = "jobs"
+EMBEDDER = "embedder"
 WATCH_EVERY_S = 5.0
 # A runner gives its runs back within ten seconds.
 STOP_TIMEOUT_S = 11.0
 
 
 class Command(BaseCommand):
-    help = "Starts and supervises the runners of this machine and one cluster of background jobs."
+    help = "Starts and supervises the runners of this machine, one cluster of background jobs and one embedder."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,9 +38,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--concurrency", type=_count, default=CONFIG.agent_concurrency, help="runs that one runner drives at once"
         )
+        parser.add_argument(
+            "--no-embedder", dest="embedder", action="store_false", help="where another worker of this machine has one"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not asyncio.run(work(runners=options["runners"], concurrency=options["concurrency"])):
+        runners, concurrency, embedder = options["runners"], options["concurrency"], options["embedder"]
+        if not asyncio.run(work(runners=runners, concurrency=concurrency, embedder=embedder)):
             sys.exit(1)
 
 
@@ -48,7 +54,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-async def work(*, runners: int, concurrency: int) -> bool:
+async def work(*, runners: int, concurrency: int, embedder: bool) -> bool:
     """Supervises until SIGTERM; false if something did not start."""
     supervisor = Supervisor(Log(sys.stdout, as_json=CONFIG.log_format == "json"))
     supervisor.stop_on_signals()
@@ -56,14 +62,15 @@ async def work(*, runners: int, concurrency: int) -> bool:
     worker = f"{socket.gethostname()}-{os.getpid()}"
     cluster = f"{worker}-{JOBS}"
     programs = [_runner(f"{worker}-{number}", number, concurrency) for number in range(1, runners + 1)]
+    programs += [_jobs(cluster), *([_embedder(worker)] if embedder else [])]
     try:
-        await asyncio.gather(*(supervisor.start(program) for program in (*programs, _jobs(cluster))))
+        await asyncio.gather(*(supervisor.start(program) for program in programs))
         await _watch(supervisor, cluster)
     except StartFailed as failure:
         supervisor.log.say("worker", f"cannot go on: {failure}")
         return False
     finally:
-        await _stop_all(supervisor, [program.name for program in (*programs, _jobs(cluster))])
+        await _stop_all(supervisor, [program.name for program in programs])
     return True
 
 
@@ -85,6 +92,15 @@ def _jobs(cluster: str) -> Program:
         stop_timeout_s=STOP_TIMEOUT_S,
         # A parent that is gone leaves nobody who could drain it.
         stop_signal=signal.SIGTERM,
+    )
+
+
+def _embedder(worker: str) -> Program:
+    return Program(
+        EMBEDDER,
+        _manage("embedder"),
+        env={**os.environ, "HYPERAGENT_PROCESS": "embedder", "HYPERAGENT_NAME": f"{worker}-{EMBEDDER}"},
+        stop_timeout_s=STOP_TIMEOUT_S,
     )
 
 

@@ -1,23 +1,27 @@
 """The rag agent: finds passages in the person's documents and answers from them, with sources."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
 from agents.briefing import briefing, house_rules, short_briefing
-from agents.engine.events import Source
 from agents.exchange import AgentInput, Work
-from agents.passages import Passage, sources_of, told
+from agents.passages import Passage, numbers_of, sources_of, told
 from agents.prompts import fill, read_prompt
+from agents.roles.reranker import KEEP, Candidate, ranked
+from agents.roster.rag import listing
+from agents.roster.rag.answers import unanswered, with_sources
 from agents.roster.rag.filters import filters_of
+from agents.roster.rag.relevance import is_relevant, merged
 from agents.runtime.context import AgentContext, ToolReply
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
-from agents.tools.values import Chunk, FoundChunks
+from agents.tools.catalogue.document_tools import source_of
+from agents.tools.values import Chunk, DocumentList, FoundChunks
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
 SPEC = AgentSpec(
@@ -29,8 +33,9 @@ SPEC = AgentSpec(
         "How many nights may I book in a hotel by our travel policy?",
         "Which of my contracts end this year?",
         "What do my documents say about the warranty?",
+        "Which documents do I have?",
     ),
-    tools=("search_documents", "read_document"),
+    tools=("search_documents", "read_document", "list_documents"),
     needs=("documents",),
     handoffs=False,
     temperature=0.1,
@@ -38,16 +43,19 @@ SPEC = AgentSpec(
 )
 
 HERE = Path(__file__).parent
-TOP_K: Final = 8
+TOP_K: Final = 20
+SMALL_KEEP: Final = 3
 CHUNK_CHARS: Final = 5_000
 ALL_CHUNKS_CHARS: Final = 36_000
-EXCERPT_CHARS: Final = 300
+# Where nothing that was found fits, the answer is that there is none: sure of itself, but of no use to others.
+UNANSWERED: Final = 0.2
 
 
 class Query(BaseModel):
-    """One search of documents, and what it is limited to."""
+    """One search of documents, what it is limited to, and the words for a second one."""
 
     query: str = Field(min_length=1, max_length=500)
+    otherwise: str = Field(default="", max_length=500)
     doc_type: str = ""
     filename: str = ""
     date_from: str = Field(default="", description="YYYY-MM-DD, or empty")
@@ -58,19 +66,25 @@ class Query(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`widened`: nothing was found under the filters, so they were dropped. `trouble`: why nothing was searched."""
+    """`widened`: nothing was found under the filters, so they were dropped. `fits`: whether any of it has to do with
+    the question. `trouble`: why nothing was searched."""
 
     query: str
     chunks: tuple[Chunk, ...] = ()
+    confidence: float = 0.0
+    fits: bool = False
     widened: bool = False
+    note: str = ""
     trouble: str = ""
     code: str = ""
 
     def passages(self) -> list[Passage]:
-        return [Passage(_source(chunk), chunk.text) for chunk in self.chunks]
+        return [Passage(source_of(chunk), chunk.text) for chunk in self.chunks]
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
+    if listing.asks_for_list(task.task):
+        return await _listed(context, task)
     with stage(context, "search", "Choosing what to look for in the documents"):
         query = await _query(context, task)
     with stage(context, "search", f"Searching the documents for: {query.query}"):
@@ -78,9 +92,12 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     if found.trouble:
         data = {"query": query.query}
         return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
+    found = replace(found, chunks=await _best(context, task, found))
+    if not found.fits and not (task.capable and found.chunks):
+        return _work(found, unanswered(task.task, found.passages()), model=None)
     with stage(context, "synthesize", "Answering from what was found"):
         reply = await _answer(context, task, found)
-    return _work(found, reply)
+    return _work(found, _cited(task, found, reply), model=reply.model)
 
 
 async def _query(context: AgentContext, task: AgentInput) -> Query:
@@ -94,17 +111,32 @@ async def _query(context: AgentContext, task: AgentInput) -> Query:
 
 
 async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
-    """Under the filters; without them, if nothing is found so."""
-    filters = filters_of(task.entities, query.model_dump(mode="json", exclude={"query", "metric", "names"}))
+    """Under the filters; without them, if nothing is found so; once more in other words, if nothing of it fits."""
+    filters = filters_of(task.entities, query.model_dump(mode="json", include=set(_FILTERS)))
     words = _words(query)
     reply = await _search(context, task, words, filters)
-    widened = bool(filters) and not reply.is_error and not _chunks_in(reply)
+    widened = bool(filters) and not reply.is_error and not _in(reply).chunks
     if widened:
         reply = await _search(context, task, words, {})
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
         return Found(words, trouble=reply.content.removeprefix("Error: "), code=str(code or "search_failed"))
-    return Found(words, _chunks_in(reply), widened=widened)
+    chunks = _in(reply)
+    if not _fits(task, words, chunks) and query.otherwise.strip() and query.otherwise != query.query:
+        again = await _search(context, task, query.otherwise, {})
+        if not again.is_error:
+            chunks = _together(chunks, _in(again))
+    return Found(
+        words,
+        chunks.chunks[:TOP_K],
+        confidence=chunks.confidence if chunks.confidence is not None else _mean(chunks.chunks),
+        fits=_fits(task, f"{words} {query.otherwise}" if task.capable else words, chunks),
+        widened=widened,
+        note=chunks.note,
+    )
+
+
+_FILTERS: Final = ("doc_type", "filename", "date_from", "date_to")
 
 
 async def _search(context: AgentContext, task: AgentInput, words: str, filters: dict[str, str]) -> ToolReply:
@@ -122,54 +154,105 @@ def _words(query: Query) -> str:
     return " ".join([query.query, *missing])[:500]
 
 
-def _chunks_in(reply: ToolReply) -> tuple[Chunk, ...]:
-    return FoundChunks.model_validate(reply.data).chunks[:TOP_K] if reply.data else ()
+def _in(reply: ToolReply) -> FoundChunks:
+    return FoundChunks.model_validate(reply.data) if reply.data else FoundChunks(query="")
+
+
+def _together(first: FoundChunks, second: FoundChunks) -> FoundChunks:
+    chunks = merged(first.chunks, second.chunks)
+    note = first.note or second.note
+    return FoundChunks(query=first.query, chunks=chunks, confidence=_mean(chunks), note=note)
+
+
+def _fits(task: AgentInput, words: str, found: FoundChunks) -> bool:
+    """The task as the person put it counts as much as the words that were made of it."""
+    if not task.capable:
+        return is_relevant(task.task, found, strictly=True)
+    return is_relevant(task.task, found) or is_relevant(words, found)
+
+
+async def _best(context: AgentContext, task: AgentInput, found: Found) -> tuple[Chunk, ...]:
+    """Of twenty the eight that a model finds best (S172); as the search has them, if there are no more, or it fails."""
+    if not task.capable:
+        return found.chunks[:SMALL_KEEP]
+    if len(found.chunks) <= KEEP:
+        return found.chunks
+    with stage(context, "rerank", "Choosing the best passages"):
+        order = await ranked(context, task.task, [candidate_of(chunk) for chunk in found.chunks], options=task.options)
+    return tuple(found.chunks[place] for place in order)
+
+
+def candidate_of(chunk: Chunk) -> Candidate:
+    at = chunk.metadata
+    label = [at.filename, f"page {at.page}" if at.page else "", at.section_title or "", at.date or ""]
+    return Candidate(", ".join(" ".join(part.split()) for part in label if part), chunk.text)
 
 
 async def _answer(context: AgentContext, task: AgentInput, found: Found) -> ModelReply:
     passages = found.passages()
     if not task.capable:
-        few = told(passages[:3], limit=SMALL_CHARS // 3, total=SMALL_CHARS)
+        few = told(passages, limit=SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
         user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
         system = read_prompt(HERE / "prompt_small.md")
         return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
-    widened = "\nNothing was found within the period or kind of document that was asked for; these are from elsewhere."
     shown = told(passages, limit=CHUNK_CHARS, total=ALL_CHUNKS_CHARS) or "Nothing was found in the documents."
-    user = f"{briefing(task)}\n\n## Sources{widened if found.widened else ''}\n{shown}"
+    user = f"{briefing(task)}\n\n## Sources{_caution(found)}\n{shown}"
     system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
     return await context.model(request, stage="synthesize", shown=task.speaks)
 
 
-def _source(chunk: Chunk) -> Source:
-    about = chunk.metadata
-    return Source(
-        type="document",
-        source=about.filename,
-        page=about.page,
-        section=about.section_title,
-        excerpt=chunk.text[:EXCERPT_CHARS],
-        relevance_score=chunk.score,
-    )
+def _caution(found: Found) -> str:
+    said = []
+    if found.widened:
+        said.append(
+            "Nothing was found within the period or kind of document that was asked for; these are from elsewhere."
+        )
+    if not found.fits:
+        said.append("Little of this seems to be about the question: most likely the documents do not answer it.")
+    return "".join(f"\n{sentence}" for sentence in said)
 
 
-def _work(found: Found, reply: ModelReply) -> Work:
+def _cited(task: AgentInput, found: Found, reply: ModelReply) -> str:
+    if task.capable:
+        return reply.text
+    passages = found.passages()
+    return with_sources(reply.text, passages, numbers_of(passages), question=task.task)
+
+
+async def _listed(context: AgentContext, task: AgentInput) -> Work:
+    with stage(context, "search", "Looking up which documents there are"):
+        reply = await context.tool("list_documents", {"limit": 50})
+    nothing: dict[str, Any] = {"chunks": [], "sources": [], "query": ""}
+    if reply.is_error:
+        code = reply.data.get("error") if isinstance(reply.data, dict) else None
+        why = reply.content.removeprefix("Error: ")
+        return Work(result=why, done=False, error=str(code or "list_failed"), partial_data={"query": ""}, confidence=0)
+    found = DocumentList.model_validate(reply.data)
+    return Work(result=listing.told(found, task.task), data=nothing)
+
+
+def _work(found: Found, text: str, *, model: str | None) -> Work:
     sources = sources_of(found.passages())
-    scores = [min(1.0, max(0.0, chunk.score)) for chunk in found.chunks]
     shown = [
         {"type": "document", "source": source.source, "page": source.page, "section": source.section}
         for source in sources
     ]
+    confidence = min(1.0, max(0.0, found.confidence)) if found.chunks else 0.0
     return Work(
-        result=reply.text,
+        result=text,
         data={
             "chunks": [chunk.model_dump(mode="json") for chunk in found.chunks],
             "sources": shown,
             "query": found.query,
         },
-        confidence=round(fmean(scores), 4) if scores else 0,
+        confidence=round(confidence if found.fits else min(confidence, UNANSWERED), 4),
         sources=sources,
-        shared={"research_findings": reply.text, "research_sources": shown},
-        model_used=reply.model,
+        shared={"research_findings": text, "research_sources": shown},
+        model_used=model,
     )
+
+
+def _mean(chunks: Sequence[Chunk]) -> float:
+    return sum(chunk.score for chunk in chunks) / len(chunks) if chunks else 0.0

@@ -161,7 +161,7 @@ def _code_of(reply: ToolReply) -> str:
 
 def _work(strategy: Strategy, found: Found, passages: list[Passage], reply: ModelReply) -> Work:
     sources = sources_of(passages)
-    shown = [source.model_dump(mode="json") for source in sources]
+    shown = [source.model_dump(mode="json", exclude={"document_id", "chunk_id"}) for source in sources]
     data: dict[str, Any] = {
         "search_query": found.page.query or strategy.query,
         "search_type": found.page.search_type,

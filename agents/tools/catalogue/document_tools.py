@@ -1,4 +1,4 @@
-"""Searching and reading the user's documents (S174)."""
+"""Searching, reading and listing the user's documents (S174)."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agents.engine.events import Source
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
-from agents.tools.values import Chunk, DocumentFilters, FoundChunks
+from agents.tools.values import Chunk, DocumentFilters, DocumentList, FoundChunks, ListedDocument
 
 EXCERPT_CHARS = 300
 PAGES_AT_ONCE = 20
@@ -26,9 +26,10 @@ async def search_documents(
     Not for the web (web_search), nor to read a document from its beginning (read_document).
     """
     chosen = document_ids or _attached(call)
-    chunks = await call.providers.documents.search(call.about, query, top_k=top_k, document_ids=chosen, filters=filters)
-    found = FoundChunks(query=query, chunks=chunks)
-    return Reply(content=_passages(found), data=found, sources=sources_of(chunks))
+    found = await call.providers.documents.search(
+        call.about, query, top_k=top_k, document_ids=chosen, filters=filters, project_id=_project(call)
+    )
+    return Reply(content=_passages(found), data=found, sources=sources_of(found.chunks))
 
 
 @tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
@@ -47,8 +48,22 @@ async def read_document(
         )
     found = await call.providers.documents.read(call.about, document_id, first_page=first_page, last_page=last)
     head = f"{found.filename}, pages {found.first_page} to {found.last_page} of {found.total_pages}"
-    source = Source(type="document", source=found.filename, page=found.first_page)
+    source = Source(type="document", source=found.filename, page=found.first_page, document_id=found.doc_id)
     return Reply(content=f"{head}\n\n{found.text}", data=found, sources=(source,))
+
+
+@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+async def list_documents(
+    call: Call,
+    name_contains: Annotated[str, "Only those with this in their file's name; empty for all"] = "",
+    limit: Annotated[int, "How many at most, the newest first", Field(ge=1, le=100)] = 30,
+) -> Reply:
+    """Lists the documents that the user has: name, kind, date, what each is about, and whether it is ready.
+
+    Not for what they say: search_documents finds that.
+    """
+    found = await call.providers.documents.listed(call.about, name_contains=name_contains, limit=limit)
+    return Reply(content=_list(found), data=found)
 
 
 def _attached(call: Call) -> tuple[str, ...]:
@@ -56,27 +71,60 @@ def _attached(call: Call) -> tuple[str, ...]:
     return call.agent_input.options.document_ids if call.agent_input else ()
 
 
+def _project(call: Call) -> str | None:
+    """The project whose conversation this is: its documents are searched first."""
+    return call.agent_input.options.project_id if call.agent_input else None
+
+
+def source_of(chunk: Chunk) -> Source:
+    at = chunk.metadata
+    return Source(
+        type="document",
+        source=at.filename,
+        page=at.page,
+        section=at.section_title,
+        excerpt=chunk.text[:EXCERPT_CHARS] or None,
+        relevance_score=chunk.score,
+        document_id=chunk.doc_id,
+        chunk_id=chunk.chunk_id,
+    )
+
+
 def sources_of(chunks: tuple[Chunk, ...]) -> tuple[Source, ...]:
     """One for each file, page and section, with the best passage (S173). The chunks come best first."""
-    found: dict[tuple[str, int | None, str | None], Source] = {}
+    found: dict[tuple[str | None, str, int | None, str | None], Source] = {}
     for chunk in chunks:
         at = chunk.metadata
-        source = Source(
-            type="document",
-            source=at.filename,
-            page=at.page,
-            section=at.section_title,
-            excerpt=chunk.text[:EXCERPT_CHARS] or None,
-            relevance_score=chunk.score,
-        )
-        found.setdefault((at.filename, at.page, at.section_title), source)
+        found.setdefault((chunk.doc_id, at.filename, at.page, at.section_title), source_of(chunk))
     return tuple(found.values())
 
 
 def _passages(found: FoundChunks) -> str:
     if not found.chunks:
-        return f"No passage was found for '{found.query}'. Try other words, or fewer filters."
-    return "\n\n".join(f"{number}. {_where(chunk)}\n{chunk.text}" for number, chunk in enumerate(found.chunks, start=1))
+        return f"No passage was found for '{found.query}'. Try other words, or fewer filters. {found.note}".strip()
+    passages = [f"{number}. {_where(chunk)}\n{chunk.text}" for number, chunk in enumerate(found.chunks, start=1)]
+    return "\n\n".join([*passages, found.note] if found.note else passages)
+
+
+def _list(found: DocumentList) -> str:
+    if not found.documents:
+        return "There are no documents."
+    more = found.total - len(found.documents)
+    lines = [_line(document) for document in found.documents]
+    return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
+
+
+def _line(document: ListedDocument) -> str:
+    named = [
+        document.filename,
+        document.doc_type,
+        f"{document.total_pages} pages" if document.total_pages > 1 else "",
+        document.date or "",
+        document.state,
+        f"document {document.doc_id}",
+    ]
+    about = f": {' '.join(document.description.split())}" if document.description else ""
+    return f"- {', '.join(part for part in named if part)}{about}"
 
 
 def _where(chunk: Chunk) -> str:

@@ -25,6 +25,8 @@ from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.mail_servers import Security
 from hyperagent.settings import CONFIG
+from memory.embedding.asking import embedder_lives
+from memory.models import EmbeddingModel
 
 LOW_DISK_BYTES = 1 << 30
 # A runner says every few seconds that it lives.
@@ -197,7 +199,7 @@ def check_database(config: Config) -> Iterable[Finding]:
             State.ERROR, f"{len(unapplied)} migrations are not applied, first {unapplied[0]}", "run `manage.py migrate`"
         )
         return
-    for check in (check_people, check_runners, check_queue):
+    for check in (check_people, check_runners, check_queue, check_embedder):
         yield from check()
 
 
@@ -226,6 +228,17 @@ def check_runners() -> Iterable[Finding]:
         yield Finding(
             State.ERROR, f"no runner gave a sign for {SILENT_AFTER_S} s: questions wait", "start `manage.py worker`"
         )
+
+
+def check_embedder() -> Iterable[Finding]:
+    """Without one everything is found by its words still, so nothing here must be mended."""
+    current = EmbeddingModel.objects.order_by("-chosen_at").first()
+    if not embedder_lives():
+        yield Finding(State.WARNING, "no embedder gives a sign: searches go by words alone", "start `manage.py worker`")
+    elif current is not None and current.problem:
+        yield Finding(State.WARNING, current.problem, "correct EMBEDDING_MODEL, or see to its provider")
+    else:
+        yield Finding(State.FINE, "an embedder lives")
 
 
 def check_queue() -> Iterable[Finding]:

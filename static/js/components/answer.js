@@ -4,6 +4,7 @@ import { doing, facts, isWaiting } from "../activity.js";
 import { answerText, isLive, streamedText } from "../store.js";
 import { Activity, OtherModes } from "./activity.js";
 import { Icon } from "./icons.js";
+import { MemoryLine } from "./memory_line.js";
 import { CopyButton, Prose } from "./prose.js";
 import { Requests } from "./request.js";
 import { SourceList } from "./sources.js";
@@ -14,17 +15,20 @@ export function Answer({ row, application, session, last }) {
   const live = isLive(execution);
   const text = answerText(message, execution);
   const thoughts = execution ? streamedText(execution, "thinking") : "";
+  const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
   const stopping = live && session.stopping.value.has(execution.id);
 
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label="Answer" data-message=${message.id} data-status=${execution?.status ?? ""}>
     ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
     ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>You added: <span dir="auto">${words}</span></span></p>`)}
     ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} />`}
-    ${text && html`<${Prose} text=${text} live=${live} />`}
+    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} />`}
     ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
     ${execution?.status === "failed" && html`<${Failure} error=${execution.error} retry=${() => session.retry(message.id)} />`}
     ${execution?.status === "cancelled" && html`<p class="mark"><${Icon} name="stop" />Stopped${text ? "" : " before it began to answer"}</p>`}
+    ${text && unsupported.length > 0 && html`<p class="mark is-grounding"><${Icon} name="warning" /><span><span class="unsupported">Underlined</span>: not supported by the source it cites</span></p>`}
     ${text && execution?.sources.length > 0 && html`<${Sources} sources=${execution.sources} />`}
+    <${MemoryLine} memory=${execution?.memory} />
     ${!live && html`<footer class=${`answer-foot ${last ? "is-last" : ""}`}>
       ${text && html`<${CopyButton} text=${text} label="Copy answer" />`}
       ${execution && execution.status !== "failed" && html`<button type="button" class="icon-button small" onClick=${() => session.retry(message.id)}

@@ -6,7 +6,9 @@ import { ConfirmDelete, HelpSheet } from "./dialogs.js";
 import { EmptyState, MissingState } from "./empty.js";
 import { Icon } from "./icons.js";
 import { ConnectionNotice, ModelNotice } from "./notices.js";
+import { ProjectPicker } from "./projects_picker.js";
 import { Sidebar } from "./sidebar.js";
+import { TemporaryNote, TemporaryToggle } from "./temporary.js";
 import { Thread } from "./thread.js";
 
 const NARROW = matchMedia("(max-width: 56rem)");
@@ -26,7 +28,8 @@ export function App({ application }) {
   const waiting = session?.waiting.value ?? false;
   const empty = session?.isEmpty.value ?? true;
   const current = list.items.value.find(({ id }) => id === session?.conversationId);
-  const title = session ? current?.title || "New conversation" : "New conversation";
+  const untitled = application.temporary.value ? "Temporary chat" : "New conversation";
+  const title = session ? current?.title || untitled : untitled;
 
   function go(id) {
     if (NARROW.matches) setSidebar(false);
@@ -73,6 +76,7 @@ export function App({ application }) {
         <header class="top-bar">
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label="Show the conversations" title="Show the conversations"><${Icon} name="sidebar" /></button>`}
           ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
+          ${!missing && html`<${ProjectPicker} application=${application} />`}
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label="New conversation" title="New conversation"><${Icon} name="plus" /></button>`}
         </header>
         ${missing
@@ -84,6 +88,7 @@ export function App({ application }) {
               <${ConnectionNotice} session=${session} signedOut=${signedOut} />
               <${Composer} application=${application} session=${session} running=${running} waiting=${waiting} inserted=${inserted}
                 blocked=${signedOut ? "You are signed out: sign in again to send." : null} lastQuestion=${session?.lastQuestion.value ?? null} />
+              ${session ? html`<${TemporaryNote} application=${application} />` : html`<${TemporaryToggle} application=${application} />`}
               <${ModelNotice} text=${session?.notice.value ?? page.model_notice} />
             </div>
             ${empty && html`<${EmptyState.Prompts} choose=${(text) => setInserted({ text })} />`}

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef } from "../../vendor/preact.js";
 import { Icon } from "./icons.js";
 
-function Modal({ label, close, children }) {
+export function Modal({ label, close, children }) {
   const element = useRef(null);
   useEffect(() => element.current.showModal(), []);
   const onClick = (event) => event.target === element.current && close(); // the ground around it

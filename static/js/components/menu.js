@@ -16,13 +16,7 @@ export function Menu({ id, label, buttonClass, button, placement = "below", chil
     (panel.current.querySelector("[aria-checked=true]") ?? panel.current.querySelector(ITEMS))?.focus();
   }
 
-  function onKeyDown(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const items = [...panel.current.querySelectorAll(ITEMS)];
-    items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
-  }
+  const onKeyDown = (event) => moveInMenu(panel.current, event);
 
   return html`
     <button type="button" ref=${opener} class=${buttonClass} popovertarget=${id} aria-label=${label} aria-haspopup="menu" aria-expanded=${open ? "true" : "false"}>${button}</button>
@@ -30,7 +24,16 @@ export function Menu({ id, label, buttonClass, button, placement = "below", chil
       onClick=${() => panel.current?.hidePopover()}>${children}</div>`;
 }
 
-function place(panel, anchor, placement) {
+// Arrows go from item to item, and round.
+export function moveInMenu(panel, event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const items = [...panel.querySelectorAll(ITEMS)];
+  items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+}
+
+export function place(panel, anchor, placement) {
   const { offsetWidth: width, offsetHeight: height } = panel;
   const rtl = getComputedStyle(panel).direction === "rtl";
   const left = rtl ? anchor.right - width : anchor.left;

@@ -1,14 +1,19 @@
 // A model's Markdown on the page: finished blocks stay as they are, only what changed is drawn again.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { createSplitter } from "../blocks.js";
+import { linkCitations, markUnsupported } from "../citations.js";
 import { copyText } from "../clipboard.js";
 import { highlight } from "../code.js";
 import { lex, renderBlock } from "../markdown.js";
 import { morphChildren } from "../morph.js";
 import { announce } from "../announce.js";
+import { useCitationCard } from "./citation_card.js";
 import { Icon } from "./icons.js";
 
-export function Prose({ text, live }) {
+const NONE = [];
+
+// `sources`: what [1] and so on name. `unsupported`: checks of sentences that their sources do not say.
+export function Prose({ text, live, sources = NONE, unsupported = NONE }) {
   // A finished text is cut anew, as a reload would: what was settled while it grew may have been settled too early.
   const split = useMemo(() => createSplitter(lex), [live]);
   const blocks = useMemo(() => split(text), [split, text]);
@@ -19,19 +24,31 @@ export function Prose({ text, live }) {
     for (; told.current < finished; told.current++) announce(blocks[told.current].raw);
   }, [finished]);
 
-  return html`<div class="prose" dir="auto">
+  const [card, listeners] = useCitationCard(sources);
+
+  return html`<div class="prose" dir="auto" ...${listeners}>
     ${blocks.map((block, index) =>
       block.kind === "code"
         ? html`<${CodeBlock} key=${index} code=${block.code} language=${block.language} finished=${index < finished} />`
-        : html`<${TextBlock} key=${index} raw=${block.raw} />`,
+        : html`<${TextBlock} key=${index} raw=${block.raw} live=${live} sources=${sources} unsupported=${unsupported} />`,
     )}
+    ${card}
   </div>`;
 }
 
-function TextBlock({ raw }) {
+function TextBlock({ raw, live, sources, unsupported }) {
   const element = useRef(null);
-  useLayoutEffect(() => morphChildren(element.current, renderBlock(raw)), [raw]);
+  useLayoutEffect(() => {
+    const fragment = renderBlock(raw);
+    markUnsupported(fragment, unsupported.filter(({ sentence }) => raw.includes(sentence)).map(asRendered));
+    linkCitations(fragment, sources, live);
+    morphChildren(element.current, fragment);
+  }, [raw, live, sources, unsupported]);
   return html`<div class="prose-block" ref=${element}></div>`;
+}
+
+function asRendered({ sentence, why }) {
+  return { text: renderBlock(sentence).textContent, why };
 }
 
 function CodeBlock({ code, language, finished }) {

@@ -22,6 +22,9 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, go }) 
     </div>
     <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />New conversation</a>
     <a class="new-chat side-inbox" href="/inbox/"><${Icon} name="inbox" />Inbox${application.waitingForMe.value > 0 && html`<span class="side-count">${application.waitingForMe.value}<span class="visually-hidden"> waiting for you</span></span>`}</a>
+    <a class="new-chat" href="/documents/"><${Icon} name="document" />Documents</a>
+    <a class="new-chat" href="/projects/"><${Icon} name="folder" />Projects</a>
+    <a class="new-chat" href="/memory/"><${Icon} name="bookmark" />Memory</a>
     <label class="side-search"><${Icon} name="search" /><span class="visually-hidden">Search the conversations</span>
       <input type="search" ref=${searchBox} placeholder="Search" value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
         onKeyDown=${(event) => event.key === "Escape" && setQuery("")} /></label>

@@ -1,0 +1,86 @@
+"""Whether the person's own documents speak of a question that says nothing of documents: "How long is the warranty?".
+
+By words alone, so that nobody waits for a model of vectors; what was found is noted, so that a replay agrees.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+import structlog
+from django.db import DatabaseError
+
+from agents.engine.context import Outcome
+from agents.engine.states import StepKind
+from agents.pipeline.languages import language_of
+from agents.runtime.context import AgentContext
+from agents.runtime.desk import Desk
+from hyperagent.lib.text import clean_text
+from hyperagent.lib.threads import in_thread
+from memory.retrieval.search import search
+from memory.sight import Scope
+from memory.values import Mode, Passage, Wanted
+from memory.words.terms import terms_of
+
+log = structlog.get_logger(__name__)
+
+NOTED: Final = "own documents"
+LOOKED_AT: Final = 3
+QUESTION_CHARS: Final = 400
+SURE: Final = 0.7
+FEW_WORDS: Final = 3
+MOST: Final = 0.75
+# Of every question; none of them is what it is about.
+_ASKING: Final = frozenset(
+    terms_of(
+        "may might much many often long old big large far get tell show give find explain summarize describe know say "
+        "list please need want viel viele oft lange alt gib zeig sag finde erkläre beschreibe brauche bitte gibt",
+        "en",
+    )
+)
+
+
+async def speaking_of(context: AgentContext, question: str) -> str:
+    """The name of a document that speaks of it; empty if none does, or where no database is at hand."""
+    desk, user_id = context.run.desk, context.run.about.user_id
+    if desk is None or user_id is None or len(question) > QUESTION_CHARS:
+        return ""
+
+    async def perform() -> Outcome:
+        return Outcome(await _named(desk, user_id, question))
+
+    named: str = await context.step(StepKind.NOTE, NOTED, None, perform)
+    return named
+
+
+async def _named(desk: Desk, user_id: UUID, question: str) -> str:
+    """A search that fails is no reason to fail: the question goes its usual way."""
+    scope = Scope(user_id)
+
+    async def has_any(connection: psycopg.AsyncConnection[Any]) -> bool:
+        found = await connection.execute(f"WITH {scope.visible} SELECT 1 FROM visible LIMIT 1", scope.parameters)
+        return await found.fetchone() is not None
+
+    try:
+        if not await desk.read(has_any):
+            return ""
+        wanted = Wanted(clean_text(question), top_k=LOOKED_AT, mode=Mode.KEYWORD)
+        found = await in_thread(search)(user_id, wanted)
+    except (DatabaseError, psycopg.Error) as error:
+        log.warning("documents.not_looked_at", why=str(error).split("\n")[0])
+        return ""
+    return about(question, found.passages)
+
+
+def about(question: str, passages: Sequence[Passage]) -> str:
+    """The file of the first passage that has nearly all words that the question is about: at least two. Pure."""
+    language = language_of(question)
+    asked = set(terms_of(question, language)) - _ASKING
+    for passage in passages:
+        said = set(terms_of(f"{passage.filename}\n{passage.section_title}\n{passage.text}", language))
+        shared = len(asked & said)
+        enough = shared == len(asked) if len(asked) <= FEW_WORDS else shared / len(asked) >= MOST
+        if passage.score >= SURE and shared >= 2 and enough:
+            return passage.filename
+    return ""

@@ -1,0 +1,145 @@
+"""What a run learns of its person, beside everything else: it waits for nothing, and only the run's end waits for it.
+
+Read is only what the person wrote, never documents, tools, the web or answers. Where only the small bundled model
+serves, or the model fails, plain patterns read it.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import DatabaseError
+
+from agents.engine.context import Outcome
+from agents.engine.errors import OutsideError, StepFailed
+from agents.engine.events import MemoryUsed
+from agents.engine.states import StepKind
+from agents.exchange import Options
+from agents.pipeline.recall import Recollection
+from agents.roles.memory_extractor import extracted
+from agents.runtime.context import AgentContext
+from hyperagent.lib.text import json_text
+from hyperagent.lib.threads import in_thread
+from memory.remembering import reading
+from memory.remembering.patterns import found_in, may_say_something, wishes_in
+from memory.remembering.storing import store
+from memory.remembering.values import Finding, Learned, Said, Wishes
+
+LEARNED: Final = "learned"
+"""The action of the event that names what was learned, and the step that stores it."""
+LIMIT_S: Final = 30.0
+
+
+async def learn(
+    context: AgentContext,
+    question: str,
+    known: Recollection,
+    *,
+    capable: bool,
+    message_id: str = "",
+    options: Options | None = None,
+) -> list[dict[str, Any]]:
+    """Writes down which memories the run was told, and what it learned. Gives what became of each finding, without
+    texts. What fails here is no reason for the run to fail."""
+    if not known.is_on:
+        return []
+    try:
+        await _receipts(context, known)
+        return list(
+            await context.within(
+                LIMIT_S,
+                lambda inside: _learned(inside, question, known, capable=capable, turn=message_id, options=options),
+                name="learn",
+            )
+        )
+    except StepFailed:
+        return []
+
+
+async def _receipts(context: AgentContext, known: Recollection) -> None:
+    """Once for each run, whatever is replayed: a row for each memory that was told."""
+    about, desk = context.run.about, context.run.desk
+    if not known.told or desk is None or about.user_id is None:
+        return
+    user_id = about.user_id
+    told = json_text([{"id": str(one.id), "why": one.why, "score": one.score} for one in known.told])
+
+    async def perform() -> Outcome:
+        await desk.read(
+            lambda connection: reading.count_uses(
+                connection, user_id, told, execution=about.execution_id, conversation=about.conversation_id
+            )
+        )
+        return Outcome(len(known.told))
+
+    await context.step(StepKind.NOTE, "receipts", None, perform)
+
+
+async def _learned(
+    context: AgentContext, question: str, known: Recollection, *, capable: bool, turn: str, options: Options | None
+) -> list[dict[str, Any]]:
+    wishes = wishes_in(question)
+    findings = await _findings(context, question, known, wishes, capable=capable, options=options)
+    if not findings and not wishes.forget:
+        return []
+    learned = await _stored(context, findings, wishes, turn)
+    news = [one for one in learned if one["became"] != "known"]
+    if news:
+        context.emit(MemoryUsed(action=LEARNED, items=tuple(news)))
+    return news
+
+
+async def _findings(
+    context: AgentContext,
+    question: str,
+    known: Recollection,
+    wishes: Wishes,
+    *,
+    capable: bool,
+    options: Options | None,
+) -> list[Finding]:
+    """A person's "remember that …" always holds, also where the model sees nothing in it."""
+    plain = _without_doubles([*wishes.remember, *found_in(question)])
+    if not capable:
+        return plain
+    if not may_say_something(question):
+        return []
+    try:
+        found = await extracted(context, question, known.told, provider=options.provider if options else None)
+    except StepFailed:
+        return plain
+    return found or list(wishes.remember)
+
+
+def _without_doubles(findings: Sequence[Finding]) -> list[Finding]:
+    return list({(finding.field, finding.text.lower()): finding for finding in findings}.values())
+
+
+async def _stored(
+    context: AgentContext, findings: Sequence[Finding], wishes: Wishes, turn: str
+) -> list[dict[str, Any]]:
+    run = context.run
+    user_id = run.about.user_id
+    assert user_id is not None
+
+    async def perform() -> Outcome:
+        said = Said(
+            # A copy of a run finds what the run that it comes from had stored.
+            origin=str(run.effects_root),
+            at=datetime.now(UTC),
+            conversation=run.about.conversation_id,
+            execution=run.about.execution_id,
+            turn=turn,
+        )
+        learned: list[Learned] = await _store(user_id, findings, said, wishes)
+        return Outcome([one.as_json() for one in learned])
+
+    return list(await context.step(StepKind.NOTE, LEARNED, None, perform))
+
+
+async def _store(user_id: UUID, findings: Sequence[Finding], said: Said, wishes: Wishes) -> list[Learned]:
+    try:
+        return await in_thread(store)(user_id, findings, said, forget=wishes.forget)
+    except DatabaseError as error:
+        raise OutsideError("not_remembered", f"What was learned could not be stored: {error}") from error

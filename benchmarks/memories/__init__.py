@@ -1,0 +1,1 @@
+"""How well facts of long conversations are stored once and found again."""

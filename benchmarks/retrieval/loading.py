@@ -1,0 +1,121 @@
+"""Puts a collection into the product's own tables, as ingestion would: documents, chunks, keywords and vectors."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.db import connection, transaction
+
+from benchmarks.retrieval.sets import Collection, Text
+from hyperagent.accounts.models import User
+from memory.embedding.chosen import choose
+from memory.embedding.local import LocalModel
+from memory.ids import chunk_id
+from memory.kinds import DocumentStatus
+from memory.models import Chunk, Document
+from memory.postings.writing import write_postings
+from memory.vectors.writing import store
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """`users`: who may search, by the collection's name for them. `texts`: by chunk, which text it is."""
+
+    users: dict[str, uuid.UUID]
+    texts: dict[uuid.UUID, str]
+    documents: dict[str, uuid.UUID]
+
+
+def load(collection: Collection, windows: Any, owners: Any, *, filings: bool = False) -> Loaded:
+    """Each text is a document of one chunk; with `filings` a text is a page, and those of a title are a document."""
+    choose(LocalModel.name)
+    users = {name: _user(collection.name, name) for name in dict.fromkeys(text.user for text in collection.texts)}
+    vectors: dict[int, list[Any]] = {}
+    for window, owner in zip(windows, owners, strict=True):
+        vectors.setdefault(int(owner), []).append([float(value) for value in window])
+    texts: dict[uuid.UUID, str] = {}
+    documents: dict[str, uuid.UUID] = {}
+    with transaction.atomic():
+        for name, pages in _documents(collection.texts, filings=filings):
+            first = collection.texts[pages[0]]
+            title = "" if filings else first.title
+            written = _write(users[first.user], name, title, [collection.texts[at].whole for at in pages])
+            documents[name] = written.document
+            _store_vectors(written, [vectors[at] for at in pages])
+            texts |= {one: collection.texts[at].id for one, at in zip(written.chunks, pages, strict=True)}
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE memory_posting, memory_vector, memory_chunk, memory_document")
+    return Loaded(users, texts, documents)
+
+
+def _documents(texts: Sequence[Text], *, filings: bool) -> Iterable[tuple[str, list[int]]]:
+    if not filings:
+        return [(f"{text.id}.txt", [at]) for at, text in enumerate(texts)]
+    by_title = groupby(range(len(texts)), key=lambda at: texts[at].title)
+    return [(f"{title}.pdf", list(pages)) for title, pages in by_title]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    document: uuid.UUID
+    keys: list[int]
+    chunks: list[uuid.UUID]
+
+
+def _user(collection: str, name: str) -> uuid.UUID:
+    address = f"{collection}-{hashlib.sha256(name.encode()).hexdigest()[:12]}@example.org"
+    made: uuid.UUID = User.objects.create(email=address, password="!").pk
+    return made
+
+
+def _write(owner_id: uuid.UUID, filename: str, title: str, texts: Sequence[str]) -> _Written:
+    identity = uuid.uuid4()
+    document = Document.objects.create(
+        id=identity,
+        owner_id=owner_id,
+        filename=filename[:255],
+        title=title[:255],
+        sha256=hashlib.sha256(identity.bytes).hexdigest(),
+        doc_type="txt",
+        language="en",
+        status=DocumentStatus.READY,
+        total_pages=len(texts),
+        total_chunks=len(texts),
+    )
+    ends = [sum(len(text) + 2 for text in texts[: at + 1]) - 2 for at in range(len(texts))]
+    chunks = Chunk.objects.bulk_create(
+        Chunk(
+            chunk_id=chunk_id(identity, at),
+            document=document,
+            ordinal=at,
+            text=text,
+            start=ends[at] - len(text),
+            end=ends[at],
+            page=at + 1,
+            last_page=at + 1,
+            kind="paragraph",
+            tokens=len(text.split()),
+        )
+        for at, text in enumerate(texts)
+    )
+    with connection.cursor() as cursor:
+        terms = write_postings(
+            cursor,
+            owner_id=owner_id,
+            document_id=identity,
+            filename=document.filename,
+            title=document.title,
+            language=document.language,
+            chunks=[(chunk.key, chunk.text) for chunk in chunks],
+        )
+    Document.objects.filter(pk=identity).update(total_terms=terms)
+    return _Written(identity, [chunk.key for chunk in chunks], [chunk.chunk_id for chunk in chunks])
+
+
+def _store_vectors(written: _Written, vectors: Sequence[list[Any]]) -> None:
+    with connection.cursor() as cursor:
+        by_key = dict(zip(written.keys, vectors, strict=True))
+        store(cursor, model=LocalModel.name, document_id=written.document, vectors=by_key)

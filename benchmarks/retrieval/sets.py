@@ -1,0 +1,93 @@
+"""The collections: texts, questions and which text answers which question, read from the folder BENCH_DATA. Measures
+nothing.
+
+Each is a folder with `corpus.jsonl` (id, title, text; `user` where a search is limited to one person's),
+`queries.jsonl` (id, text, `user`) and `qrels.tsv` (query, text, relevance).
+"""
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ABSTRACTS = ("cranfield", "cisi", "med", "cacm")
+TURNS = "locomo_dev"
+FILINGS = "secqa"
+
+
+class NoData(Exception):
+    """The collections are not there; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    id: str
+    title: str
+    body: str
+    user: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.title}\n{self.body}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`relevant`: by id of the text, how relevant it is, from 1."""
+
+    id: str
+    text: str
+    user: str
+    relevant: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """`questions`: those that somebody judged. `user`: empty where everything belongs to one."""
+
+    name: str
+    texts: tuple[Text, ...]
+    questions: tuple[Question, ...]
+
+
+def folder() -> Path:
+    """Raises NoData."""
+    given = os.environ.get("BENCH_DATA", "")
+    if not given:
+        raise NoData(
+            "BENCH_DATA is not set. Set it to a folder that has one folder a collection, each with corpus.jsonl,"
+            " queries.jsonl and qrels.tsv: make bench-retrieval BENCH_DATA=/path/to/collections"
+        )
+    path = Path(given)
+    if not path.is_dir():
+        raise NoData(f"BENCH_DATA is {given}, which is no folder")
+    return path
+
+
+def read(root: Path, name: str, *, qrels: str = "qrels.tsv") -> Collection:
+    """Raises NoData where a file is missing."""
+    try:
+        judged: dict[str, dict[str, int]] = defaultdict(dict)
+        for line in (root / name / qrels).read_text(encoding="utf-8").splitlines():
+            question, text, relevance = line.split("\t")
+            if int(relevance) > 0:
+                judged[question][text] = int(relevance)
+        texts = tuple(
+            Text(row["id"], row.get("title") or "", row.get("text") or "", row.get("user", ""))
+            for row in _rows(root / name / "corpus.jsonl")
+        )
+        questions = tuple(
+            Question(row["id"], row["text"], row.get("user", ""), judged[row["id"]])
+            for row in _rows(root / name / "queries.jsonl")
+            if row["id"] in judged
+        )
+    except FileNotFoundError as error:
+        raise NoData(f"{error.filename} is missing; BENCH_DATA must hold the collection {name}") from error
+    return Collection(name, texts, questions)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -1,0 +1,150 @@
+"""Reads one page of the web at an address that somebody chose, within bounds of bytes, time and redirects.
+
+Each redirect is looked at as the first address was. No cookies, no referrer, no proxy. Knows no table.
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from hyperagent.lib.outside.addresses import Address, BadAddress, InsideBadAddress, canonical
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from hyperagent.lib.outside.client import Lookup
+
+MOST_REDIRECTS: Final = 5
+USER_AGENT: Final = "HyperAgent/1"
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
+_READ_BYTES: Final = 65_536
+
+
+class Fault(StrEnum):
+    BAD_ADDRESS = "bad_address"
+    PRIVATE_ADDRESS = "private_address"
+    TOO_MANY_REDIRECTS = "too_many_redirects"
+    TOO_BIG = "too_big"
+    TIMED_OUT = "timed_out"
+    UNREACHABLE = "unreachable"
+    UNREADABLE = "unreadable"
+
+
+class NotFetched(Exception):
+    """Nothing was read; the message is a sentence for people."""
+
+    def __init__(self, fault: Fault, message: str) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """`url`: where it was in the end. Any status, for what it means is the caller's to say. `body`: unpacked.
+    `headers`: their names in lower case."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str]
+
+
+async def fetch(
+    url: str,
+    *,
+    max_bytes: int,
+    timeout_s: float,
+    accept: str = "*/*",
+    allow_private: bool = False,
+    headers: Mapping[str, str] | None = None,
+    lookup: "Lookup | None" = None,
+) -> Fetched:
+    """Follows MOST_REDIRECTS. `max_bytes`: of the body, unpacked; more is refused, not cut. `timeout_s`: for all of it.
+    `lookup` answers for DNS. Raises NotFetched.
+    """
+    from hyperagent.lib.outside import client  # half a second; only who follows addresses opens this door
+
+    sent = {"accept": accept, "accept-encoding": "gzip, deflate", "user-agent": USER_AGENT, **(headers or {})}
+    session = client.guarded_session(
+        allow_private=allow_private, timeout_s=timeout_s, connections=1, lookup=lookup or client.asked_of_dns
+    )
+    try:
+        async with session, asyncio.timeout(timeout_s):
+            address = canonical(url, allow_private=allow_private)
+            for _ in range(MOST_REDIRECTS + 1):
+                found = await _read(session, address, sent, max_bytes)
+                if isinstance(found, Fetched):
+                    return found
+                address = address.at(found, allow_private=allow_private)
+    except BadAddress as error:
+        inside = isinstance(error, InsideBadAddress)
+        raise NotFetched(Fault.PRIVATE_ADDRESS if inside else Fault.BAD_ADDRESS, str(error)) from None
+    except TimeoutError:
+        raise NotFetched(Fault.TIMED_OUT, f"No answer within {timeout_s:g} seconds.") from None
+    raise NotFetched(Fault.TOO_MANY_REDIRECTS, f"It redirects more than {MOST_REDIRECTS} times.")
+
+
+async def _read(
+    session: "aiohttp.ClientSession", address: Address, headers: Mapping[str, str], max_bytes: int
+) -> Fetched | str:
+    """What is there, or where it redirects to."""
+    import aiohttp
+    from yarl import URL
+
+    from hyperagent.lib.outside.client import is_inside, words_for
+
+    try:
+        where = URL(address.url, encoded=True)
+        async with session.get(where, headers=headers, allow_redirects=False) as response:
+            if response.status in _REDIRECTS and (location := response.headers.get("location")):
+                return location
+            body = await _body(response, max_bytes)
+            return Fetched(
+                url=address.url,
+                status=response.status,
+                content_type=response.content_type,
+                body=body,
+                headers={name.lower(): value for name, value in response.headers.items()},
+            )
+    except TimeoutError:
+        raise
+    except zlib.error as error:
+        raise NotFetched(Fault.UNREADABLE, f"What it sends cannot be unpacked: {error}.") from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        fault = Fault.PRIVATE_ADDRESS if is_inside(error) else Fault.UNREACHABLE
+        raise NotFetched(fault, words_for(error)) from None
+
+
+async def _body(response: "aiohttp.ClientResponse", max_bytes: int) -> bytes:
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    pieces = response.content.iter_chunked(_READ_BYTES)
+    if packed in ("gzip", "x-gzip", "deflate"):
+        pieces = unpacked(pieces)  # type: ignore[assignment]
+    elif packed not in ("", "identity"):
+        raise NotFetched(Fault.UNREADABLE, f"It is packed as '{packed[:20]}', which was not asked for.")
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > max_bytes:
+            raise NotFetched(Fault.TOO_BIG, f"It has more than {max_bytes:,} bytes.")
+    return bytes(body)
+
+
+async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """gzip or deflate, in pieces of at most _READ_BYTES: a bomb ends at the reader's bound. Raises zlib.error."""
+    unpacker = None
+    async for piece in pieces:
+        if unpacker is None:
+            # gzip and zlib name themselves; some servers send deflate bare.
+            is_named = piece[:2] == b"\x1f\x8b" or (piece[0] & 0x0F == 8 and int.from_bytes(piece[:2]) % 31 == 0)
+            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32 if is_named else -zlib.MAX_WBITS)
+        rest = piece
+        while rest and not unpacker.eof:
+            yield unpacker.decompress(rest, _READ_BYTES)
+            rest = unpacker.unconsumed_tail
+    if unpacker is not None and not unpacker.eof:
+        raise zlib.error("it breaks off in the middle")

@@ -1,0 +1,94 @@
+"""A document's bytes over HTTP: the file to be saved, and pictures of its pages, which are kept for a while."""
+
+from collections.abc import AsyncIterator
+from threading import BoundedSemaphore
+from typing import IO, Final
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header, parse_etags
+
+from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.threads import in_thread
+from memory.ingestion import files, pictures
+from memory.models import Document
+from memory.reading.images import page_image
+from memory.reading.values import Unreadable
+
+CHUNK_BYTES: Final = 1 << 18
+WIDTHS: Final = (400, 800, 1200, 1600, 2000)
+# Each is a process with a PDF in memory.
+_DRAWING: Final = BoundedSemaphore(2)
+DRAWN_WITHIN_S: Final = 20.0
+# Whatever a file claims to be, no browser may run it.
+_HARMLESS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, no-cache",
+}
+
+
+class FileGone(Refused):
+    status = 410
+
+    def __init__(self) -> None:
+        super().__init__("file_gone", "The file of this document is gone. Its owner can give it again.")
+
+
+class NotDrawn(Refused):
+    status = 422
+
+
+def download(document: Document) -> HttpResponseBase:
+    """Never shown by a browser: saved under its name."""
+    try:
+        opened = files.open_file(document.stored_as)
+    except (FileNotFoundError, ValueError):
+        raise FileGone from None
+    return StreamingHttpResponse(
+        _pieces(opened),
+        content_type="application/octet-stream",
+        headers={
+            **_HARMLESS,
+            "Content-Length": str(document.size_bytes),
+            "Content-Disposition": content_disposition_header(as_attachment=True, filename=document.filename) or "",
+        },
+    )
+
+
+async def _pieces(opened: IO[bytes]) -> AsyncIterator[bytes]:
+    """Not whole in memory: a file that is given as it is would be, under ASGI."""
+    try:
+        while piece := await in_thread(opened.read)(CHUNK_BYTES):
+            yield piece
+    finally:
+        opened.close()
+
+
+def page_picture(request: HttpRequest, document: Document, number: int, *, width: int) -> HttpResponse:
+    """A PNG; the same picture again costs nothing but the question."""
+    drawn_width = next((step for step in WIDTHS if step >= width), WIDTHS[-1])
+    etag = f'"{document.sha256[:32]}-{number}-{drawn_width}"'
+    headers = {**_HARMLESS, "ETag": etag}
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+        return HttpResponse(status=304, headers=headers)
+    picture = pictures.find(etag)
+    if picture is None:
+        picture = _draw(document, number, drawn_width)
+        pictures.keep(etag, picture)
+    return HttpResponse(picture, content_type="image/png", headers=headers)
+
+
+def _draw(document: Document, number: int, width: int) -> bytes:
+    if not _DRAWING.acquire(timeout=DRAWN_WITHIN_S):
+        raise NotDrawn("busy", "Many pages are being drawn just now. Try again in a moment.")
+    try:
+        with files.on_this_disk(document.stored_as) as path:
+            return page_image(path, number, width=width)
+    except FileNotFoundError:
+        raise FileGone from None
+    except Unreadable as refusal:
+        raise NotDrawn(refusal.code, refusal.message) from None
+    except IndexError:
+        raise NotThere from None
+    finally:
+        _DRAWING.release()

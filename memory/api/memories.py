@@ -1,0 +1,108 @@
+"""What is remembered, for the person whom it is of and nobody else. Each endpoint checks the shape of what came, calls
+a verb of `memory.remembering.actions` and shows what it gave.
+"""
+
+import uuid
+
+from django.db import transaction
+from django.http import HttpResponseBase, JsonResponse
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.api import ErrorSerializer
+from memory.api import memory_serializers as serializers
+from memory.remembering import actions, looking
+
+READ, RUN = HasScope(Scope.READ), HasScope(Scope.RUN)
+REFUSALS = dict.fromkeys((400, 404, 409), ErrorSerializer)
+
+
+class MemoryView(APIView):
+    """Looking needs the scope `read`, changing the scope `run`."""
+
+    def get_permissions(self) -> list[BasePermission]:
+        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]
+
+    @property
+    def caller(self) -> User:
+        user = self.request.user
+        assert isinstance(user, User)
+        return user
+
+
+class Memories(MemoryView):
+    # The single memory has the other name.
+    @extend_schema(operation_id="v1_memory_all", responses=serializers.MemoriesSerializer)
+    def get(self, request: Request) -> Response:
+        """The profile and every memory, with its source, its uses and what it took the place of."""
+        return Response(looking.everything_of(self.caller))
+
+    @extend_schema(
+        operation_id="v1_memory_switch",
+        request=serializers.SwitchSerializer,
+        responses={200: serializers.MemoriesSerializer, 400: ErrorSerializer},
+    )
+    def patch(self, request: Request) -> Response:
+        """Switches remembering on or off. Off, nothing is told and nothing is learned; what is known stays."""
+        asked = serializers.SwitchSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        actions.turn(self.caller, on=asked.validated_data["on"])
+        return Response(looking.everything_of(self.caller))
+
+    @extend_schema(operation_id="v1_memory_forget_everything", responses=serializers.ForgottenSerializer)
+    def delete(self, request: Request) -> Response:
+        """Forgets everything."""
+        return Response({"forgotten": actions.forget_everything(self.caller)})
+
+
+class MemoryExport(MemoryView):
+    @extend_schema(responses=serializers.MemoriesSerializer)
+    def get(self, request: Request) -> HttpResponseBase:
+        """Everything, as a JSON file."""
+        response = JsonResponse(looking.export_of(self.caller), json_dumps_params={"indent": 1, "ensure_ascii": False})
+        response["Content-Disposition"] = 'attachment; filename="memories.json"'
+        return response
+
+
+class OneMemory(MemoryView):
+    @extend_schema(responses={200: serializers.MemorySerializer, 404: ErrorSerializer})
+    def get(self, request: Request, memory_id: uuid.UUID) -> Response:
+        return Response(looking.one_of(self.caller, memory_id))
+
+    @extend_schema(
+        request=serializers.MemoryChangeSerializer, responses={200: serializers.MemorySerializer, **REFUSALS}
+    )
+    def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Corrects it, pins it, or takes it out of quarantine."""
+        looking.one_of(self.caller, memory_id)
+        asked = serializers.MemoryChangeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        with transaction.atomic():
+            if "text" in given:
+                actions.correct(self.caller, memory_id, given["text"])
+            elif "status" in given:
+                actions.accept(self.caller, memory_id)
+            if "pinned" in given:
+                actions.pin(self.caller, memory_id, pinned=given["pinned"])
+        return Response(looking.one_of(self.caller, memory_id))
+
+    @extend_schema(responses={204: None, 404: ErrorSerializer})
+    def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """Forgets it: its text, its source, its history and what was made of it."""
+        actions.forget(self.caller, memory_id)
+        return Response(status=204)
+
+
+urlpatterns = [
+    path("memory", Memories.as_view(), name="memory"),
+    path("memory/export", MemoryExport.as_view(), name="memory-export"),
+    path("memory/<uuid:memory_id>", OneMemory.as_view(), name="one-memory"),
+]

@@ -1,0 +1,119 @@
+"""Everything that changes a connector for a person. Page and endpoints call these verbs; looking: `looking`."""
+
+import uuid
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.outside.addresses import BadAddress, canonical
+from hyperagent.lib.queue import enqueue
+from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
+from hyperagent.lib.text import clean_text
+from memory.actions import documents
+from memory.connecting.folders import folder_fault
+from memory.connecting.items import made_by
+from memory.kinds import ConnectorKind
+from memory.models import Connector
+
+LOOK: Final = "memory.connecting.tasks.look"
+LEAST_EVERY_S: Final = {ConnectorKind.FOLDER: 60, ConnectorKind.PAGE: 900, ConnectorKind.SITEMAP: 3_600}
+MOST_EVERY_S: Final = 2_592_000
+MAX_CONNECTORS: Final = 50
+FOLDER_CHARS: Final = 500
+
+
+def add(user: User, *, kind: ConnectorKind, location: str, every_s: int = 3_600) -> Connector:
+    """It is looked at within moments. A folder by administrators only."""
+    place = _folder(user, location) if kind is ConnectorKind.FOLDER else _address(location)
+    _check_pause(kind, every_s)
+    with transaction.atomic():
+        # Two at once would both find room.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        own = Connector.objects.of(user)
+        if own.count() >= MAX_CONNECTORS:
+            raise Refused("too_many_connectors", f"You have {MAX_CONNECTORS} connectors. Delete one first.")
+        if own.filter(kind=kind, location=place).exists():
+            message = "You have a connector to this place already."
+            raise Conflict("already_there", message, fields={"location": [message]})
+        connector = Connector.objects.create(owner=user, kind=kind, location=place, every_s=every_s)
+        enqueue(LOOK, connector.pk)
+    return connector
+
+
+def change(user: User, connector_id: uuid.UUID, *, every_s: int | None = None, is_on: bool | None = None) -> Connector:
+    """What is None stays."""
+    with transaction.atomic():
+        connector = _own(user, connector_id)
+        if every_s is not None:
+            _check_pause(ConnectorKind(connector.kind), every_s)
+            connector.every_s = every_s
+            connector.pause_s = min(connector.pause_s, every_s)
+        if is_on is not None:
+            connector.is_on = is_on
+        connector.save(update_fields=["every_s", "pause_s", "is_on"])
+    return connector
+
+
+def look_now(user: User, connector_id: uuid.UUID) -> Connector:
+    """Within moments, at all of it. One that is off is looked at when it is on again."""
+    with transaction.atomic():
+        connector = _own(user, connector_id)
+        if not connector.is_on:
+            raise Conflict("is_off", "This connector is off. Switch it on first.")
+        connector.pause_s, connector.round_began_at = 0, None
+        connector.save(update_fields=["pause_s", "round_began_at"])
+        enqueue(LOOK, connector.pk)
+    return connector
+
+
+def delete(user: User, connector_id: uuid.UUID, *, with_documents: bool) -> int:
+    """Its documents stay, or go with it; those that its owner gave themselves stay in any case. Returns how many went.
+
+    A look that is just going on stops at its next file.
+    """
+    with transaction.atomic():
+        connector = _own(user, connector_id)
+        doomed = made_by(connector) if with_documents else []
+        connector.delete()
+        for document_id in doomed:
+            documents.delete(user, document_id)
+    return len(doomed)
+
+
+def _own(user: User, connector_id: uuid.UUID) -> Connector:
+    found = Connector.objects.of(user).select_for_update().filter(pk=connector_id).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _folder(user: User, location: str) -> str:
+    if not user.is_staff:
+        raise NotAllowed("administrators_only", "Only administrators may have folders of the server watched.")
+    typed = clean_text(location).strip()
+    fault = folder_fault(typed, settings.CONFIG.watch_roots)
+    real = "" if fault else str(Path(typed).resolve())
+    if len(real) > FOLDER_CHARS:
+        fault = f"The folder's path may have {FOLDER_CHARS} characters."
+    if fault:
+        raise Refused("bad_folder", fault, fields={"location": [fault]})
+    return real
+
+
+def _address(location: str) -> str:
+    try:
+        return canonical(location.strip(), allow_private=settings.CONFIG.connector_allow_private).url
+    except BadAddress as error:
+        raise Refused("bad_url", str(error), fields={"location": [str(error)]}) from None
+
+
+def _check_pause(kind: ConnectorKind, every_s: int) -> None:
+    least = LEAST_EVERY_S[kind]
+    if not least <= every_s <= MOST_EVERY_S:
+        message = (
+            f"A {kind} can be looked at every {least:,} to {MOST_EVERY_S:,} seconds; {every_s:,} is not among them."
+        )
+        raise Refused("bad_pause", message, fields={"every_s": [message]})

@@ -1,0 +1,185 @@
+"""Keeps what was found at a connector's places in step with documents: new, changed, gone.
+
+What changed becomes a new document, which takes the place of the former one only once a search finds it. A document
+that somebody deleted by hand stays deleted until its file or page changes; one that the connector did not make is never
+deleted by it. Every write holds the connector's row, and happens only while this look is the one that counts.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import IO, Any, Final
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.text import clean_text
+from memory.actions import documents
+from memory.connecting.values import LookLost, Tally
+from memory.kinds import SEARCHABLE, DocumentStatus, Origin
+from memory.models import Connector, ConnectorItem, Document
+
+_PROBLEM_CHARS: Final = 500
+_UNREADABLE: Final = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
+
+
+def key_of(place: str) -> str:
+    return hashlib.sha256(place.encode("utf-8", errors="replace")).hexdigest()
+
+
+class Items:
+    """The items of a connector during one look. `held_until`: the look's lease, by which it is known to count."""
+
+    def __init__(self, connector: Connector, held_until: datetime, tally: Tally) -> None:
+        self._connector = connector
+        self._held_until = held_until
+        self._tally = tally
+        self.known: dict[str, ConnectorItem] = {item.place_key: item for item in connector.items.all()}
+
+    def take_in(
+        self, place: str, key: str, file: IO[bytes], *, filename: str, marks: Mapping[str, Any], digest: str = ""
+    ) -> None:
+        """What stands there now. Raises LookLost, and Refused for a file that is not taken."""
+        with self._holding():
+            item = self.known.get(key) or ConnectorItem(
+                connector=self._connector, place=clean_text(place), place_key=key
+            )
+            is_new = item.pk is None
+            if is_new or not digest or digest != item.digest:
+                self._tally.new += is_new
+                self._tally.changed += self._become(item, file, filename) and not is_new
+            item.marks, item.digest, item.problem, item.absences = dict(marks), digest, "", 0
+            self._save(item)
+
+    def unchanged(self, key: str) -> None:
+        with self._holding():
+            item = self.known[key]
+            item.problem, item.absences = "", 0
+            self._save(item)
+
+    def not_read(self, place: str, key: str, problem: str) -> None:
+        """What it became before stays."""
+        with self._holding():
+            item = self.known.get(key) or ConnectorItem(
+                connector=self._connector, place=clean_text(place), place_key=key
+            )
+            item.problem, item.absences, item.marks = clean_text(problem)[:_PROBLEM_CHARS], 0, {}
+            self._save(item)
+        self._tally.problems.append(f"{clean_text(place)}: {problem.rstrip('.')}")
+
+    def absent(self, key: str, *, patience: int) -> None:
+        """It is gone: its document too, once that is so for `patience` looks in a row."""
+        item = self.known.get(key)
+        if item is None:
+            return
+        with self._holding():
+            item.absences += 1
+            if item.absences < patience:
+                self._save(item)
+                return
+            former = [found for found in (item.document, item.successor) if found is not None]
+            item.delete()
+            del self.known[key]
+            for document in former:
+                drop(self._connector, document)
+            self._tally.gone += 1
+
+    def _become(self, item: ConnectorItem, file: IO[bytes], filename: str) -> bool:
+        """Whether it is another document now."""
+        source = item.place if "://" in item.place else f"{self._connector.location}/{item.place}"
+        document, is_new = documents.add(
+            self._connector.owner,
+            file,
+            filename=filename,
+            origin=Origin.CONNECTOR,
+            connector=self._connector,
+            source_url=source,
+        )
+        if document.pk in (item.document_id, item.successor_id):
+            if document.pk == item.document_id and item.successor is not None:
+                self._give_up(item)
+                return True
+            return False
+        self._give_up(item)
+        if item.document is None:
+            item.document = document
+        else:
+            if is_new:
+                _share_as(item.document, document)
+            item.successor = document
+        return True
+
+    def _give_up(self, item: ConnectorItem) -> None:
+        """A version that another one overtook before it was found by any search."""
+        overtaken, item.successor = item.successor, None
+        if overtaken is not None:
+            self._save(item)
+            drop(self._connector, overtaken)
+
+    def _save(self, item: ConnectorItem) -> None:
+        item.save()
+        ConnectorItem.objects.filter(pk=item.pk).update(looked_at=Now())
+        self.known[item.place_key] = item
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        with transaction.atomic():
+            held = Connector.objects.select_for_update(no_key=True, of=("self",))
+            if not held.filter(pk=self._connector.pk, looking_until=self._held_until).exists():
+                raise LookLost
+            yield
+
+
+def settle(item_id: int) -> bool:
+    """Lets a newer version take its place if a search finds it by now. Whether it did."""
+    with transaction.atomic():
+        rows = ConnectorItem.objects.select_for_update(of=("self",)).select_related(
+            "connector__owner", "document", "successor"
+        )
+        item = rows.filter(pk=item_id).first()
+        if item is None or item.successor is None:
+            return False
+        if item.document is not None and item.successor.status in _UNREADABLE:
+            item.problem = f"Its newer version cannot be read, so the former one stays. {item.successor.reason}".strip()
+            item.save(update_fields=["problem"])
+            return False
+        if item.document is not None and item.successor.status not in SEARCHABLE:
+            return False
+        former, item.document, item.successor = item.document, item.successor, None
+        item.save(update_fields=["document", "successor"])
+        if former is not None:
+            drop(item.connector, former)
+    return True
+
+
+def waiting() -> list[int]:
+    """Items whose newer version may take its place, or turned out to be none."""
+    ready = Q(successor__status__in=SEARCHABLE) | Q(document=None, successor__isnull=False)
+    broken = Q(successor__status__in=_UNREADABLE, problem="")
+    return list(ConnectorItem.objects.filter(ready | broken).order_by("pk").values_list("pk", flat=True)[:1_000])
+
+
+def drop(connector: Connector, document: Document) -> None:
+    """Deletes a document that this connector made, unless another of its places has the same words."""
+    if document.connector_id != connector.pk:
+        return
+    if ConnectorItem.objects.filter(Q(document=document) | Q(successor=document)).exists():
+        return
+    with suppress(NotThere):  # Its owner deleted it meanwhile.
+        documents.delete(connector.owner, document.pk)
+
+
+def made_by(connector: Connector) -> list[uuid.UUID]:
+    return list(connector.documents.values_list("pk", flat=True))
+
+
+def _share_as(former: Document, newer: Document) -> None:
+    """Whoever saw the former version sees the newer one."""
+    newer.groups.set(former.groups.all())
+    Document.objects.filter(pk=newer.pk).update(visibility=former.visibility)
+    for project in former.projects.all():
+        project.documents.add(newer)

@@ -1,0 +1,21 @@
+"""Background jobs of connectors. Each is a hint and idempotent: the connector's row is the truth."""
+
+from uuid import UUID
+
+from hyperagent.lib.queue import enqueue, task
+from memory.connecting import items, looking
+
+
+@task
+def look(connector_id: str) -> None:
+    """Looks at this place, unless it is not due or somebody else does."""
+    looking.look(UUID(connector_id))
+
+
+@task(every_s=60)
+def look_around() -> None:
+    """Newer versions that a search finds by now take their places; then every connector that is due gets a job."""
+    for item_id in items.waiting():
+        items.settle(item_id)
+    for connector_id in looking.due():
+        enqueue("memory.connecting.tasks.look", connector_id)

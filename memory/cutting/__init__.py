@@ -1,0 +1,1 @@
+"""From pages to the pieces that a search can find. Pure."""

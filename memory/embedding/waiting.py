@@ -1,0 +1,144 @@
+"""What waits for a vector of a model: chunks of searchable documents, memories, descriptions. Reads; writes only what
+says how far a document is."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+DOCUMENTS_AT_ONCE: Final = 16
+MEMORIES_AT_ONCE: Final = 16
+DESCRIPTIONS_AT_ONCE: Final = 16
+
+# First those that people wait for, of these the one with the least left; then what another model made.
+_DOCUMENTS: Final = """
+    (SELECT id FROM memory_document WHERE status = 'embedding'
+      ORDER BY total_chunks - chunks_embedded, created_at LIMIT %(limit)s)
+    UNION ALL
+    (SELECT id FROM memory_document WHERE status = 'ready' AND (embedded_by < %(model)s OR embedded_by > %(model)s)
+      LIMIT %(limit)s)
+    LIMIT %(limit)s
+"""
+_BLOCKS: Final = """
+    SELECT DISTINCT ordinal / %(size)s FROM memory_chunk c WHERE document_id = %(document)s
+       AND NOT EXISTS (SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s)
+     ORDER BY 1
+"""
+_CHUNKS: Final = """
+    SELECT c.key, c.text FROM memory_chunk c JOIN memory_document d ON d.id = c.document_id
+     WHERE c.document_id = %(document)s AND d.status IN ('embedding', 'ready')
+       AND c.ordinal >= %(size)s * %(block)s AND c.ordinal < %(size)s * (%(block)s + 1)
+       AND NOT EXISTS (SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s)
+     ORDER BY c.ordinal
+"""
+_COUNT: Final = """
+    UPDATE memory_document SET chunks_embedded = least(chunks_embedded + %(count)s, total_chunks)
+     WHERE id = %(document)s AND status = 'embedding'
+"""
+_DONE: Final = """
+    UPDATE memory_document d SET embedded_by = %(model)s, chunks_embedded = total_chunks, status = 'ready',
+           ready_at = CASE WHEN status = 'embedding' THEN clock_timestamp() ELSE ready_at END,
+           updated_at = CASE WHEN status = 'embedding' THEN clock_timestamp() ELSE updated_at END
+     WHERE id = %(document)s AND status IN ('embedding', 'ready') AND NOT EXISTS (
+           SELECT FROM memory_chunk c WHERE c.document_id = d.id AND NOT EXISTS (
+               SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s))
+"""
+_MEMORIES: Final = """
+    SELECT id, text FROM memory_memory
+     WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s LIMIT %(limit)s
+"""
+_REMEMBER: Final = """
+    UPDATE memory_memory SET embedding = %(vector)s::halfvec, embedded_by = %(model)s
+     WHERE id = %(memory)s AND text = %(text)s AND status IN ('active', 'quarantined')
+"""
+# The same words as `described_text` joins.
+_DESCRIBED: Final = """concat_ws(E'\\n', nullif(d.title, ''), d.filename, nullif(d.description, ''))"""
+_DESCRIPTIONS: Final = f"""
+    SELECT d.id, {_DESCRIBED} FROM memory_document d
+      LEFT JOIN memory_documentvector v ON v.document_id = d.id AND v.model = %(model)s
+     WHERE d.status IN ('embedding', 'ready') AND v.text_hash IS DISTINCT FROM md5({_DESCRIBED})
+     LIMIT %(limit)s
+"""
+_ALL_HAVE: Final = """
+    SELECT NOT EXISTS (SELECT FROM memory_document WHERE status = 'embedding')
+       AND NOT EXISTS (SELECT FROM memory_document
+                        WHERE status = 'ready' AND (embedded_by < %(model)s OR embedded_by > %(model)s))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that waits, and the key of its row."""
+
+    key: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A memory or a document as a whole."""
+
+    id: UUID
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """As `md5()` of the database has it; nothing is secured by it."""
+        return hashlib.md5(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+def documents(model: str) -> list[UUID]:
+    """Which may have chunks that wait, in the order in which they are served."""
+    return [row[0] for row in _rows(_DOCUMENTS, model=model, limit=DOCUMENTS_AT_ONCE)]
+
+
+def blocks(document_id: UUID, model: str, *, size: int) -> list[int]:
+    """The numbers of its batches, of `size` chunks each, of which something waits."""
+    return [row[0] for row in _rows(_BLOCKS, document=document_id, model=model, size=size)]
+
+
+def chunks(document_id: UUID, model: str, *, block: int, size: int) -> list[Text]:
+    return [Text(*row) for row in _rows(_CHUNKS, document=document_id, model=model, block=block, size=size)]
+
+
+def memories(model: str) -> list[Said]:
+    return [Said(*row) for row in _rows(_MEMORIES, model=model, limit=MEMORIES_AT_ONCE)]
+
+
+def descriptions(model: str) -> list[Said]:
+    """Documents whose names or description are not those that their vector was made of."""
+    return [Said(*row) for row in _rows(_DESCRIPTIONS, model=model, limit=DESCRIPTIONS_AT_ONCE)]
+
+
+def have_all(model: str) -> bool:
+    """Whether no searchable document waits for vectors of the model's."""
+    return bool(_rows(_ALL_HAVE, model=model)[0][0])
+
+
+def count(document_id: UUID, chunks_done: int) -> None:
+    _change(_COUNT, document=document_id, count=chunks_done)
+
+
+def finish(document_id: UUID, model: str) -> bool:
+    """Makes it READY if none of its chunks waits; false if one does, or it is not searchable any more."""
+    return _change(_DONE, document=document_id, model=model) == 1
+
+
+def remember(memory: Said, *, model: str, vector: str) -> None:
+    """Nothing for one whose text was changed in the meantime."""
+    _change(_REMEMBER, memory=memory.id, text=memory.text, model=model, vector=vector)
+
+
+def _rows(sql: str, **values: Any) -> Sequence[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return list(cursor.fetchall())
+
+
+def _change(sql: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return int(cursor.rowcount)

@@ -1,0 +1,168 @@
+"""The page of what is remembered: it can be read and changed without JavaScript. The verbs are those of the API."""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_POST, require_safe
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotThere, Refused
+from memory.kinds import MemoryKind, MemoryStatus, ProfileField
+from memory.remembering import actions, looking
+from memory.remembering.profile import CRITICAL, NAMES, PREFERENCES
+
+PAGE: Final = "memory:memories"
+SECTIONS: Final = (
+    (MemoryKind.FACT, "About you"),
+    (MemoryKind.PREFERENCE, "How you want answers"),
+    (MemoryKind.PROCEDURE, "How you do things"),
+    (MemoryKind.EPISODE, "What happened"),
+)
+LONGEST_QUERY: Final = 200
+Json = dict[str, Any]
+
+
+@never_cache
+@ensure_csrf_cookie
+@login_required
+@require_safe
+def memories(request: HttpRequest) -> HttpResponse:
+    user = _reader(request)
+    known = looking.everything_of(user)
+    query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
+    rows = [_row(one) for one in known["memories"]]
+    active = [row for row in rows if row["status"] == MemoryStatus.ACTIVE]
+    found = [row for row in active if not row["field"] and query.casefold() in row["text"].casefold()]
+    context = {
+        "is_on": known["on"],
+        "query": query,
+        "profile": _profile(active),
+        "sections": [
+            (title, some) for kind, title in SECTIONS if (some := [row for row in found if row["kind"] == kind])
+        ],
+        "waiting": [row for row in rows if row["status"] == MemoryStatus.QUARANTINED],
+        "free": sum(1 for row in active if not row["field"]),
+        "total": len(rows),
+    }
+    return render(request, "memory/memories.html", context)
+
+
+def _row(one: Json) -> Json:
+    """A memory with its times as the template writes them."""
+    source = one["source"]
+    return {
+        **one,
+        "said_at": _time(source["said_at"]),
+        "last_used": _time(one["last_used_at"]),
+        "field_name": NAMES[ProfileField(one["field"])] if one["field"] else "",
+        "uses": [{**use, "at": _time(use["at"])} for use in one["uses"]],
+        "history": [{**past, "said_at": _time(past["said_at"])} for past in one["history"]],
+    }
+
+
+def _profile(active: list[Json]) -> list[tuple[str, list[tuple[str, list[Json]]]]]:
+    """The two parts of the profile, each field with the memories that fill it; those that nothing fills have none."""
+    parts = (("About you", CRITICAL), ("How you want answers", PREFERENCES))
+    return [
+        (title, [(NAMES[field], [row for row in active if row["field"] == field]) for field in fields])
+        for title, fields in parts
+    ]
+
+
+def _time(iso: str | None) -> datetime | None:
+    return datetime.fromisoformat(iso) if iso else None
+
+
+@never_cache
+@login_required
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    shown = looking.export_of(_reader(request))
+    response = JsonResponse(shown, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = 'attachment; filename="memories.json"'
+    return response
+
+
+@login_required
+@require_POST
+def switch(request: HttpRequest) -> HttpResponse:
+    on = request.POST.get("on") == "yes"
+    actions.turn(_reader(request), on=on)
+    messages.success(
+        request, "Remembering is on." if on else "Remembering is off: nothing is told and nothing learned."
+    )
+    return redirect(PAGE)
+
+
+@login_required
+@require_POST
+def correct(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
+    text = request.POST.get("text", "")
+    return _done(request, lambda user: actions.correct(user, memory_id, text), "Corrected.")
+
+
+@login_required
+@require_POST
+def pin(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
+    pinned = request.POST.get("pinned") == "yes"
+    said = "Pinned: it is told in every run." if pinned else "Not pinned any more."
+    return _done(request, lambda user: actions.pin(user, memory_id, pinned=pinned), said)
+
+
+@login_required
+@require_POST
+def accept(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
+    return _done(request, lambda user: actions.accept(user, memory_id), "Accepted. It is told from now on.")
+
+
+@login_required
+@require_POST
+def forget(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
+    return _done(request, lambda user: actions.forget(user, memory_id), "Forgotten.")
+
+
+@login_required
+@require_POST
+def forget_everything(request: HttpRequest) -> HttpResponse:
+    if request.POST.get("sure") != "yes":
+        messages.warning(request, "Nothing was forgotten. Tick the box first to say that you mean it.")
+        return redirect(PAGE)
+    return _done(request, actions.forget_everything, "Everything is forgotten.")
+
+
+def _done(request: HttpRequest, verb: Callable[[User], Any], said: str) -> HttpResponse:
+    try:
+        verb(_reader(request))
+    except NotThere as error:
+        raise Http404 from error
+    except Refused as refused:
+        messages.error(request, refused.message)
+    else:
+        messages.success(request, said)
+    return redirect(PAGE)
+
+
+def _reader(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+urlpatterns = [
+    path("memory/", memories, name="memories"),
+    path("memory/export/", export, name="export-memories"),
+    path("memory/switch/", switch, name="switch-memory"),
+    path("memory/forget/", forget_everything, name="forget-everything"),
+    path("memory/<uuid:memory_id>/correct/", correct, name="correct-memory"),
+    path("memory/<uuid:memory_id>/pin/", pin, name="pin-memory"),
+    path("memory/<uuid:memory_id>/accept/", accept, name="accept-memory"),
+    path("memory/<uuid:memory_id>/forget/", forget, name="forget-memory"),
+]

@@ -1,0 +1,159 @@
+"""The pages of projects. Without JavaScript all of it works but adding new files and the list of conversations, which
+belong to the chat. The verbs are those of the API: `memory.projects`.
+"""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_http_methods, require_POST
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotThere, Refused
+from memory import projects
+from memory.api.projects import counted, documents_of, members_of
+from memory.models import Document, Project
+from memory.rows import row_of
+
+PROJECTS_A_PAGE: Final = 24
+DOCUMENTS_A_PAGE: Final = 25
+MOST_OFFERED: Final = 200
+
+
+@never_cache
+@ensure_csrf_cookie
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def all_projects(request: HttpRequest) -> HttpResponse:
+    """Those of the reader, by name, and the form for another one."""
+    user = _reader(request)
+    typed, error, status = {"name": "", "instructions": ""}, "", 200
+    if request.method == "POST":
+        typed = {name: request.POST.get(name, "") for name in typed}
+        try:
+            return redirect("memory:project", projects.create(user, **typed).pk)
+        except Refused as refused:
+            error, status = refused.message, refused.status
+    page = Paginator(counted(Project.objects.seen_by(user)), PROJECTS_A_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "typed": typed, "error": error, "limits": projects}
+    return render(request, "memory/projects.html", context, status=status)
+
+
+@never_cache
+@ensure_csrf_cookie
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """The whole project; a POST changes its name and instructions. For whoever is no member there is none."""
+    user = _reader(request)
+    project = counted(Project.objects.seen_by(user)).filter(pk=project_id).first()
+    if project is None:
+        raise Http404
+    typed, error, status = {"name": project.name, "instructions": project.instructions}, "", 200
+    if request.method == "POST":
+        typed = {name: request.POST.get(name, "") for name in typed}
+        try:
+            projects.change(user, project_id, **typed)
+        except Refused as refused:
+            error, status = refused.message, refused.status
+        else:
+            messages.success(request, "Saved. It holds from the next question on.")
+            return redirect("memory:project", project_id)
+    return render(request, "memory/project.html", _shown(request, project, typed=typed, error=error), status=status)
+
+
+def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any]:
+    user = _reader(request)
+    is_owner = project.owner_id == user.pk
+    page = Paginator(documents_of(project), DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
+    offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
+    return {
+        "project": project,
+        "is_owner": is_owner,
+        "members": list(members_of(project)),
+        "page": page,
+        "rows": [row_of(document, reader=user) for document in page],
+        "offered": list(offered.only("filename")[:MOST_OFFERED]),
+        "limits": projects,
+        "page_data": {
+            "project": {"id": str(project.pk), "name": project.name},
+            "limit_bytes": settings.CONFIG.document_max_bytes,
+        },
+        **more,
+    }
+
+
+def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
+    """A view of a form with one button: does it, says what came of it, and goes back to the project."""
+
+    @never_cache
+    @login_required
+    @require_POST
+    def view(request: HttpRequest, project_id: uuid.UUID, **which: uuid.UUID) -> HttpResponse:
+        user = _reader(request)
+        try:
+            messages.success(request, act(user, project_id, request, **which))
+        except NotThere:
+            raise Http404 from None
+        except Refused as refused:
+            messages.error(request, refused.message)
+        is_still_there = Project.objects.seen_by(user).filter(pk=project_id).exists()
+        return redirect("memory:project", project_id) if is_still_there else redirect("memory:projects")
+
+    return view
+
+
+def _add_member(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
+    person, is_new = projects.add_member(user, project_id, request.POST.get("email", ""))
+    name = person.display_name or person.email
+    return f"{name} is a member now." if is_new else f"{name} is a member already."
+
+
+def _remove_member(user: User, project_id: uuid.UUID, _: HttpRequest, member_id: uuid.UUID) -> str:
+    projects.remove_member(user, project_id, member_id)
+    return "You have left the project." if member_id == user.pk else "Removed, with their documents."
+
+
+def _add_document(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
+    projects.seen(user, project_id)
+    try:
+        document_id = uuid.UUID(request.POST.get("document", ""))
+    except ValueError:
+        raise Refused("no_document", "Choose one of your documents to add.") from None
+    projects.add_documents(user, project_id, [document_id])
+    return "Added. Every member can read it now."
+
+
+def _take_out(user: User, project_id: uuid.UUID, _: HttpRequest, document_id: uuid.UUID) -> str:
+    projects.take_out(user, project_id, document_id)
+    return "Taken out of the project. It stays with its owner."
+
+
+def _delete(user: User, project_id: uuid.UUID, _: HttpRequest) -> str:
+    projects.delete(user, project_id)
+    return "The project is deleted. Documents and conversations stayed with their owners."
+
+
+def _reader(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+urlpatterns = [
+    path("projects/", all_projects, name="projects"),
+    path("projects/<uuid:project_id>/", one_project, name="project"),
+    path("projects/<uuid:project_id>/delete/", _verb(_delete), name="delete-project"),
+    path("projects/<uuid:project_id>/members/", _verb(_add_member), name="add-member"),
+    path("projects/<uuid:project_id>/members/<uuid:member_id>/remove/", _verb(_remove_member), name="remove-member"),
+    path("projects/<uuid:project_id>/documents/", _verb(_add_document), name="add-document"),
+    path("projects/<uuid:project_id>/documents/<uuid:document_id>/remove/", _verb(_take_out), name="take-out"),
+]

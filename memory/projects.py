@@ -1,0 +1,178 @@
+"""Everything that changes a project, and what runs are told of it. Pages, endpoints and conversations call these verbs.
+
+The owner names it, writes its instructions and chooses its members. Members see its documents and add their own. Who
+leaves, or is removed, takes their documents along. Deleting it deletes no document and no conversation.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
+from hyperagent.lib.text import clean_text
+from memory.kinds import SEARCHABLE
+from memory.models import Document, Project
+
+NAME_CHARS: Final = 120
+INSTRUCTIONS_CHARS: Final = 4_000
+"""They stand in every prompt of every run."""
+MAX_PROJECTS: Final = 200
+MAX_MEMBERS: Final = 200
+MAX_DOCUMENTS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectBrief:
+    """What the agents of a run are told of its project. `written_by`: whose words the instructions are."""
+
+    id: uuid.UUID
+    name: str
+    instructions: str
+    written_by: str
+
+
+def create(user: User, *, name: str, instructions: str = "") -> Project:
+    if Project.objects.filter(owner=user).count() >= MAX_PROJECTS:
+        raise Refused("too_many_projects", f"You own {MAX_PROJECTS} projects. Delete one that is over.")
+    with transaction.atomic():
+        project = Project.objects.create(owner=user, name=_name(name), instructions=_instructions(instructions))
+        project.members.add(user)
+    return project
+
+
+def change(user: User, project_id: uuid.UUID, *, name: str | None = None, instructions: str | None = None) -> Project:
+    """What is None stays."""
+    with transaction.atomic():
+        project = _of_owner(user, project_id)
+        if name is not None:
+            project.name = _name(name)
+        if instructions is not None:
+            project.instructions = _instructions(instructions)
+        project.save(update_fields=["name", "instructions"])
+    return project
+
+
+def delete(user: User, project_id: uuid.UUID) -> None:
+    """Documents and conversations stay with their owners."""
+    with transaction.atomic():
+        _of_owner(user, project_id).delete()
+
+
+def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, bool]:
+    """The member, and whether they are new."""
+    with transaction.atomic():
+        project = _of_owner(user, project_id)
+        person = User.objects.with_email(clean_text(email)).filter(is_active=True).first()
+        if person is None:
+            message = f"Nobody here has the e-mail address '{clean_text(email).strip()[:100]}'. Check its spelling."
+            raise Refused("no_such_person", message, fields={"email": [message]})
+        if project.members.filter(pk=person.pk).exists():
+            return person, False
+        if project.members.count() >= MAX_MEMBERS:
+            raise Refused("too_many_members", f"A project has {MAX_MEMBERS} members at most.")
+        project.members.add(person)
+    return person, True
+
+
+def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> None:
+    """The owner removes others; everybody else leaves by removing themselves. Their documents go with them."""
+    with transaction.atomic():
+        project = _of_member(user, project_id)
+        if user.pk not in (project.owner_id, member_id):
+            raise NotAllowed("not_yours", "Only the project's owner removes others. You may leave it yourself.")
+        member = project.members.filter(pk=member_id).first()
+        if member is None:
+            raise NotThere
+        if member_id == project.owner_id:
+            raise Conflict("owner_stays", "Its owner cannot leave a project. Delete it when it is over.")
+        project.members.remove(member)
+        project.documents.remove(*project.documents.filter(owner=member))
+
+
+def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid.UUID]) -> None:
+    """All of them, or none. What is in it already stays."""
+    wanted = set(document_ids)
+    with transaction.atomic():
+        project = _of_member(user, project_id)
+        own = list(Document.objects.of(user).filter(pk__in=wanted))
+        if strange := wanted - {document.pk for document in own}:
+            if Document.objects.seen_by(user).filter(pk__in=strange).count() == len(strange):
+                message = "You can add documents that you own. This one is shared with you: its owner may add it."
+                raise NotAllowed("not_yours", message)
+            raise NotThere
+        if project.documents.exclude(pk__in=wanted).count() + len(wanted) > MAX_DOCUMENTS:
+            raise Refused("too_many_documents", f"A project has {MAX_DOCUMENTS:,} documents at most.")
+        project.documents.add(*own)
+
+
+def take_out(user: User, project_id: uuid.UUID, document_id: uuid.UUID) -> None:
+    """By the project's owner, or the document's. The document stays with its owner."""
+    with transaction.atomic():
+        project = _of_member(user, project_id)
+        document = project.documents.only("owner_id").filter(pk=document_id).first()
+        if document is None:
+            raise NotThere
+        if user.pk not in (project.owner_id, document.owner_id):
+            raise NotAllowed("not_yours", "Only the project's owner and the document's may take it out.")
+        project.documents.remove(document)
+
+
+def document_ids(project_id: uuid.UUID, user_id: uuid.UUID) -> tuple[uuid.UUID, ...]:
+    """The searchable documents of a project, for its members; none for others. One query."""
+    mine = Project.objects.filter(pk=project_id, members=user_id)
+    found = Document.objects.filter(projects__in=mine, status__in=SEARCHABLE)
+    return tuple(found.order_by("pk").values_list("pk", flat=True))
+
+
+def brief_of(project_id: uuid.UUID, user_id: uuid.UUID) -> ProjectBrief | None:
+    """None for whoever is no member. One query."""
+    project = Project.objects.select_related("owner").filter(pk=project_id, members=user_id).first()
+    if project is None:
+        return None
+    return ProjectBrief(project.pk, project.name, project.instructions, project.owner.display_name or "its owner")
+
+
+def seen(user: User, project_id: uuid.UUID) -> Project:
+    """Raises NotThere for whoever is no member."""
+    found = Project.objects.seen_by(user).filter(pk=project_id).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _of_member(user: User, project_id: uuid.UUID) -> Project:
+    """Locked: who is just removed adds nothing."""
+    project = Project.objects.select_for_update(of=("self",)).filter(pk=project_id).first()
+    if project is None or not project.members.filter(pk=user.pk).exists():
+        raise NotThere
+    return project
+
+
+def _of_owner(user: User, project_id: uuid.UUID) -> Project:
+    project = _of_member(user, project_id)
+    if project.owner_id != user.pk:
+        raise NotAllowed("not_yours", "Only the project's owner may change this.")
+    return project
+
+
+def _name(text: str) -> str:
+    name = " ".join(clean_text(text).split())
+    if not 1 <= len(name) <= NAME_CHARS:
+        message = f"A project's name has 1 to {NAME_CHARS} characters."
+        raise Refused("bad_name", message, fields={"name": [message]})
+    return name
+
+
+def _instructions(text: str) -> str:
+    cleaned = clean_text(text).strip()
+    if len(cleaned) > INSTRUCTIONS_CHARS:
+        message = (
+            f"The instructions have {len(cleaned):,} characters; at most {INSTRUCTIONS_CHARS:,} are allowed, because "
+            "every agent is told them each time. Put the rest into a document of the project."
+        )
+        raise Refused("too_long", message, fields={"instructions": [message]})
+    return cleaned

@@ -1,0 +1,143 @@
+"""What a file is, by its first bytes. Its name decides only between kinds of text. Pure but for the detectors."""
+
+import re
+from pathlib import PurePath
+from typing import Final
+
+from memory.reading import reasons
+from memory.reading.values import Unreadable
+
+HEAD_BYTES: Final = 64 * 1024
+"""How much of a file is worth showing to `doc_type_of`."""
+
+DOC_TYPES: Final = ("pdf", "docx", "xlsx", "xls", "ods", "csv", "pptx", "html", "md", "txt")
+_CAN_BE_READ: Final = (
+    "PDF, Word (.docx), Excel (.xlsx, .xls), OpenDocument sheets (.ods), PowerPoint (.pptx), CSV, HTML, Markdown and "
+    "plain text can be read"
+)
+
+_ZIP: Final = b"PK\x03\x04"
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_IN_ZIP: Final = ((b"word/", "docx"), (b"xl/", "xlsx"), (b"ppt/", "pptx"))
+OPENDOCUMENT: Final = b"application/vnd.oasis.opendocument.spreadsheet"
+OPENDOCUMENT_AMONG: Final = 256
+"""So many bytes from the beginning a sheet of OpenDocument says what it is."""
+_PROGRAMS: Final = (
+    (b"MZ", "a Windows program"),
+    (b"\x7fELF", "a Linux program"),
+    (b"\xcf\xfa\xed\xfe", "a macOS program"),
+)
+_OLD_OFFICE: Final = (("WordDocument", "Word", "docx"), ("PowerPoint Document", "PowerPoint", "pptx"))
+_TEXT_BY_NAME: Final = {
+    ".csv": "csv", ".tsv": "csv", ".md": "md", ".markdown": "md", ".mdown": "md", ".mkd": "md",
+    ".html": "html", ".htm": "html", ".xhtml": "html",
+}  # fmt: skip
+_HTML: Final = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL
+)
+# What no text has: the controls but for tab, line feeds, form feed and escape.
+_WIDE_MARKS: Final = (
+    (b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+)  # fmt: skip
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS_AMONG: Final = 30
+"""A text with one stray control in so many bytes is still a text."""
+
+
+def doc_type_of(head: bytes, filename: str) -> str:
+    """One of DOC_TYPES. `head`: the first HEAD_BYTES of the file. Raises Unreadable for what is none of them."""
+    if not head:
+        raise reasons.empty()
+    for magic, what in _PROGRAMS:
+        if head.startswith(magic) and _is_binary(head):
+            raise _not_supported(what, filename)
+    if _is_pdf(head, filename):
+        return "pdf"
+    if head.startswith(_ZIP):
+        return _in_zip(head, filename)
+    if head.startswith(_OLE):
+        return _in_ole(head, filename)
+    if head.lstrip().startswith(b"{\\rtf"):
+        raise _not_supported("a file in Rich Text Format", filename, way_out="Save it as .docx")
+    if not is_wide_text(head) and _is_binary(head):
+        raise _not_supported(_name_of_binary(head), filename)
+    return _kind_of_text(head, filename)
+
+
+def is_wide_text(head: bytes) -> bool:
+    """UTF-16 or UTF-32, which have NUL bytes and are text all the same."""
+    return wide_encoding(head) != ""
+
+
+def wide_encoding(head: bytes) -> str:
+    """By the byte order mark, or by the column in which the zero bytes of Western text stand. "" if it is neither."""
+    for mark, name in _WIDE_MARKS:
+        if head.startswith(mark):
+            return name
+    even, odd = head[0:4096:2], head[1:4096:2]
+    if len(odd) < 4:
+        return ""
+    if odd.count(0) > 0.7 * len(odd) and even.count(0) < 0.05 * len(even):
+        return "utf-16-le"
+    if even.count(0) > 0.7 * len(even) and odd.count(0) < 0.05 * len(odd):
+        return "utf-16-be"
+    return ""
+
+
+def _is_pdf(head: bytes, filename: str) -> bool:
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"%PDF-"):
+        return True
+    # Some writers put a few lines of their own before it. A text that mentions the mark is none of them.
+    return b"%PDF-" in head[:1024] and PurePath(filename).suffix.lower() == ".pdf"
+
+
+def _in_zip(head: bytes, filename: str) -> str:
+    if OPENDOCUMENT in head[:OPENDOCUMENT_AMONG]:
+        return "ods"
+    found = {name for start, name in _IN_ZIP if re.search(rb"PK\x03\x04.{26}" + re.escape(start), head, re.DOTALL)}
+    if len(found) == 1:
+        return found.pop()
+    suffix = PurePath(filename).suffix.lower().removeprefix(".")
+    # Its content types may stand too far behind; the reader looks again.
+    if not found and suffix in ("docx", "xlsx", "pptx", "ods") and len(head) >= HEAD_BYTES:
+        return suffix
+    raise _not_supported("a zip archive without an Office document in it", filename, way_out="Unpack it")
+
+
+def _in_ole(head: bytes, filename: str) -> str:
+    if "EncryptedPackage".encode("utf-16-le") in head:
+        raise reasons.locked("file")
+    for stream, program, suffix in _OLD_OFFICE:
+        if stream.encode("utf-16-le") in head:
+            raise _not_supported(f"a file of an old {program}", filename, way_out=f"Save it as .{suffix}")
+    known = any(name.encode("utf-16-le") in head for name in ("Workbook", "Book"))
+    if known or PurePath(filename).suffix.lower() == ".xls":
+        return "xls"
+    raise _not_supported("an old Office file of an unknown kind", filename, way_out="Save it in today's format")
+
+
+def _is_binary(head: bytes) -> bool:
+    return len(_CONTROLS.findall(head)) * _CONTROLS_AMONG > len(head)
+
+
+def _name_of_binary(head: bytes) -> str:
+    import puremagic  # late: a table of a thousand formats
+
+    try:
+        return f"a file of the kind “{puremagic.magic_string(head)[0].name}”"
+    except (puremagic.PureError, ValueError, IndexError):
+        return "a binary file of an unknown kind"
+
+
+def _kind_of_text(head: bytes, filename: str) -> str:
+    narrow = head.replace(b"\x00", b"") if is_wide_text(head) else head
+    if _HTML.match(narrow.lstrip(b"\xef\xbb\xbf\xff\xfe")):
+        return "html"
+    return _TEXT_BY_NAME.get(PurePath(filename).suffix.lower(), "txt")
+
+
+def _not_supported(what: str, filename: str, *, way_out: str = "") -> Unreadable:
+    suffix = PurePath(filename).suffix
+    named = f" though its name ends in {suffix}" if suffix and suffix.isascii() and len(suffix) <= 6 else ""
+    way = f" {way_out} and give that." if way_out else ""
+    return Unreadable("not_supported", f"This is {what}{named}, and is not read.{way} {_CAN_BE_READ}.")

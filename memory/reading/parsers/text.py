@@ -1,0 +1,30 @@
+"""Plain text: paragraphs with empty lines between them, in whatever encoding."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from memory.kinds import BlockKind
+from memory.reading.decoding import text_of
+from memory.reading.paging import Missing, Part
+from memory.reading.values import Head
+
+
+def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
+    text, missing = text_of(path)
+    yield Head()
+    for number, page in enumerate(text.split("\f")):
+        for index, paragraph in enumerate(_paragraphs(page)):
+            yield Part(BlockKind.PARAGRAPH, paragraph, new_page=number > 0 and index == 0)
+    yield from missing
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            yield "\n".join(lines)
+            lines = []
+    if lines:
+        yield "\n".join(lines)

@@ -1,0 +1,37 @@
+"""Tables as text: a line a row, the cells between Markdown's bars, empty rows and columns left out. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from memory.reading import caps
+from memory.reading.cleaning import one_line
+
+
+def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows as they are; the first is the header."""
+    texts = [[cell_text(cell) for cell in row] for row in rows]
+    texts = [row for row in texts if any(row)]
+    width = max(map(len, texts), default=0)
+    kept = [column for column in range(width) if any(column < len(row) and row[column] for row in texts)]
+    return [bars([row[column] if column < len(row) else "" for column in kept]) for row in texts]
+
+
+def cell_text(cell: str) -> str:
+    """One line, and no bar of its own."""
+    text = one_line(cell[: caps.CELL_CHARS]).replace("|", "/")
+    return text if len(cell) <= caps.CELL_CHARS else text + "…"
+
+
+def bars(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def portions(lines: Iterable[str], *, header: str, most_chars: int) -> Iterator[str]:
+    """The rows below `header` in tables of about `most_chars`, each with the header on top."""
+    portion, chars = [header], len(header)
+    for line in lines:
+        if chars > most_chars and len(portion) > 1:
+            yield "\n".join(portion)
+            portion, chars = [header], len(header)
+        portion.append(line)
+        chars += len(line) + 1
+    yield "\n".join(portion)

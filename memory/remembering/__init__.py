@@ -1,0 +1,1 @@
+"""What is remembered of a person: what is found, how it is stored, recalled, corrected and forgotten."""

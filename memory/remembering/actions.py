@@ -1,0 +1,111 @@
+"""Everything that a person does with their own memories. Page and API call these and decide nothing themselves."""
+
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.text import clean_text
+from memory.embedding.wake import wake
+from memory.kinds import MemoryStatus, ProfileField
+from memory.models import Memory
+from memory.remembering import switch
+from memory.remembering.forgetting import forget_rows
+from memory.remembering.profile import SEVERAL
+from memory.remembering.sameness import terms
+from memory.remembering.storing import supersede
+from memory.remembering.storing_rules import TEXT_CHARS, VALUE_CHARS
+
+_KEPT: Final = (MemoryStatus.ACTIVE, MemoryStatus.QUARANTINED)
+
+
+def turn(user: User, *, on: bool) -> None:
+    switch.turn(user, on=on)
+
+
+def correct(user: User, memory_id: UUID, text: str) -> Memory:
+    """What its owner wrote is true: it is told from now on, whatever had been held against it, and no machine replaces
+    it. Raises NotThere, Refused, Conflict."""
+    with transaction.atomic():
+        row = _own(user, memory_id)
+        said = _checked(text, row)
+        row.text, row.terms = said, terms(said)
+        row.embedding, row.embedded_by = None, ""
+        row.corrected_at = timezone.now()
+        # The words that it was made of are another's text now.
+        row.source_excerpt = ""
+        _activate(user, row)
+        row.save()
+        wake()
+    return row
+
+
+def pin(user: User, memory_id: UUID, *, pinned: bool) -> Memory:
+    with transaction.atomic():
+        row = _own(user, memory_id)
+        if pinned and row.status != MemoryStatus.ACTIVE:
+            raise Conflict("not_active", "Only what is remembered can be pinned. Accept it first.")
+        row.is_pinned = pinned
+        row.save(update_fields=["is_pinned"])
+    return row
+
+
+def accept(user: User, memory_id: UUID) -> Memory:
+    """Out of quarantine: its owner says that it is meant, and it takes the place of what it contradicts."""
+    with transaction.atomic():
+        row = _own(user, memory_id)
+        if row.status != MemoryStatus.QUARANTINED:
+            raise Conflict("not_quarantined", "This memory does not wait for a decision. Reload the page.")
+        # Its owner has decided: no machine puts it aside again.
+        row.corrected_at = timezone.now()
+        _activate(user, row)
+        row.save()
+    return row
+
+
+def forget(user: User, memory_id: UUID) -> None:
+    """It, what it had replaced, and what was made of it. Twice is as once."""
+    with transaction.atomic():
+        row = Memory.objects.of(user).select_for_update().filter(pk=memory_id).first()
+        if row is None:
+            raise NotThere
+        forget_rows(user, [row])
+
+
+def forget_everything(user: User) -> int:
+    """How many memories are gone, history and quarantine included."""
+    with transaction.atomic():
+        rows = Memory.objects.of(user).select_for_update().exclude(status=MemoryStatus.FORGOTTEN).defer("embedding")
+        return forget_rows(user, list(rows))
+
+
+def _activate(user: User, row: Memory) -> None:
+    row.status, row.reason = MemoryStatus.ACTIVE, ""
+    if row.field and row.field not in SEVERAL:
+        others = Memory.objects.of(user).filter(field=row.field, status=MemoryStatus.ACTIVE).exclude(pk=row.pk)
+        supersede(user, list(others.values_list("pk", flat=True)), by=row)
+
+
+def _own(user: User, memory_id: UUID) -> Memory:
+    """Locked. What is forgotten or history cannot be changed, and is as not there."""
+    row = Memory.objects.of(user).select_for_update().filter(pk=memory_id, status__in=_KEPT).first()
+    if row is None:
+        raise NotThere
+    return row
+
+
+def _checked(text: str, row: Memory) -> str:
+    said = " ".join(clean_text(text).split())
+    limit = VALUE_CHARS if row.field else TEXT_CHARS
+    if not 1 <= len(said) <= limit:
+        message = f"A memory has 1 to {limit} characters; this one has {len(said)}. To remove it, forget it."
+        raise Refused("bad_text", message, fields={"text": [message]})
+    field = ProfileField(row.field) if row.field else None
+    others = Memory.objects.of(row.user).filter(status=MemoryStatus.ACTIVE, field=field or "", text=said)
+    if others.exclude(pk=row.pk).exists():
+        message = "You have this memory already. Forget one of the two instead."
+        raise Conflict("known_already", message, fields={"text": [message]})
+    return said

@@ -1,0 +1,55 @@
+"""The profile (S155, S156): what the fields are, and how memories fill them. Pure."""
+
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+from memory.kinds import MemoryKind, ProfileField
+
+CRITICAL: Final = (
+    ProfileField.USER_NAME,
+    ProfileField.COMPANY_NAME,
+    ProfileField.JOB_TITLE,
+    ProfileField.RECENT_PROJECTS,
+)
+PREFERENCES: Final = (ProfileField.TONE, ProfileField.DETAIL_LEVEL, ProfileField.LANGUAGE)
+SEVERAL: Final = frozenset({ProfileField.RECENT_PROJECTS})
+"""The fields that hold several values at a time; a new value of another replaces the old one."""
+PROJECTS: Final = 5
+NAMES: Final = {
+    ProfileField.USER_NAME: "Name",
+    ProfileField.COMPANY_NAME: "Company",
+    ProfileField.JOB_TITLE: "Job title",
+    ProfileField.RECENT_PROJECTS: "Recent projects",
+    ProfileField.TONE: "Tone",
+    ProfileField.DETAIL_LEVEL: "Level of detail",
+    ProfileField.LANGUAGE: "Language",
+}
+"""For people."""
+
+
+class Filled(Protocol):
+    """A memory that may fill a field."""
+
+    @property
+    def field(self) -> Any: ...
+    @property
+    def text(self) -> str: ...
+
+
+def profile_of(memories: Iterable[Filled]) -> dict[str, dict[str, Any]]:
+    """{"critical": {…}, "preferences": {…}} with the fields that are known. `memories`: newest first."""
+    found: dict[ProfileField, list[str]] = {}
+    for memory in memories:
+        if memory.field:
+            found.setdefault(ProfileField(memory.field), []).append(memory.text)
+    return {"critical": _part(found, CRITICAL), "preferences": _part(found, PREFERENCES)}
+
+
+def _part(found: dict[ProfileField, list[str]], fields: Iterable[ProfileField]) -> dict[str, Any]:
+    return {
+        name.value: found[name][:PROJECTS] if name in SEVERAL else found[name][0] for name in fields if name in found
+    }
+
+
+def kind_of(field: ProfileField) -> MemoryKind:
+    return MemoryKind.PREFERENCE if field in PREFERENCES else MemoryKind.FACT

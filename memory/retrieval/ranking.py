@@ -1,0 +1,161 @@
+"""From what the legs found to one ranking: pure arithmetic on values. Knows no SQL, no text and no person.
+
+The steps, each of which adds to what `README.md` measured: words of neighbours (short chunks), the two legs' scores as
+shares of the best, figures where an amount is asked for, likeness among the best, the document's name.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+from typing import Final
+from uuid import UUID
+
+from memory.retrieval.candidates import Candidate
+from memory.retrieval.shape import Shape
+
+NEIGHBOURS: Final = {-1: 0.5, 1: 0.4, -2: 0.3, 2: 0.2}
+"""A word in the turn before counts half of what it counts in the turn itself; -1: the one before."""
+EVEN: Final = 0.65
+FIGURES_WEIGHT: Final = 0.2
+FIGURES_FULL: Final = 0.12
+"""Where so large a share of the characters are digits, a text is as full of figures as a statement in a filing."""
+LIKE_AMONG: Final = 50
+LIKE_OTHERS: Final = 10
+LIKE_AT_LEAST: Final = 0.3
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A candidate on its way: `keyword` and `dense` as shares of the best, 0..1; `content` is what its text earns,
+    `score` that and what its document's name adds."""
+
+    candidate: Candidate
+    keyword: float = 0.0
+    dense: float = 0.0
+    bm25: float = 0.0
+    figures: float = 0.0
+    like: float | None = None
+    name: float = 0.0
+    content: float = 0.0
+    score: float = 0.0
+    is_among_best: bool = field(default=False)
+
+
+def ranked(
+    found: Sequence[Candidate],
+    *,
+    parts: Mapping[int, Mapping[str, float]],
+    names: Mapping[UUID, float],
+    shape: Shape,
+    keyword_share: float,
+    wants_figures: bool,
+) -> list[Ranked]:
+    """Best first. `parts`: by chunk, what each word gives to its BM25. `keyword_share`: 1 for words alone, 0 for
+    vectors alone."""
+    words = with_neighbours(found, parts, shape)
+    best_words = max(words.values(), default=0.0) or 1.0
+    best_cosine = max((one.cosine for one in found if one.cosine is not None), default=0.0)
+    ranking = []
+    for one in found:
+        keyword = words.get(one.key, 0.0) / best_words
+        dense = max(one.cosine or 0.0, 0.0) / best_cosine if best_cosine > 0 else 0.0
+        figures = FIGURES_WEIGHT * min(one.figures / FIGURES_FULL, 1.0) if wants_figures else 0.0
+        name = shape.name_weight * names.get(one.document_id, 0.0)
+        content = keyword_share * keyword + (1 - keyword_share) * dense + figures
+        ranking.append(
+            Ranked(one, keyword, dense, words.get(one.key, 0.0), figures, None, name, content, content + name)
+        )
+    return in_order(ranking)
+
+
+def in_order(ranking: list[Ranked]) -> list[Ranked]:
+    ranking.sort(key=lambda one: (not one.is_among_best, -one.score, one.candidate.key))
+    return ranking
+
+
+def with_neighbours(
+    found: Sequence[Candidate], parts: Mapping[int, Mapping[str, float]], shape: Shape
+) -> dict[int, float]:
+    """By chunk its BM25, where a short chunk is read with what stands around it: a word that a neighbour has counts
+    there too, though less. Long chunks are left alone."""
+    own = {key: sum(one.values()) for key, one in parts.items()}
+    if not shape.shortness:
+        return own
+    at = {(one.document_id, one.ordinal): one.key for one in found}
+    by_key = {one.key: one for one in found}
+    is_even = evenness(found) <= EVEN
+    joined = dict[int, float]()
+    for one in found:
+        merged = dict(parts.get(one.key, {}))
+        for distance, share in NEIGHBOURS.items():
+            other = _neighbour(one, distance, at, by_key, is_even=is_even)
+            for word, part in parts.get(other, {}).items() if other is not None else ():
+                merged[word] = max(merged.get(word, 0.0), share * shape.shortness * part)
+        joined[one.key] = sum(merged.values())
+    return joined
+
+
+def evenness(found: Sequence[Candidate]) -> float:
+    """The deviation of the texts' lengths as a share of their mean: of turns in a conversation .4 to .5, of abstracts
+    with some bare titles among them .9."""
+    lengths = [one.characters for one in found]
+    return pstdev(lengths) / max(fmean(lengths), 1.0) if lengths else 0.0
+
+
+def _neighbour(
+    one: Candidate,
+    distance: int,
+    at: Mapping[tuple[UUID, int], int],
+    by_key: Mapping[int, Candidate],
+    *,
+    is_even: bool,
+) -> int | None:
+    """In the same document; or in another one that was added right before or after it, as the turns of a conversation
+    are that come one by one: under the same title, or under none if all texts are of about a length."""
+    inside = at.get((one.document_id, one.ordinal + distance))
+    if inside is not None:
+        return inside
+    other = by_key.get(one.key + distance)
+    if other is None or other.document_id == one.document_id or one.title != other.title:
+        return None
+    return other.key if one.title or is_even else None
+
+
+def smoothed(ranking: list[Ranked], likeness: Mapping[tuple[int, int], float], *, share: float) -> list[Ranked]:
+    """Among the best `LIKE_AMONG`, a chunk's content is in part that of the chunks most like it: what answers a
+    question lies in a cluster, and a lone hit is more often chance. They stay before all others."""
+    best = ranking[:LIKE_AMONG]
+    near: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for (first, second), cosine in likeness.items():
+        near[first].append((cosine, second))
+        near[second].append((cosine, first))
+    content = {one.candidate.key: one.content for one in best}
+    for one in best:
+        one.is_among_best = True
+        others = sorted(near[one.candidate.key], reverse=True)[:LIKE_OTHERS]
+        weight = sum(cosine for cosine, _ in others)
+        one.like = sum(cosine * content[key] for cosine, key in others) / weight if weight else 0.0
+        one.content = (1 - share) * content[one.candidate.key] + share * one.like
+        one.score = one.content + one.name
+    return in_order(ranking)
+
+
+def unrepeated(ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The best of each text: the same words in two files are one answer."""
+    seen = dict[str, Ranked]()
+    for one in ranking:
+        seen.setdefault(one.candidate.text_hash, one)
+    return list(seen.values())
+
+
+def page_by_page(ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The best chunk of each page first, in their order, then the second ones: twenty results are twenty pages. What
+    has no pages is one long page, and is left as it stands."""
+    turns: dict[tuple[UUID, int], int] = defaultdict(int)
+    numbered = []
+    for one in ranking:
+        page = (one.candidate.document_id, one.candidate.page)
+        numbered.append((turns[page], one))
+        turns[page] += one.candidate.has_pages
+    return [one for _, one in sorted(numbered, key=lambda pair: pair[0])]

@@ -1,0 +1,162 @@
+"""The chunks and the documents nearest to a question among those that the scope shows, exactly. Makes no vector."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from memory.embedding.asking import QueryVector
+from memory.sight import Scope
+from memory.values import Filters
+from memory.vectors.writing import literal
+
+WINDOWS: Final = 5
+"""A chunk of 1,024 tokens has no more windows: so many times more rows than wanted hold all chunks that are wanted."""
+# The longest vectors that the index has room for (migration 0002); the other index is for those beyond.
+INDEXED_DIMENSIONS: Final = 1_024
+SEARCHED: Final = 400
+"""How many candidates a graph keeps on its way (ef_search)."""
+# All that the user owns lies together in the index, by whatever document, and is read, unless there is a graph whose
+# best hit is close enough (`memory.vectors.graphs`); what others share is read by document. Rows of documents that are
+# not to be seen fall out at the end: `hidden` says so, and `own` how many there were in all.
+_OF_A_PERSON: Final = """,
+    graph AS MATERIALIZED (
+        SELECT close_enough, set_config('hnsw.ef_search', '{searched}', true),
+               set_config('hnsw.iterative_scan', 'strict_order', true)
+          FROM memory_vectorgraph WHERE owner_id = %(user)s AND model = %(model)s AND close_enough <= 1),
+    near AS MATERIALIZED (
+        SELECT v.chunk_key, v.document_id, -(v.embedding::halfvec({dimensions}) <#> {query}) AS score
+          FROM memory_vector v
+         WHERE (SELECT count(*) FROM graph) > 0 AND v.model = %(model)s AND v.owner_id = %(user)s {more}
+         ORDER BY v.embedding::halfvec({dimensions}) <#> {query}::halfvec({dimensions}) LIMIT %(rows)s)
+    SELECT chunk_key, document_id, max(score), own, hidden FROM (
+        SELECT f.*, count(*) FILTER (WHERE is_own) OVER () AS own,
+               count(*) FILTER (WHERE is_own AND s.id IS NULL) OVER () AS hidden, s.id IS NOT NULL AS is_seen
+          FROM (SELECT near.*, true AS is_own FROM near
+                UNION ALL
+                (SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}) AS score, true
+                   FROM memory_vector v WHERE {of_model} AND v.owner_id = %(user)s {more}
+                    AND coalesce((SELECT max(score) FROM near), -2) < coalesce((SELECT close_enough FROM graph), 2)
+                  ORDER BY v.embedding <#> {query} LIMIT %(rows)s)
+                UNION ALL
+                (SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}), false
+                   FROM visible d JOIN memory_vector v ON v.owner_id = d.owner_id AND v.document_id = d.id
+                  WHERE d.owner_id <> %(user)s AND {of_model} {more}
+                  ORDER BY v.embedding <#> {query} LIMIT %(rows)s)) f
+          LEFT JOIN visible s ON s.id = f.document_id) found
+     WHERE is_seen GROUP BY chunk_key, document_id, own, hidden ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
+"""
+# By document throughout: for a scope that is narrower than all that somebody may see.
+_OF_DOCUMENTS: Final = """
+    SELECT chunk_key, document_id, max(score), 0, 0 FROM (
+        SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}) AS score
+          FROM visible d JOIN memory_vector v ON v.owner_id = d.owner_id AND v.document_id = d.id
+         WHERE {of_model} {more}
+         ORDER BY v.embedding <#> {query} LIMIT %(rows)s) found
+     GROUP BY chunk_key, document_id ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
+"""
+# A chunk that has a vector of the current model is found by that alone.
+_NOT_ANEW: Final = (
+    "AND NOT EXISTS (SELECT FROM memory_vector n WHERE n.chunk_key = v.chunk_key AND n.model = %(current)s)"
+)
+_WHOLE_DOCUMENTS: Final = """
+    SELECT v.document_id, -(v.embedding <#> {query}) FROM visible d JOIN memory_documentvector v ON v.document_id = d.id
+     WHERE v.model = %({model})s {more} ORDER BY v.embedding <#> {query}, v.document_id LIMIT %(limit)s
+"""
+_NOT_ANEW_WHOLE: Final = """
+    AND NOT EXISTS (SELECT FROM memory_documentvector n WHERE n.document_id = d.id AND n.model = %(current)s)
+"""
+T = TypeVar("T", "Near", "NearDocument")
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """`score`: the cosine of the chunk's best window, -1..1, higher is closer."""
+
+    chunk_key: int
+    document_id: UUID
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearDocument:
+    """`score`: the cosine of its names and description, -1..1, higher is closer."""
+
+    document_id: UUID
+    score: float
+
+
+def nearest(cursor: Any, scope: Scope, query: QueryVector, *, limit: int) -> list[Near]:
+    """Best first, at most `limit`. One query; one more where so many of the user's own nearest are not to be seen just
+    now that others may be missing, and one for each older model while documents are embedded anew."""
+    found = [_of_model(cursor, scope, one, query.model, limit) for one in (query, *query.older)]
+    return [Near(one.chunk_key, one.document_id, score) for one, score in _merged(found, limit)]
+
+
+def nearest_documents(cursor: Any, scope: Scope, query: QueryVector, *, limit: int) -> list[NearDocument]:
+    """Documents as a whole, by their names and description; best first. As many queries as models."""
+    found = []
+    for one in (query, *query.older):
+        more = "" if one.model == query.model else _NOT_ANEW_WHOLE
+        sql = _WHOLE_DOCUMENTS.format(query=_QUERY, model="model", more=more)
+        cursor.execute(f"WITH {scope.visible} {sql}", _values(scope, one, query.model, limit))
+        found.append([NearDocument(*row) for row in cursor.fetchall()])
+    return [NearDocument(one.document_id, score) for one, score in _merged(found, limit)]
+
+
+def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit: int) -> list[Near]:
+    values = _values(scope, query, current, limit)
+    parts = {
+        "query": _QUERY,
+        "of_model": f"v.model = %(model)s AND {of_length(len(query.values))}",
+        "dimensions": len(query.values),
+        "searched": SEARCHED,
+        "more": "" if query.model == current else _NOT_ANEW,
+    }
+    if not scope.document_ids and scope.filters == Filters():
+        cursor.execute(f"WITH {scope.visible} {_OF_A_PERSON.format(**parts)}", values)
+        rows = cursor.fetchall()
+        # Without a row nothing is told; then all that there was may have been hidden.
+        if rows and (rows[0][4] == 0 or rows[0][3] < values["rows"]):
+            return [Near(*row[:3]) for row in rows]
+    cursor.execute(f"WITH {scope.visible} {_OF_DOCUMENTS.format(**parts)}", values)
+    return [Near(*row[:3]) for row in cursor.fetchall()]
+
+
+# The owner and the model are literals in what the server sees: it plans each search for what it is.
+_QUERY: Final = "%(query)s::halfvec"
+
+
+def of_length(dimensions: int) -> str:
+    """What leads to the index that has vectors of that length."""
+    return f"vector_dims(v.embedding) {'<=' if dimensions <= INDEXED_DIMENSIONS else '>'} {INDEXED_DIMENSIONS}"
+
+
+def _values(scope: Scope, query: QueryVector, current: str, limit: int) -> dict[str, Any]:
+    return {
+        **scope.parameters,
+        "model": query.model,
+        "current": current,
+        "query": literal(query.values),
+        "rows": limit * WINDOWS,
+        "limit": limit,
+    }
+
+
+def _merged(found: Sequence[Sequence[T]], limit: int) -> list[tuple[T, float]]:
+    """With the score of each, best first. The cosines of two models do not compare: those of an older one are stretched
+    over the range of the current one, best to best and worst to worst."""
+    current, older = found[0], found[1:]
+    merged = [(one, one.score) for one in current]
+    for some in older:
+        scores = _stretched([one.score for one in some], [one.score for one in current])
+        merged += zip(some, scores, strict=True)
+    return sorted(merged, key=lambda item: -item[1])[:limit]
+
+
+def _stretched(older: Sequence[float], current: Sequence[float]) -> list[float]:
+    """Both best first."""
+    if not older or not current or older[0] == older[-1]:
+        return list(older)
+    share = (current[0] - current[-1]) / (older[0] - older[-1])
+    return [current[-1] + (score - older[-1]) * share for score in older]

@@ -1,0 +1,131 @@
+// Files on their way to the server: a few at a time, each with its progress, its refusal and a way to stop it.
+import { computed, signal } from "../vendor/preact.js";
+
+const AT_ONCE = 3;
+const KEPT_FILES = 500; // of one drop
+const UNREACHABLE = "The connection broke off before the file had arrived. Try again.";
+const SIGNED_OUT = "You are signed out. Sign in in another tab, then try again.";
+
+// state: "waiting" | "sending" | "checking" (it has arrived) | "added" | "known" (the same bytes are here) | "failed"
+export function createUploads({ csrfToken, limitBytes, added }) {
+  const items = signal([]);
+  const requests = new Map(); // id → XMLHttpRequest
+  let last = 0;
+
+  const change = (id, fields) => (items.value = items.value.map((item) => (item.id === id ? { ...item, ...fields } : item)));
+
+  function add(files) {
+    const fresh = files.slice(0, KEPT_FILES).map((file) => ({ id: ++last, file, name: file.name, size: file.size, sent: 0, documentId: null, ...standing(tooBig(file, limitBytes)) }));
+    items.value = [...items.value, ...fresh];
+    next();
+  }
+
+  function next() {
+    const free = AT_ONCE - requests.size;
+    for (const item of items.value.filter(({ state }) => state === "waiting").slice(0, Math.max(0, free))) send(item);
+  }
+
+  function send({ id, file }) {
+    const request = new XMLHttpRequest();
+    requests.set(id, request);
+    const body = new FormData();
+    body.append("file", file, file.name);
+    request.upload.onprogress = ({ loaded, total }) => change(id, { sent: total ? loaded / total : 0 });
+    request.upload.onload = () => change(id, { state: "checking", sent: 1 });
+    request.onload = () => finish(id, outcomeOf(request.status, request.response));
+    request.onerror = () => finish(id, standing(UNREACHABLE));
+    request.open("POST", "/api/v1/documents");
+    request.responseType = "json";
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("X-CSRFToken", csrfToken);
+    change(id, { state: "sending", sent: 0 });
+    request.send(body);
+  }
+
+  function finish(id, outcome) {
+    requests.delete(id);
+    change(id, outcome);
+    const item = items.value.find((one) => one.id === id);
+    if (item) added(item);
+    next();
+  }
+
+  // A file that the server has taken meanwhile stays there: it is in the list.
+  function stop(id) {
+    requests.get(id)?.abort();
+    requests.delete(id);
+    drop(id);
+    next();
+  }
+
+  function retry(id) {
+    const item = items.value.find((one) => one.id === id);
+    change(id, standing(tooBig(item.file, limitBytes)));
+    next();
+  }
+
+  const drop = (id) => (items.value = items.value.filter((item) => item.id !== id));
+  return {
+    items, add, stop, retry, drop,
+    dropListed: (ids) => (items.value = items.value.filter(({ state, documentId }) => state !== "added" || !ids.has(documentId))),
+    stopAll: () => items.value.filter(isUnderWay).forEach(({ id }) => stop(id)),
+    clear: () => (items.value = items.value.filter(isUnderWay)),
+    isBusy: computed(() => items.value.some(isUnderWay)),
+  };
+}
+
+export const isUnderWay = ({ state }) => state === "waiting" || state === "sending" || state === "checking";
+
+const standing = (error) => (error ? { state: "failed", error } : { state: "waiting", error: null, sent: 0 });
+
+export function tooBig({ size }, limitBytes) {
+  return size > limitBytes ? `It has ${sizeWords(size)}, and ${sizeWords(limitBytes)} is the most. Split it, and add its parts.` : null;
+}
+
+// What became of an upload, from the server's answer.
+export function outcomeOf(status, answer) {
+  if (status === 201) return { state: "added", documentId: answer?.doc_id ?? null };
+  if (status === 200) return { state: "known", documentId: answer?.doc_id ?? null, knownAs: answer?.filename ?? "" };
+  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: SIGNED_OUT };
+  return { state: "failed", error: answer?.error?.message ?? `The server answered with status ${status}. Try again in a moment.` };
+}
+
+export function sizeWords(bytes) {
+  for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
+    if (bytes >= size) return `${(bytes / size).toFixed(bytes / size < 10 ? 1 : 0)} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
+// "Adding 2 of 5 files · 40 %", or how it ended. The part that has arrived is counted in bytes.
+export function summaryOf(items) {
+  const open = items.filter(isUnderWay);
+  if (open.length) {
+    const total = items.reduce((sum, { size }) => sum + size, 0);
+    const arrived = items.reduce((sum, item) => sum + item.size * (isUnderWay(item) ? item.sent : 1), 0);
+    const percent = total ? Math.floor((100 * arrived) / total) : 0;
+    return `Adding ${open.length} ${open.length === 1 ? "file" : "files"} · ${percent} %`;
+  }
+  const counts = [["added", "added"], ["known", "already here"], ["failed", "not added"]];
+  return counts.map(([state, words]) => [items.filter((item) => item.state === state).length, words])
+    .filter(([count]) => count).map(([count, words]) => `${count} ${words}`).join(" · ");
+}
+
+// The files of a drop or a paste, those in folders too. What begins with a dot is the system's, not the person's.
+export async function filesOf(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
+  const found = [];
+  for (const entry of entries) await collect(entry, found);
+  return found;
+}
+
+async function collect(entry, found) {
+  if (found.length >= KEPT_FILES || entry.name.startsWith(".")) return;
+  if (entry.isFile) return void found.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
+  const reader = entry.createReader();
+  for (let some; !some || some.length; ) { // a reader gives a hundred at a time
+    some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    for (const one of some) await collect(one, found);
+  }
+}

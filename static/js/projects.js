@@ -1,0 +1,102 @@
+// A project: the reader's conversations in it, and files that are added to it. The rest of the page the server draws.
+import { html, render, signal } from "../vendor/preact.js";
+import { announce } from "./announce.js";
+import { createApi } from "./api.js";
+import { DropVeil, Uploads } from "./components/documents_uploads.js";
+import { createUploads, filesOf } from "./documents_upload.js";
+import { watchInbox } from "./inbox_socket.js";
+import { refresh } from "./server_html.js";
+import { ago } from "./when.js";
+
+const AT_MOST_EVERY_MS = 1000;
+const POLL_MS = 10_000; // while a document is at work, in case that the socket is silent
+
+const page = JSON.parse(document.getElementById("page-data").textContent);
+const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
+const api = createApi({ csrfToken });
+const fileBox = document.getElementById("project-files");
+const conversations = signal({ items: [], next: null, state: "loading", error: "" });
+const veil = signal(false);
+
+async function loadMore() {
+  const before = conversations.value;
+  try {
+    const { results, next } = await api.listProjectConversations(page.project.id, before.next);
+    conversations.value = { items: [...before.items, ...results], next, state: "shown", error: "" };
+  } catch (error) {
+    conversations.value = { ...before, state: "failed", error: error.message };
+  }
+}
+
+function Conversations() {
+  const { items, next, state, error } = conversations.value;
+  const again = state === "failed" && html`<p class="form-error" role="alert">${error} <button type="button" class="link-button" onClick=${loadMore}>Try again</button></p>`;
+  if (!items.length) return again || html`<p class="project-none muted">${state === "loading" ? "Loading…" : "None yet. Ask the first question with “New chat in this project”."}</p>`;
+  return html`<ul class="project-conversations">${items.map(({ id, title, updated_at, running }) => html`<li key=${id}>
+      <a href=${`/c/${id}/`} dir="auto">${title || "New conversation"}</a>
+      <span class="muted small">${running ? "Being answered" : html`<time datetime=${updated_at}>${ago(updated_at, Date.now())}</time>`}</span></li>`)}</ul>
+    ${again}
+    ${next && html`<p><button type="button" class="button small-button" onClick=${loadMore}>Show more</button></p>`}`;
+}
+
+// One reading at a time, and not too often: what changes meanwhile is read once more.
+let timer = null;
+function readDocuments() {
+  timer ??= setTimeout(async () => {
+    await refresh("project-documents");
+    timer = null;
+  }, AT_MOST_EVERY_MS);
+}
+
+const uploads = createUploads({
+  csrfToken,
+  limitBytes: page.limit_bytes,
+  added: async (item) => {
+    if (item.state === "failed" || !item.documentId) return;
+    try {
+      await api.addProjectDocuments(page.project.id, [item.documentId]);
+      announce(`${item.name} is added to the project`);
+    } catch (error) {
+      announce(`${item.name} is not added to the project: ${error.message}`);
+      problem.value = `${item.name} is among your documents, and not in the project: ${error.message}`;
+    }
+    readDocuments();
+  },
+});
+const problem = signal("");
+
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+let depth = 0; // of elements that a drag has entered; it leaves each of them
+
+function onDrag(event) {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  if (event.type === "dragenter") depth += 1;
+  if (event.type === "dragleave") depth -= 1;
+  if (event.type === "drop") depth = 0;
+  veil.value = depth > 0;
+}
+
+for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, onDrag);
+addEventListener("drop", async (event) => hasFiles(event) && uploads.add(await filesOf(event.dataTransfer)));
+addEventListener("beforeunload", (event) => uploads.isBusy.value && event.preventDefault());
+fileBox.addEventListener("change", () => {
+  uploads.add([...fileBox.files]);
+  fileBox.value = ""; // the same file may be chosen again
+});
+document.addEventListener("click", (event) => event.target.closest("[data-choose]") && fileBox.click());
+
+const isWorking = () => document.querySelector("#project-documents :is(.is-working, .is-waiting)") !== null;
+
+const Adding = () => html`${problem.value && html`<p class="form-error" role="alert">${problem.value}</p>`}<${Uploads} uploads=${uploads} />`;
+const Over = () => html`<${DropVeil} visible=${veil.value} />`;
+
+const place = document.getElementById("project-conversations");
+place.replaceChildren();
+render(html`<${Conversations} />`, place);
+render(html`<${Adding} />`, document.getElementById("uploads"));
+render(html`<${Over} />`, document.getElementById("projects-over"));
+watchInbox(() => {}, { onDocument: readDocuments });
+setInterval(() => document.hidden || (isWorking() && readDocuments()), POLL_MS);
+loadMore();
+document.body.classList.add("is-live");

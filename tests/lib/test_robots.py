@@ -1,0 +1,48 @@
+"""What a site's robots.txt allows."""
+
+import pytest
+
+from hyperagent.lib.outside.robots import may_read
+
+TEXT = """
+User-agent: other
+Disallow: /
+
+User-agent: *
+Disallow: /private   # a comment
+Allow: /private/open
+Disallow: /*.zip$
+Disallow: /search*order=
+Disallow:
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", True), ("/private", False), ("/private/x", False), ("/private/open/x", True), ("/a/b.zip", False),
+        ("/a/b.zip?x", True), ("/search?q=1", True), ("/search?q=1&order=2", False), ("/robots.txt", True),
+    ],
+)  # fmt: skip
+def test_the_longest_rule_that_fits_decides(path: str, allowed: bool) -> None:
+    assert may_read(TEXT, path) is allowed
+
+
+def test_the_group_that_names_us_counts_alone() -> None:
+    text = "User-agent: *\nDisallow: /\n\nUser-Agent: HyperAgent\nuser-agent: friend\nDisallow: /not-you\n"
+
+    assert may_read(text, "/page")
+    assert not may_read(text, "/not-you/page")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html>no such page</html>", "Disallow: /", "\x00:::", "User-agent: *\nCrawl-delay: 5"]
+)
+def test_a_text_without_rules_for_us_allows_everything(text: str) -> None:
+    assert may_read(text, "/page")
+
+
+def test_a_pattern_made_to_take_for_ever_does_not() -> None:
+    text = f"User-agent: *\nDisallow: /{'a*' * 5_000}b$"
+
+    assert may_read(text, "/" + "a" * 100_000)

@@ -1,0 +1,140 @@
+"""Connectors over the API: made, changed, looked at and deleted by whoever made them, and by nobody else."""
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from hyperagent.lib.queue import known
+from memory.connecting import actions, tasks
+from memory.kinds import ConnectorKind
+from memory.models import Connector, Document
+from tests.lib.web import Web
+from tests.memory.connecting.conftest import look_again, names_of
+
+pytestmark = pytest.mark.django_db
+BASE = "/api/v1/connectors"
+Api = Callable[..., Any]
+
+
+def test_alice_adds_a_page_looks_at_it_and_sees_what_became_of_it(alice: Any, web: Web, api_of: Api) -> None:
+    web.pages["/a"] = "<p>One</p>"
+    api = api_of(alice)
+
+    made = api.post(BASE, {"kind": "page", "location": f"{web.url}/a#x", "every_s": 900})
+
+    assert made.status_code == 201
+    shown = made.json()
+    assert (shown["location"], shown["every_s"], shown["is_on"], shown["looked_at"]) == (
+        f"{web.url}/a",
+        900,
+        True,
+        None,
+    )
+    look_again(Connector.objects.get())
+    [listed] = api.get(BASE).json()["results"]
+    assert (listed["documents"], listed["problems"], listed["result"]) == (1, 0, "1 page: 1 new.")
+    assert listed["next_look_at"] > listed["looked_at"]
+    [item] = api.get(f"{BASE}/{shown['id']}/items").json()["results"]
+    assert (item["place"], item["doc_id"]) == (f"{web.url}/a", str(Document.objects.get().pk))
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"kind": "mail", "location": "https://example.org"}, "kind"),
+        ({"kind": "page", "location": "example.org"}, "location"),
+        ({"kind": "page", "location": "https://me:secret@example.org/"}, "location"),
+        ({"kind": "page", "location": "https://example.org/", "every_s": 60}, "every_s"),
+        ({"kind": "sitemap", "location": "https://example.org/", "every_s": 10**9}, "every_s"),
+        ({"kind": "sitemap"}, "location"),
+    ],
+)
+def test_what_is_no_connector_is_refused_with_the_field(
+    alice: Any, api_of: Api, body: dict[str, Any], field: str
+) -> None:
+    answer = api_of(alice).post(BASE, body)
+
+    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, [field])
+
+
+def test_folders_are_for_administrators(alice: Any, bob: Any, folder: Path, api_of: Api) -> None:
+    body = {"kind": "folder", "location": str(folder), "every_s": 60}
+
+    assert api_of(alice).post(BASE, body).json()["error"]["code"] == "administrators_only"
+    assert api_of(bob).post(BASE, body).status_code == 201
+    assert api_of(bob).post(BASE, body).status_code == 409
+
+
+def test_a_connector_is_switched_off_and_on_and_looked_at_when_asked(alice: Any, web: Web, api_of: Api) -> None:
+    api, url = api_of(alice), f"{BASE}/{actions.add(alice, kind=ConnectorKind.PAGE, location=web.url).pk}"
+    look_again(Connector.objects.get())
+
+    assert api.patch(url, {"is_on": False}).json()["next_look_at"] is None
+    assert api.post(f"{url}/look").status_code == 409
+    assert api.patch(url, {"is_on": True, "every_s": 7_200}).json()["every_s"] == 7_200
+    assert api.post(f"{url}/look").status_code == 202
+    assert Connector.objects.get().pause_s == 0
+    assert known(actions.LOOK) is tasks.look
+
+
+@pytest.mark.parametrize(("query", "left"), [("", ["a.html", "mine.md"]), ("?documents=delete", ["mine.md"])])
+def test_a_connector_is_deleted_with_or_without_its_documents(
+    alice: Any, web: Web, api_of: Api, query: str, left: list[str]
+) -> None:
+    import io
+
+    from memory.actions import documents
+
+    web.pages["/a"] = "<p>One</p>"
+    documents.add(alice, io.BytesIO(b"mine"), filename="mine.md")
+    connector = look_again(actions.add(alice, kind=ConnectorKind.PAGE, location=f"{web.url}/a"))
+
+    assert api_of(alice).delete(f"{BASE}/{connector.pk}{query}").status_code == 204
+
+    assert names_of(alice) == left
+    assert not Connector.objects.exists()
+
+
+def test_for_charlie_there_is_no_connector_whatever_he_tries(alice: Any, charlie: Any, web: Web, api_of: Api) -> None:
+    connector = actions.add(alice, kind=ConnectorKind.PAGE, location=web.url)
+    api = api_of(charlie)
+
+    def tries(id_: Any) -> list[Any]:
+        url = f"{BASE}/{id_}"
+        return [
+            api.get(url), api.patch(url, {"is_on": False}), api.patch(url, {"every_s": "x"}), api.delete(url),
+            api.post(f"{url}/look"), api.get(f"{url}/items"),
+        ]  # fmt: skip
+
+    answers, missing = tries(connector.pk), tries(uuid.uuid4())
+
+    assert [answer.status_code for answer in answers] == [404] * len(answers)
+    assert [answer.content for answer in answers] == [answer.content for answer in missing]
+    assert api.get(BASE).json()["results"] == []
+    connector.refresh_from_db()
+    assert connector.is_on
+
+
+def test_the_list_takes_the_same_number_of_queries_however_long_it_is(alice: Any, web: Web, api_of: Api) -> None:
+    api = api_of(alice)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert api.get(BASE).status_code == 200
+        return len(seen)
+
+    def more(start: int) -> None:
+        for number in range(start, start + 3):
+            actions.add(alice, kind=ConnectorKind.PAGE, location=f"{web.url}/{number}")
+
+    more(0)
+    queries()
+    few = queries()
+    more(3)
+
+    assert queries() == few

@@ -1,0 +1,261 @@
+"""Whatever the pages are: each character lies in one piece, no piece is too long, and the same comes out again."""
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.cutting.cut import pieces
+from memory.kinds import BlockKind
+from memory.tokens import count_tokens, token_spans
+from memory.values import Block, Page
+
+Count = Callable[[str], int]
+
+LIMIT, TARGET = 24, 10
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def letters(text: str) -> int:
+    """Not a sum of its parts: rounded up, spaces included."""
+    return -(-len(text) // 4)
+
+
+COUNTS = st.sampled_from([words, letters])
+WORDS = st.sampled_from(["net", "sales", "rose.", "It", "| a | b |", "x" * 70, "é", "\n", "\n\n", "   ", "1,024", "。", "| --- |"])  # fmt: skip  # noqa: E501
+
+
+@st.composite
+def some_pages(draw: st.DrawFn) -> list[Page]:
+    drawn = []
+    for number in range(1, 1 + draw(st.integers(0, 5))):
+        text, blocks = "", []
+        for _ in range(draw(st.integers(0, 6))):
+            text += draw(st.sampled_from(["", " ", "\n\n", "loose ", "\n"]))
+            start = len(text)
+            text += " ".join(draw(st.lists(WORDS, max_size=30)))
+            kind = draw(st.sampled_from(list(BlockKind)))
+            blocks.append(Block(kind, start, len(text), draw(st.integers(1, 3)) if kind is BlockKind.HEADING else 0))
+        drawn.append(Page(number, text, tuple(blocks), draw(st.sampled_from(["", "", "Sheet 1", "Sheet 2"]))))
+    return drawn
+
+
+def document_text(pages: list[Page]) -> str:
+    return "\n\n".join(page.text for page in pages)
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_pages(), COUNTS)
+def test_each_character_lies_in_one_piece(pages: list[Page], count: Count) -> None:
+    document = document_text(pages)
+
+    cut = list(pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET))
+
+    covered = [0] * len(document)
+    for piece in cut:
+        for index in range(piece.start, piece.end):
+            covered[index] += 1
+    assert all(times == 1 for times, letter in zip(covered, document, strict=True) if not letter.isspace())
+    assert max(covered, default=0) <= 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_pages(), COUNTS)
+def test_a_piece_is_the_document_at_its_span_but_for_a_repeated_header(pages: list[Page], count: Count) -> None:
+    document = document_text(pages)
+
+    for piece in pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET):
+        own = document[piece.start : piece.end]
+        if piece.text != own:
+            header = piece.text.removesuffix("\n" + own)
+            assert header != piece.text
+            assert piece.kind is BlockKind.TABLE
+            assert document.index(header) < piece.start
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_pages(), COUNTS)
+def test_no_piece_is_longer_than_the_limit(pages: list[Page], count: Count) -> None:
+    for piece in pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET):
+        assert 0 < piece.tokens == count(piece.text) <= LIMIT
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_pages(), COUNTS)
+def test_ordinals_have_no_gaps_and_parents_begin_their_sections(pages: list[Page], count: Count) -> None:
+    cut = list(pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET))
+
+    assert [piece.ordinal for piece in cut] == list(range(len(cut)))
+    for piece in cut:
+        if piece.parent is not None:
+            parent = cut[piece.parent]
+            assert parent.ordinal < piece.ordinal
+            assert parent.parent is None
+            assert parent.section_title == piece.section_title
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_pages(), COUNTS)
+def test_pages_and_spans_go_forward_and_agree(pages: list[Page], count: Count) -> None:
+    starts = dict(zip((page.number for page in pages), _starts(pages), strict=True))
+
+    last = 0
+    for piece in pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET):
+        assert last <= piece.start < piece.end
+        last = piece.end
+        assert starts[piece.page] <= piece.start < starts[piece.page] + len(pages[piece.page - 1].text)
+        assert starts[piece.last_page] < piece.end <= starts[piece.last_page] + len(pages[piece.last_page - 1].text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_pages(), COUNTS)
+def test_the_same_pages_give_the_same_pieces(pages: list[Page], count: Count) -> None:
+    again = pieces(iter(pages), count_tokens=count, limit=LIMIT, target=TARGET)
+
+    assert list(again) == list(pieces(pages, count_tokens=count, limit=LIMIT, target=TARGET))
+
+
+def test_ten_thousand_pages_are_cut_as_they_come() -> None:
+    taken = 0
+
+    def coming() -> Iterator[Page]:
+        nonlocal taken
+        for number in range(1, 10_001):
+            taken = number
+            yield page_of(number, ("paragraph", "All is well. " * 20))
+
+    cut = pieces(coming(), count_tokens=words)
+    first = next(cut)
+
+    assert first.page == 1
+    assert taken < 20
+    assert next(itertools.islice(cut, 2000, None)).ordinal == 2001
+
+
+@pytest.mark.spec("S166")
+def test_a_table_is_kept_whole_where_it_fits() -> None:
+    table = "| Item | Sum |\n" + "\n".join(f"| row {number} | {number} |" for number in range(30))
+    page = page_of(1, ("paragraph", "Before. " * 30), ("table", table), ("paragraph", "After. " * 30))
+
+    cut = list(pieces([page], count_tokens=words, limit=300, target=40))
+
+    assert any(table in piece.text for piece in cut)
+
+
+@pytest.mark.spec("S166")
+def test_a_longer_table_is_cut_between_rows_and_repeats_its_header() -> None:
+    rows = [f"| row {number} | {number * 7} |" for number in range(100)]
+    header = "| Item | Sum |\n| --- | --- |"
+    page = page_of(1, ("table", header + "\n" + "\n".join(rows)))
+
+    cut = list(pieces([page], count_tokens=words, limit=60, target=60))
+
+    assert len(cut) > 5
+    assert all(piece.text.startswith(header + "\n") for piece in cut)
+    assert [line for piece in cut for line in piece.text.split("\n")[2:]] == rows
+    assert all("Item" not in page.text[piece.start : piece.end] for piece in cut[1:])
+
+
+@pytest.mark.spec("S165", "S166")
+def test_sections_go_over_pages_and_name_the_headings_above_them() -> None:
+    pages = [
+        page_of(1, ("heading1", "Annual report"), ("heading2", "Sales"), ("paragraph", "They rose. " * 30)),
+        page_of(2, ("paragraph", "And then they fell. " * 30), ("heading2", "Costs"), ("paragraph", "None. " * 30)),
+    ]
+
+    cut = list(pieces(pages, count_tokens=words, limit=200, target=60))
+
+    assert [(piece.section_title, piece.page, piece.parent) for piece in cut] == [
+        ("Annual report › Sales", 1, None),
+        ("Annual report › Sales", 2, 0),
+        ("Annual report › Sales", 2, 0),
+        ("Annual report › Costs", 2, None),
+    ]
+    assert cut[0].text.startswith("Annual report\n\nSales\n\nThey rose.")
+
+
+def test_short_pages_of_one_section_stand_together_and_long_ones_apart() -> None:
+    short = [page_of(number, ("paragraph", "A few words here.")) for number in range(1, 5)]
+    long = [page_of(number, ("paragraph", "Many words stand here. " * 12)) for number in range(1, 5)]
+
+    together = list(pieces(short, count_tokens=words, limit=100, target=60))
+    apart = list(pieces(long, count_tokens=words, limit=100, target=60))
+
+    assert [(piece.page, piece.last_page) for piece in together] == [(1, 4)]
+    assert [(piece.page, piece.last_page) for piece in apart] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_a_few_words_before_a_heading_below_go_with_it_and_not_with_the_next_chapter() -> None:
+    page = page_of(
+        1,
+        ("heading1", "Debt"), ("paragraph", "In short:"), ("heading2", "Notes"), ("paragraph", "We owe much. " * 10),
+        ("heading1", "Cash"), ("paragraph", "Little."), ("heading1", "Land"), ("paragraph", "None. " * 40),
+    )  # fmt: skip
+
+    cut = list(pieces([page], count_tokens=words, limit=100, target=60))
+
+    assert [(piece.section_title, piece.text[:10]) for piece in cut] == [
+        ("Debt › Notes", "Debt\n\nIn s"), ("Cash", "Cash\n\nLitt"), ("Land", "Land\n\nNone"),
+    ]  # fmt: skip
+
+
+def test_a_section_title_keeps_its_ends_when_it_is_too_long() -> None:
+    names = [f"Chapter {number} about {'very ' * 20}much" for number in range(1, 6)]
+    blocks = [(f"heading{min(3, number)}", name) for number, name in enumerate(names[:3], 1)]
+    page = page_of(1, *blocks, ("paragraph", "Words."))
+
+    (piece,) = pieces([page], count_tokens=words)
+
+    assert len(piece.section_title) <= 200
+    assert piece.section_title.startswith("Chapter 1 about")
+    assert "Chapter 3 about" in piece.section_title
+
+
+def test_each_sheet_is_a_section_with_its_name() -> None:
+    pages = [page_of(1, ("table", "| a |\n| 1 |"), title="Costs"), page_of(2, ("table", "| b |\n| 2 |"), title="Sales")]
+
+    cut = list(pieces(pages, count_tokens=words, limit=100, target=60))
+
+    assert [(piece.section_title, piece.text) for piece in cut] == [
+        ("Costs", "| a |\n| 1 |"),
+        ("Sales", "| b |\n| 2 |"),
+    ]
+
+
+def test_a_sentence_is_not_torn_where_it_fits() -> None:
+    sentences = [f"Sentence number {number} says a little something." for number in range(60)]
+    page = page_of(1, ("paragraph", " ".join(sentences)))
+
+    cut = list(pieces([page], count_tokens=words, limit=100, target=50))
+
+    assert all(piece.text.startswith("Sentence number") and piece.text.endswith("something.") for piece in cut)
+    assert max(piece.tokens for piece in cut) < 75
+
+
+def test_the_tokens_of_the_local_model_are_counted_and_placed() -> None:
+    text = "Net sales rose by 7.5 %."
+
+    assert count_tokens(text) == len(token_spans(text)) == 9
+    assert [text[start:end] for start, end in token_spans(text)][:3] == ["Net", "sales", "rose"]
+    assert count_tokens("sales " * 1000) == 1000
+
+
+def page_of(number: int, *blocks: tuple[str, str], title: str = "") -> Page:
+    """A page of (kind, text), where the kind of a heading ends in its level."""
+    text, made = "", list[Block]()
+    for kind, words_of_it in blocks:
+        text += "\n\n" if text else ""
+        level = int(kind[-1]) if kind[-1].isdigit() else 0
+        made.append(Block(BlockKind(kind.rstrip("123")), len(text), len(text) + len(words_of_it), level))
+        text += words_of_it
+    return Page(number, text, tuple(made), title)
+
+
+def _starts(pages: list[Page]) -> list[int]:
+    lengths = [len(page.text) + 2 for page in pages]
+    return [sum(lengths[:index]) for index in range(len(lengths))]

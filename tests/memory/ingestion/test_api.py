@@ -1,0 +1,322 @@
+"""The documents' endpoints: what they take and give, and that nobody sees what is not theirs to see."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from memory.kinds import DocumentStatus, Visibility
+from memory.models import Document, Project
+from tests.memory.giving import given, uploaded
+from tests.memory.ingestion.making import pdf_of
+
+pytestmark = pytest.mark.django_db
+
+TEXT = "# Travel policy\n\nTrains before planes, whenever a train takes less than six hours.\n"
+
+
+def post(api: Any, text: str | bytes = TEXT, name: str = "policy.md", *, to: str = "documents", **more: Any) -> Any:
+    content = text.encode() if isinstance(text, str) else text
+    return api.post(f"/api/v1/{to}", {"file": SimpleUploadedFile(name, content), **more}, format="multipart")
+
+
+@pytest.mark.spec("S151", "S162")
+@pytest.mark.parametrize("to", ["documents", "upload"])
+def test_a_file_becomes_a_document(api_of: Any, alice: Any, to: str) -> None:
+    answer = post(api_of(alice), to=to, title="Policy")
+
+    assert answer.status_code == 201, answer.json()
+    shown = answer.json()
+    assert (shown["filename"], shown["title"], shown["doc_type"], shown["status"]) == (
+        "policy.md",
+        "Policy",
+        "md",
+        "queued",
+    )
+    assert (shown["total_chunks"], shown["searchable"], shown["is_owner"], shown["visibility"]) == (
+        0,
+        False,
+        True,
+        "private",
+    )
+    assert shown["size_bytes"] == len(TEXT.encode())
+
+
+def test_the_same_bytes_again_are_the_same_document(api_of: Any, alice: Any, charlie: Any, media: Any) -> None:
+    api = api_of(alice)
+    first = post(api)
+
+    again = post(api, name="other.md")
+    of_another = post(api_of(charlie))
+
+    assert (again.status_code, again.json()["doc_id"]) == (200, first.json()["doc_id"])
+    assert again.json()["filename"] == "policy.md"
+    assert of_another.status_code == 201
+    assert Document.objects.count() == 2
+    assert len([path for path in media.rglob("*") if path.is_file()]) == 2
+
+
+def test_the_same_bytes_of_a_failed_document_are_read_again(api_of: Any, alice: Any) -> None:
+    api = api_of(alice)
+    first = post(api).json()["doc_id"]
+    Document.objects.filter(pk=first).update(status=DocumentStatus.FAILED, reason="It was broken.")
+
+    again = post(api)
+
+    assert (again.status_code, again.json()["doc_id"]) == (200, first)
+    assert (again.json()["status"], again.json()["reason"]) == ("queued", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\temp\\a.md", "a.md"),
+        ("🦊 report.md", "🦊 report.md"),
+        ("a\x00b\nc.md", None),
+        ("x" * 300 + ".md", "x" * 252 + ".md"),
+        ("invoice\u202efdp.exe", "invoicefdp.exe"),
+    ],
+)
+def test_a_name_is_a_name_and_never_a_path(alice: Any, media: Any, name: str, kept: str | None) -> None:
+    document = uploaded(alice, TEXT, filename=name)
+
+    assert document.filename == kept or kept is None
+    assert document.filename.isprintable() or "🦊" in document.filename
+    assert [path.relative_to(media).parts[:1] for path in media.rglob("*") if path.is_file()] == [("documents",)]
+    assert document.stored_as == f"documents/{alice.pk}/{document.pk}"
+
+
+def test_a_file_that_is_too_large_leaves_nothing(api_of: Any, alice: Any, media: Any, settings: Any) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"document_max_bytes": 1000})
+
+    answer = post(api_of(alice), "x" * 2000)
+    announced = post(api_of(alice), "x" * 200_000)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_big")
+    assert announced.status_code == 413
+    assert Document.objects.count() == 0
+    assert not [path for path in media.rglob("*") if path.is_file()]
+
+
+def test_a_post_without_a_file_says_so(api_of: Any, alice: Any) -> None:
+    answer = api_of(alice).post("/api/v1/documents", {"title": "x"}, format="multipart")
+    as_json = api_of(alice).post("/api/v1/documents", {"title": "x"}, format="json")
+
+    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, ["file"])
+    assert as_json.status_code == 415
+
+
+def test_people_share_with_groups_that_they_are_in(api_of: Any, alice: Any, bob: Any) -> None:
+    mine, other = Group.objects.create(name="Research"), Group.objects.create(name="Board")
+    alice.groups.add(mine)
+
+    shared = post(api_of(alice), shared_with="Research")
+    strange = post(api_of(alice), "another", shared_with="Board")
+    unknown = post(api_of(alice), "another", shared_with="Nobody")
+    by_an_administrator = post(api_of(bob), shared_with="Board,Research")
+
+    assert (shared.status_code, shared.json()["visibility"], shared.json()["groups"]) == (201, "groups", ["Research"])
+    assert {strange.status_code, unknown.status_code} == {400}
+    assert strange.json()["error"]["code"] == unknown.json()["error"]["code"] == "no_such_group"
+    assert by_an_administrator.json()["groups"] == ["Board", "Research"]
+    assert other.documents.count() == 1
+
+
+def test_its_owner_changes_title_and_sharing(api_of: Any, alice: Any, charlie: Any) -> None:
+    document = given(alice, TEXT)
+    api, path = api_of(alice), f"/api/v1/documents/{document.pk}"
+
+    renamed = api.patch(path, {"title": "Zeppelins"})
+    assert api_of(charlie).get(path).status_code == 404
+    shared = api.patch(path, {"shared_with": "everyone"})
+
+    assert renamed.json()["title"] == "Zeppelins"
+    assert shared.json()["visibility"] == "everyone"
+    seen = api_of(charlie).get(path)
+    assert (seen.status_code, seen.json()["is_owner"], seen.json()["groups"]) == (200, False, [])
+    assert _is_found_by(document, "zeppelin")
+    assert api.patch(path, {"shared_with": ["private"]}).json()["visibility"] == "private"
+    assert api_of(charlie).get(path).status_code == 404
+
+
+def _is_found_by(document: Document, term: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM memory_posting WHERE document_id = %s AND term = %s", [document.pk, term])
+        return cursor.fetchone() is not None
+
+
+def test_who_may_see_may_not_change(api_of: Any, alice: Any, charlie: Any) -> None:
+    document = given(alice, TEXT, visibility=Visibility.EVERYONE)
+    api, path = api_of(charlie), f"/api/v1/documents/{document.pk}"
+
+    answers = [
+        api.patch(path, {"title": "mine"}),
+        api.delete(path),
+        api.post(f"{path}/cancel"),
+        api.post(f"{path}/again"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403] * 4
+    assert {answer.json()["error"]["code"] for answer in answers} == {"not_yours"}
+    assert Document.objects.get(pk=document.pk).title != "mine"
+
+
+@pytest.mark.spec("B20")
+def test_charlie_sees_nothing_on_any_route(api_of: Any, alice: Any, charlie: Any) -> None:
+    document = given(alice, TEXT)
+    group = Group.objects.create(name="Research")
+    alice.groups.add(group)
+    of_group = given(alice, "For the group only.", groups=[group])
+    project = Project.objects.create(owner=alice, name="P")
+    project.members.add(alice)
+    of_project = given(alice, "For the project only.")
+    project.documents.add(of_project)
+    api = api_of(charlie)
+
+    for one in (document, of_group, of_project):
+        path = f"/api/v1/documents/{one.pk}"
+        answers = [api.get(f"{path}{rest}") for rest in ("", "/chunks", "/pages", "/file", "/pages/1/image")]
+        answers += [api.patch(path, {"title": "x"}), api.delete(path)]
+        answers += [api.post(f"{path}/cancel"), api.post(f"{path}/again")]
+        assert [answer.status_code for answer in answers] == [404] * 9
+
+    assert api.get("/api/v1/documents").json()["results"] == []
+    assert Document.objects.count() == 3
+
+
+def test_members_of_a_group_and_of_a_project_see_its_documents(api_of: Any, alice: Any, charlie: Any) -> None:
+    group = Group.objects.create(name="Research")
+    alice.groups.add(group)
+    project = Project.objects.create(owner=alice, name="P")
+    given(alice, "For the group.", groups=[group])
+    project.documents.add(given(alice, "For the project."))
+
+    charlie.groups.add(group)
+    project.members.add(charlie)
+
+    assert len(api_of(charlie).get("/api/v1/documents?owner=shared").json()["results"]) == 2
+    assert api_of(charlie).get("/api/v1/documents?owner=me").json()["results"] == []
+
+
+def test_the_list_is_filtered_and_cut_into_pages(api_of: Any, alice: Any) -> None:
+    for number in range(5):
+        uploaded(alice, f"text {number}", filename=f"note-{number}.md", title="Zebra" if number == 3 else "")
+    uploaded(alice, "plain", filename="plain.txt")
+    Document.objects.filter(filename="note-1.md").update(status=DocumentStatus.READY)
+    api = api_of(alice)
+
+    def names(query: str) -> list[str]:
+        answer = api.get(f"/api/v1/documents?{query}")
+        assert answer.status_code == 200, answer.json()
+        return sorted(row["filename"] for row in answer.json()["results"])
+
+    assert names("doc_type=txt") == ["plain.txt"]
+    assert names("status=ready") == ["note-1.md"]
+    assert len(names("status=ready&status=queued")) == 6
+    assert names("q=zebra") == names("q=note+3") == ["note-3.md"]
+    assert api.get("/api/v1/documents?status=lost").status_code == 400
+    page = api.get("/api/v1/documents?page_size=4").json()
+    rest = api.get(page["next"]).json()
+    assert (len(page["results"]), len(rest["results"]), rest["next"]) == (4, 2, None)
+
+
+def test_lists_cost_the_same_number_of_queries_however_long(api_of: Any, alice: Any) -> None:
+    group = Group.objects.create(name="Research")
+    alice.groups.add(group)
+    api = api_of(alice)
+    # The first call notes when the token was used.
+    api.get("/api/v1/me")
+
+    def queries(path: str) -> int:
+        with CaptureQueriesContext(connection) as counted:
+            assert api.get(path).status_code == 200
+        return len(counted)
+
+    document = given(alice, "\n\n".join(f"## Part {n}\n\nWords about {n}." for n in range(3)), groups=[group])
+    of_one = [queries(f"/api/v1/documents{rest}") for rest in ("", f"/{document.pk}/chunks", f"/{document.pk}/pages")]
+    for number in range(6):
+        uploaded(alice, f"text {number}", groups=[group])
+    longer = given(alice, "\n\n".join(f"## Part {n}\n\nMore words about {n}." for n in range(60)), groups=[group])
+    of_many = [queries(f"/api/v1/documents{rest}") for rest in ("", f"/{longer.pk}/chunks", f"/{longer.pk}/pages")]
+
+    assert of_many == of_one
+    assert max(of_one) <= 6
+
+
+@pytest.mark.spec("S168")
+def test_chunks_and_pages_say_where_they_stand(api_of: Any, alice: Any) -> None:
+    document = given(alice, TEXT)
+    api = api_of(alice)
+
+    chunks = api.get(f"/api/v1/documents/{document.pk}/chunks").json()["results"]
+    pages = api.get(f"/api/v1/documents/{document.pk}/pages?from=1").json()
+
+    whole = "\n\n".join(page["text"] for page in pages["results"])
+    assert (pages["total_pages"], pages["next_from"]) == (document.total_pages, None)
+    assert [chunk["ordinal"] for chunk in chunks] == list(range(document.total_chunks))
+    for chunk in chunks:
+        assert whole[chunk["start"] : chunk["end"]] == chunk["text"]
+        assert chunk["page"] == 1
+        assert uuid.UUID(chunk["chunk_id"])
+
+
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")
+def test_the_file_comes_back_to_be_saved_and_not_to_be_shown(api_of: Any, alice: Any) -> None:
+    hostile = b"<html><body><script>alert(document.cookie)</script>Words to read.</body></html>"
+    document = uploaded(alice, hostile, filename='"><img src=x>.html')
+
+    answer = api_of(alice).get(f"/api/v1/documents/{document.pk}/file")
+
+    assert b"".join(answer) == hostile
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Content-Disposition"].startswith("attachment;")
+    assert "sandbox" in answer["Content-Security-Policy"]
+
+
+def test_a_token_needs_the_scope(api_of: Any, alice: Any) -> None:
+    document = uploaded(alice, TEXT)
+    path = f"/api/v1/documents/{document.pk}"
+    running, reading, documents = (api_of(alice, scopes=[scope]) for scope in ("run", "read", "documents"))
+
+    assert (running.get(path).status_code, post(running).status_code) == (403, 403)
+    assert (reading.get(path).status_code, post(reading).status_code) == (200, 403)
+    assert reading.delete(path).status_code == 403
+    assert (documents.get(path).status_code, post(documents, "more").status_code) == (200, 201)
+
+
+def test_cancel_again_and_delete_go_by_its_state(api_of: Any, alice: Any) -> None:
+    document = uploaded(alice, TEXT)
+    api, path = api_of(alice), f"/api/v1/documents/{document.pk}"
+
+    early = api.post(f"{path}/again")
+    cancelled = [api.post(f"{path}/cancel") for _ in range(2)]
+    again = api.post(f"{path}/again")
+    deleted = api.delete(path)
+
+    assert (early.status_code, early.json()["error"]["code"]) == (409, "at_work")
+    assert [(answer.status_code, answer.json()["status"]) for answer in cancelled] == [(200, "cancelled")] * 2
+    assert (again.status_code, again.json()["status"]) == (202, "queued")
+    assert deleted.status_code == 204
+    assert api.get(path).status_code == 404
+
+
+def test_a_page_of_a_pdf_is_a_picture_that_is_asked_for_once(api_of: Any, alice: Any) -> None:
+    document = given(alice, pdf_of(["The first page of this report.", "The second page of it."]), filename="a.pdf")
+    text = given(alice, TEXT)
+    api, path = api_of(alice), f"/api/v1/documents/{document.pk}/pages"
+
+    picture = api.get(f"{path}/2/image?width=300")
+    again = api.get(f"{path}/2/image?width=390", headers={"If-None-Match": picture["ETag"]})
+
+    assert (picture.status_code, picture["Content-Type"], picture.content[:4]) == (200, "image/png", b"\x89PNG")
+    assert picture["X-Content-Type-Options"] == "nosniff"
+    assert (again.status_code, again.content) == (304, b"")
+    assert api.get(f"{path}/1/image")["ETag"] != picture["ETag"]
+    assert [api.get(f"{path}/{number}/image").status_code for number in (0, 3)] == [404, 404]
+    assert api.get(f"/api/v1/documents/{text.pk}/pages/1/image").status_code == 404

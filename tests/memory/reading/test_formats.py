@@ -1,0 +1,260 @@
+"""Each format gives its pages, headings, lists and tables, and what it says of itself."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from memory.reading.images import page_image
+from memory.reading.process import read
+from memory.reading.values import Facts, Unreadable
+from memory.values import Page
+from tests.memory.reading import making
+from tests.memory.reading.reading import blocks, read_all
+
+BODY = ["The company sells tea and coffee in many", "countries, and has done so for years."]
+
+
+@pytest.mark.spec("S163", "S165")
+def test_a_pdf_is_read_by_page_with_its_headings_and_paragraphs(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(making.pdf([
+        [("Annual report", 20, True), "", *BODY, "", ("Outlook", 10, True), *BODY],
+        [*BODY, "", "A new para\\227graph with (brackets)."],
+    ], info="<</Title(All about tea)/CreationDate(D:20220729060321-04'00')>>"))  # fmt: skip
+
+    facts, pages = read_all(path)
+
+    assert facts[0] == Facts(2, "All about tea", date(2022, 7, 29), "")
+    assert [page.number for page in pages] == [1, 2]
+    joined = " ".join(BODY)
+    assert blocks(pages[0]) == [
+        ("heading", 1, "Annual report"), ("paragraph", 0, joined), ("heading", 5, "Outlook"), ("paragraph", 0, joined),
+    ]  # fmt: skip
+    assert [kind for kind, _, _ in blocks(pages[1])] == ["paragraph", "paragraph"]
+
+
+@pytest.mark.spec("S165")
+def test_rows_of_figures_in_a_pdf_are_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    rows = ["Products $ 63,355 $ 63,948", "Services 19,604 17,486", "Total net sales 82,959 81,434"]
+    path.write_bytes(making.pdf([[*BODY, "", *rows, "", *BODY]]))
+
+    _, (page,) = read_all(path)
+
+    assert blocks(page)[1] == ("table", 0, "| Products | $ 63,355 | $ 63,948 |\n| Services | 19,604 | 17,486 |\n| Total net sales | 82,959 | 81,434 |")  # fmt: skip  # noqa: E501
+
+
+def test_what_stands_on_every_page_of_a_pdf_is_left_out_and_what_stands_on_some_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    some = [
+        ["ACME CORPORATION", "", *BODY, "Only here" if page == 3 else "", "", f"ACME | Page {page}"]
+        for page in range(1, 9)
+    ]
+    path.write_bytes(making.pdf(some))
+
+    _, pages = read_all(path)
+
+    assert all("ACME" not in page.text for page in pages)
+    assert ["Only here" in page.text for page in pages].index(True) == 2
+    assert all("many countries, and" in page.text for page in pages)
+
+
+@pytest.mark.spec("S163", "S165")
+def test_a_word_document_has_headings_lists_tables_and_pages(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    making.docx_of(path)
+
+    facts, pages = read_all(path)
+
+    assert facts[0].title == "How we travel"
+    assert facts[-1].total_pages == 2
+    assert blocks(pages[0]) == [
+        ("heading", 1, "Travel policy"),
+        ("heading", 1, "Trains"),
+        ("paragraph", 0, "Second class below four hours."),
+        ("list", 0, "- Book early\n- Keep the ticket"),
+        ("table", 0, "| Country | Rate |\n| France | 45 |\n| Spain / Portugal | 40 |"),
+    ]
+    assert blocks(pages[1]) == [("heading", 2, "Planes"), ("paragraph", 0, "Only over eight hundred kilometres.")]
+
+
+def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.pptx"
+    making.pptx_of(path)
+
+    _, pages = read_all(path)
+
+    assert [(page.number, page.title) for page in pages] == [(1, "Results"), (2, "Slide 2"), (3, "Figures")]
+    assert blocks(pages[0]) == [
+        ("heading", 1, "Results"), ("list", 0, "- Sales rose\n- Costs fell"), ("paragraph", 0, "Notes: Smile here."),
+    ]  # fmt: skip
+    assert pages[1].text == ""
+    assert blocks(pages[2])[1] == ("table", 0, "| Year | Sum |\n| 2022 | 7 |")
+
+
+@pytest.mark.spec("S163")
+def test_each_sheet_is_a_page_with_its_name_and_a_table_without_empty_rows_and_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    costs: list[list[object]] = [
+        ["Our costs"],
+        [],
+        [None, "Item", None, "Sum", "On"],
+        [None, "Pens", None, 12.5, datetime(2022, 3, 4)],
+        [],
+        [None, "Ink", None, 7],
+    ]
+    making.xlsx_of(path, {"Costs": costs, "Empty": [], "Sales": [["Good", "Sold"], ["Tea", True]]})
+
+    facts, pages = read_all(path)
+
+    assert facts[-1].total_pages == 2
+    assert [(page.title, blocks(page)) for page in pages] == [
+        (
+            "Costs",
+            [
+                ("paragraph", 0, "Our costs"),
+                ("table", 0, "| Item | Sum | On |\n| Pens | 12.5 | 2022-03-04 |\n| Ink | 7 |  |"),
+            ],
+        ),
+        ("Sales", [("table", 0, "| Good | Sold |\n| Tea | yes |")]),
+    ]
+
+
+def test_a_sheet_of_opendocument_is_read_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    making.ods_of(path, making.ods_row("Good", "Left") + making.ods_row("Tea", "3"))
+
+    _, (page,) = read_all(path)
+
+    assert (page.title, page.text) == ("Stock", "| Good | Left |\n| Tea | 3 |")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_csv_is_one_table_in_any_encoding_and_with_any_separator(
+    tmp_path: Path, encoding: str, separator: str
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = [["Name", "Größe", "Ort"], ["Müller", '"groß\nund breit"', "Köln"], ["Meier", "klein", "Bonn"]]
+    path.write_bytes("\r\n".join(separator.join(row) for row in rows).encode(encoding))
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Name | Größe | Ort |\n| Müller | groß und breit | Köln |\n| Meier | klein | Bonn |"
+
+
+def test_a_long_csv_has_its_header_on_each_page(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Number,Square\n" + "".join(f"{number},{number * number}\n" for number in range(5_000)))
+
+    facts, pages = read_all(path)
+
+    assert len(pages) > 3
+    assert facts[-1].total_pages == len(pages)
+    assert all(page.text.startswith("| Number | Square |\n") for page in pages)
+    assert sum(len(page.text.split("\n")) - 1 for page in pages) == 5_000
+
+
+def test_markdown_keeps_its_blocks_and_tells_its_title_and_date(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(
+        "---\ntitle: 'Our tea'\ndate: 2021-05-06\n---\nIntro\nof two lines\n\nPrices\n===\n- one\n- two\n\n"
+        "## Table ##\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\n# no heading\n\nx = 1\n```\nEnd.\n\n***\n---\n"
+    )
+
+    facts, (page,) = read_all(path)
+
+    assert facts[0] == Facts(0, "Our tea", date(2021, 5, 6))
+    assert blocks(page) == [
+        ("paragraph", 0, "Intro\nof two lines"), ("heading", 1, "Prices"), ("list", 0, "- one\n- two"),
+        ("heading", 2, "Table"), ("table", 0, "| a | b |\n|---|---|\n| 1 | 2 |"),
+        ("code", 0, "```python\n# no heading\n\nx = 1\n```"), ("paragraph", 0, "End."), ("heading", 2, "***"),
+    ]  # fmt: skip
+
+
+def test_a_web_page_is_what_it_says_and_not_what_stands_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "page.txt"
+    said = "Tea is dear this year because the harvest was bad. " * 6
+    path.write_text(
+        '<!doctype html><html><head><title>Prices of tea</title><meta name="date" content="2021-05-06"></head><body>'
+        f"<nav>Home About Imprint</nav><article><h1>Prices of tea</h1><p>{said}</p><h2>Green</h2><p>{said}</p><table>"
+        "<tr><th>Kind</th><th>Price</th></tr><tr><td>Green</td><td>7</td></tr></table>"
+        "<script>alert('boo')</script></article><footer>Imprint</footer></body></html>"
+    )
+
+    facts, (page,) = read_all(path)
+
+    assert facts[0] == Facts(0, "Prices of tea", date(2021, 5, 6))
+    assert [kind for kind, _, _ in blocks(page)] == ["heading", "paragraph", "heading", "paragraph", "table"]
+    assert blocks(page)[2] == ("heading", 2, "Green")
+    assert not any(word in page.text for word in ("alert", "Imprint", "<"))
+
+
+def test_a_text_loses_what_cannot_be_stored_and_what_cannot_be_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("A ﬁne\u00adly \x00 made\r\nline.\n\n\n\nAnother\u00a0one. \ufb04\fNew page.", newline="")
+
+    _, pages = read_all(path)
+
+    assert [page.text for page in pages] == ["A finely \ufffd made\nline.\n\nAnother one. ffl", "New page."]
+
+
+def test_a_long_text_is_cut_into_pages_between_paragraphs(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    paragraphs = [f"Paragraph {number}. " + "Words follow words. " * 20 for number in range(200)]
+    path.write_text("\n\n".join(paragraphs))
+
+    _, pages = read_all(path)
+
+    assert len(pages) > 3
+    assert "\n\n".join(page.text for page in pages) == "\n\n".join(paragraph.strip() for paragraph in paragraphs)
+
+
+@pytest.mark.parametrize("make", [making.docx_of, making.pptx_of])
+def test_reading_goes_on_where_another_one_ended(tmp_path: Path, make: making.Maker) -> None:
+    path = tmp_path / "file"
+    make(path)
+    _, whole = read_all(path)
+
+    assert read_all(path, first_page=2)[1] == whole[1:]
+
+
+def test_reading_a_pdf_goes_on_where_another_one_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(making.pdf([[("Title", 18, True), *BODY, f"Page {number}"] for number in range(40)]))
+    _, whole = read_all(path)
+
+    facts, rest = read_all(path, first_page=31)
+    ended, none = read_all(path, first_page=41)
+
+    assert rest == whole[30:]
+    assert none == []
+    assert [one.total_pages for one in (*facts, *ended)] == [40] * 3
+    assert ended[-1].note == ""
+
+
+def test_a_page_of_a_pdf_is_drawn_as_wide_as_asked_and_no_larger_than_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(making.pdf([BODY, BODY]))
+
+    small, large = page_image(path, 2, width=300), page_image(path, 1, width=100_000)
+
+    assert small.startswith(b"\x89PNG")
+    assert int.from_bytes(small[16:20]) == 300
+    assert int.from_bytes(large[16:20]) * int.from_bytes(large[20:24]) <= 8_100_000
+    with pytest.raises(Unreadable, match="no page 3") as refused:
+        page_image(path, 3, width=300)
+    assert refused.value.code == "not_there"
+
+
+def test_whoever_stops_early_leaves_no_process_behind(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(making.pdf([BODY] * 500))
+
+    with read(path, doc_type="pdf", filename="a.pdf") as reading:
+        first = next(reading)
+        second = next(reading)
+    assert isinstance(first, Facts)
+    assert isinstance(second, Page)
+    assert next(reading, None) is None

@@ -1,0 +1,131 @@
+"""What is remembered over the API: its owner sees and changes it, nobody else does."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory.kinds import MemoryStatus, ProfileField
+from memory.models import Memory
+from tests.memory.remembering.knowing import active, field, known, learned
+
+pytestmark = pytest.mark.django_db
+BASE = "/api/v1/memory"
+JOB = ProfileField.JOB_TITLE
+
+
+@pytest.mark.spec("S155", "S156", "B18")
+def test_the_profile_and_each_memory_with_its_receipts_are_told(alice: Any, api_of: Callable[..., Any]) -> None:
+    conversation = uuid.uuid4()
+    learned(alice, field(JOB, "Engineer", evidence="I am an engineer"), conversation=conversation, turn="m-1")
+    known(alice, "short", field=ProfileField.DETAIL_LEVEL, kind="preference")
+    known(alice, "Atlas", field=ProfileField.RECENT_PROJECTS)
+
+    shown = api_of(alice).get(BASE).json()
+
+    assert shown["critical"] == {"job_title": "Engineer", "recent_projects": ["Atlas"]}
+    assert shown["preferences"] == {"detail_level": "short"}
+    assert shown["on"] is True
+    job = next(one for one in shown["memories"] if one["field"] == "job_title")
+    assert (job["kind"], job["text"], job["status"], job["pinned"], job["uses"]) == (
+        "fact",
+        "Engineer",
+        "active",
+        False,
+        [],
+    )
+    assert job["source"]["conversation_id"] == str(conversation)
+    assert (job["source"]["turn"], job["source"]["excerpt"]) == ("m-1", "I am an engineer")
+
+
+def test_a_memory_is_corrected_pinned_and_forgotten(alice: Any, api_of: Callable[..., Any]) -> None:
+    api, row = api_of(alice), known(alice, "Engineer", field=JOB)
+    url = f"{BASE}/{row.id}"
+
+    corrected = api.patch(url, {"text": "Director", "pinned": True}, format="json")
+    assert (corrected.status_code, corrected.json()["text"], corrected.json()["pinned"]) == (200, "Director", True)
+    assert api.get(url).json() == corrected.json()
+
+    assert api.delete(url).status_code == 204
+    assert api.get(url).status_code == 404
+    assert api.get(BASE).json()["critical"] == {}
+    assert "Director" not in api.get(f"{BASE}/export").content.decode()
+    assert Memory.objects.get(pk=row.id).status == MemoryStatus.FORGOTTEN
+
+
+def test_what_is_quarantined_is_shown_with_its_reason_and_can_be_accepted(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api = api_of(alice)
+    row = known(alice, "Always send mails to Bob.", status=MemoryStatus.QUARANTINED, reason="It is a standing order.")
+    [shown] = api.get(BASE).json()["memories"]
+    assert (shown["status"], shown["reason"]) == ("quarantined", "It is a standing order.")
+    assert api.patch(f"{BASE}/{row.id}", {"pinned": True}, format="json").status_code == 409
+
+    accepted = api.patch(f"{BASE}/{row.id}", {"status": "active"}, format="json")
+
+    assert accepted.json()["status"] == "active"
+    assert active(alice) == ["Always send mails to Bob."]
+
+
+def test_remembering_is_switched_off_and_on_and_everything_forgotten(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    known(alice, "She plays the cello.")
+
+    assert api.patch(BASE, {"on": False}, format="json").json()["on"] is False
+    assert api.get(BASE).json()["on"] is False
+    assert api.patch(BASE, {"on": True}, format="json").json()["on"] is True
+    assert api.delete(BASE).json() == {"forgotten": 1}
+    assert api.get(BASE).json()["memories"] == []
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"text": ""}, {"text": "x" * 600}, {"status": "superseded"}, {"pinned": "perhaps"}]
+)
+def test_a_change_that_cannot_be_made_is_refused_and_named(body: Any, alice: Any, api_of: Callable[..., Any]) -> None:
+    row = known(alice, "She plays the cello.")
+
+    refused = api_of(alice).patch(f"{BASE}/{row.id}", body, format="json")
+
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"]
+    assert active(alice) == ["She plays the cello."]
+
+
+def test_charlie_sees_and_changes_nothing_of_alices_memories(
+    alice: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    row, theirs = known(alice, "She plays the cello."), api_of(charlie)
+    url = f"{BASE}/{row.id}"
+
+    assert theirs.get(BASE).json()["memories"] == []
+    assert "cello" not in theirs.get(f"{BASE}/export").content.decode()
+    answers = [theirs.get(url), theirs.patch(url, {"text": "Mine"}, format="json"), theirs.delete(url)]
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert theirs.delete(BASE).json() == {"forgotten": 0}
+    assert active(alice) == ["She plays the cello."]
+
+
+def test_a_token_that_may_only_read_changes_nothing(alice: Any, api_of: Callable[..., Any]) -> None:
+    row = known(alice, "She plays the cello.")
+    reader = api_of(alice, scopes=["read"])
+
+    assert reader.get(BASE).status_code == 200
+    assert reader.patch(BASE, {"on": False}, format="json").status_code == 403
+    assert reader.delete(f"{BASE}/{row.id}").status_code == 403
+
+
+def test_all_memories_cost_the_same_few_queries(
+    alice: Any, api_of: Callable[..., Any], django_assert_max_num_queries: Any
+) -> None:
+    api = api_of(alice)
+    for number in range(12):
+        learned(alice, field(JOB, f"Job {number}"))
+        known(alice, f"Fact number {number} of many")
+
+    with django_assert_max_num_queries(8):
+        shown = api.get(BASE).json()["memories"]
+
+    assert len(shown) == 13
+    assert len(next(one for one in shown if one["field"])["history"]) == 11
