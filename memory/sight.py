@@ -12,20 +12,23 @@ from memory.kinds import SEARCHABLE
 from memory.values import Filters
 
 _SEARCHABLE = ", ".join(f"'{status.value}'" for status in SEARCHABLE)
+# Each way of seeing leads to its documents by an index of its own: an OR would read through everybody's.
 _VISIBLE: Final = f"""
     SELECT d.id, d.owner_id, d.total_chunks, d.total_terms, d.filename, d.title, d.doc_type, d.date, d.language
       FROM memory_document d
-     WHERE d.status IN ({_SEARCHABLE}) AND (
-           d.owner_id = %(user)s
-        OR d.visibility = 'everyone'
-        OR (d.visibility = 'groups' AND EXISTS (
-               SELECT 1 FROM memory_document_groups g
-                 JOIN accounts_user_groups m ON m.group_id = g.group_id
-                WHERE g.document_id = d.id AND m.user_id = %(user)s))
-        OR EXISTS (
-               SELECT 1 FROM memory_project_documents p
-                 JOIN memory_project_members m ON m.project_id = p.project_id
-                WHERE p.document_id = d.id AND m.user_id = %(user)s))
+     WHERE d.status IN ({_SEARCHABLE}) AND d.id IN (
+        SELECT id FROM memory_document WHERE owner_id = %(user)s
+         UNION ALL
+        SELECT id FROM memory_document WHERE visibility = 'everyone'
+         UNION ALL
+        SELECT s.id FROM accounts_user_groups m
+          JOIN memory_document_groups g ON g.group_id = m.group_id
+          JOIN memory_document s ON s.id = g.document_id AND s.visibility = 'groups'
+         WHERE m.user_id = %(user)s
+         UNION ALL
+        SELECT p.document_id FROM memory_project_members m
+          JOIN memory_project_documents p ON p.project_id = m.project_id
+         WHERE m.user_id = %(user)s)
 """
 
 
