@@ -35,10 +35,12 @@ from memory.models import Chunk, Document, VectorGraph  # noqa: E402
 from memory.sight import Scope  # noqa: E402
 from memory.vectors import graphs  # noqa: E402
 from memory.vectors.nearest import nearest  # noqa: E402
+from memory.vectors.writing import literal  # noqa: E402
 
 CHUNKS_A_DOCUMENT = 30
 SUBJECTS, SUBJECTS_OF_ONE = 400, 20
-NOISE = 0.035
+# What is said of a subject differs in far fewer ways than a vector has numbers.
+WAYS, SPREAD, NOISE = 64, 0.7, 0.005
 WANTED = 10
 NICE = 10
 SENTENCE = "The turbine of plant {} was serviced in May and its bearings were replaced by the crew of station {}. "
@@ -60,6 +62,7 @@ class World:
     def __init__(self, chunks_of: Sequence[int]) -> None:
         self.chance = np.random.default_rng(7)
         self.subjects = _unit(self.chance.normal(size=(SUBJECTS, DIMENSIONS)))
+        self.ways = _unit(self.chance.normal(size=(WAYS, DIMENSIONS)))
         chosen.choose(LOCAL)
         self.owners = [self._owner(count) for count in chunks_of]
         with connection.cursor() as cursor:
@@ -72,14 +75,17 @@ class World:
             middle = owner.vectors[self.chance.integers(len(owner.vectors))]
         else:
             middle = _unit(self.chance.normal(size=(1, DIMENSIONS)))[0]
-        found: np.ndarray[Any, Any] = _unit((middle + self.chance.normal(0, NOISE, DIMENSIONS))[None])[0]
-        return found
+        return self._said_of(middle[None])[0]  # type: ignore[no-any-return]
+
+    def _said_of(self, middles: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        ways = self.chance.normal(0, SPREAD / WAYS**0.5, (len(middles), WAYS)) @ self.ways
+        return _unit(middles + ways + self.chance.normal(0, NOISE, middles.shape))
 
     def _owner(self, count: int) -> Owner:
         user = User.objects.create(email=f"{uuid.uuid4().hex}@example.org")
         subjects = self.chance.choice(SUBJECTS, SUBJECTS_OF_ONE, replace=False)
         middles = self.subjects[self.chance.choice(subjects, count)]
-        vectors = _unit(middles + self.chance.normal(0, NOISE, (count, DIMENSIONS))).astype(np.float16)
+        vectors = self._said_of(middles).astype(np.float16)
         keys = np.array(
             [key for start in range(0, count, CHUNKS_A_DOCUMENT) for key in self._document(user, count, start)]
         )
@@ -87,8 +93,8 @@ class World:
         with connection.cursor() as cursor:
             columns = 'chunk_key, model, "window", owner_id, document_id, embedding'
             with cursor.copy(f"COPY memory_vector ({columns}) FROM STDIN") as copy:
-                for key, vector in zip(keys.tolist(), vectors, strict=True):
-                    copy.write_row((key, LOCAL, 0, user.pk, documents[key], f"[{','.join(map(str, vector))}]"))
+                for key, vector in zip(keys.tolist(), vectors.tolist(), strict=True):
+                    copy.write_row((key, LOCAL, 0, user.pk, documents[key], literal(vector)))
         return Owner(user.pk, keys, vectors.astype(np.float32), subjects)
 
     def _document(self, user: User, count: int, start: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from benchmarks.retrieval.sets import Collection, Text
+from benchmarks.retrieval.sets import Collection
 from hyperagent.accounts.models import User
 from memory.embedding.chosen import choose
 from memory.embedding.local import LocalModel
@@ -29,8 +29,8 @@ class Loaded:
     documents: dict[str, uuid.UUID]
 
 
-def load(collection: Collection, windows: Any, owners: Any, *, filings: bool = False) -> Loaded:
-    """Each text is a document of one chunk; with `filings` a text is a page, and those of a title are a document."""
+def load(collection: Collection, windows: Any, owners: Any) -> Loaded:
+    """Each text is a document of one chunk; where texts are pages, those of a title are a document."""
     choose(LocalModel.name)
     users = {name: _user(collection.name, name) for name in dict.fromkeys(text.user for text in collection.texts)}
     vectors: dict[int, list[Any]] = {}
@@ -39,9 +39,9 @@ def load(collection: Collection, windows: Any, owners: Any, *, filings: bool = F
     texts: dict[uuid.UUID, str] = {}
     documents: dict[str, uuid.UUID] = {}
     with transaction.atomic():
-        for name, pages in _documents(collection.texts, filings=filings):
+        for name, pages in _documents(collection):
             first = collection.texts[pages[0]]
-            title = "" if filings else first.title
+            title = "" if collection.has_pages else first.title
             written = _write(users[first.user], name, title, [collection.texts[at].whole for at in pages])
             documents[name] = written.document
             _store_vectors(written, [vectors[at] for at in pages])
@@ -51,8 +51,9 @@ def load(collection: Collection, windows: Any, owners: Any, *, filings: bool = F
     return Loaded(users, texts, documents)
 
 
-def _documents(texts: Sequence[Text], *, filings: bool) -> Iterable[tuple[str, list[int]]]:
-    if not filings:
+def _documents(collection: Collection) -> Iterable[tuple[str, list[int]]]:
+    texts = collection.texts
+    if not collection.has_pages:
         return [(f"{text.id}.txt", [at]) for at, text in enumerate(texts)]
     by_title = groupby(range(len(texts)), key=lambda at: texts[at].title)
     return [(f"{title}.pdf", list(pages)) for title, pages in by_title]

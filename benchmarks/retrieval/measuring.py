@@ -39,10 +39,10 @@ class Measured:
         return fmean(score(self.rankings[way][one.id], one.relevant) for one in self.collection.questions)
 
 
-def measure(collection: Collection, kept: Kept, *, filings: bool = False) -> Measured:
+def measure(collection: Collection, kept: Kept) -> Measured:
     texts = [text.whole for text in collection.texts]
     windows, owners = kept.of(collection.name, texts)
-    loaded = load(collection, windows, owners, filings=filings)
+    loaded = load(collection, windows, owners)
     sought = [asked(question.text) for question in collection.questions]
     plain, _ = first_windows(kept, collection.name + "-questions", [one.text for one in collection.questions])
     _, vectors = first_windows(

@@ -18,7 +18,7 @@ from benchmarks.figure import Figure, at_most, percentile
 from benchmarks.report import line, say
 from benchmarks.retrieval.loading import load
 from benchmarks.retrieval.measuring import by_product, first_windows
-from benchmarks.retrieval.sets import ABSTRACTS, TURNS, Collection, Question, Text, read
+from benchmarks.retrieval.sets import Collection, Question, Text, names, read
 from benchmarks.retrieval.vectors import Kept
 from memory.embedding.asking import QueryVector
 from memory.values import Mode
@@ -49,8 +49,8 @@ def timed(root: Path, kept: Kept, *, chunks: int) -> list[Figure]:
 
 
 def _searches(root: Path, kept: Kept, chunks: int) -> list[Search]:
-    """Every text of the abstracts and turns, again and again until there are enough, in documents of one owner."""
-    collections = [read(root, name) for name in (*ABSTRACTS, TURNS)]
+    """The texts of all collections without pages, again and again until there are enough, in documents of one owner."""
+    collections = [one for one in (read(root, name) for name in names(root)) if not one.has_pages]
     texts, windows = list[Text](), list[Any]()
     for collection in collections:
         made, owners = kept.of(collection.name, [text.whole for text in collection.texts])
@@ -58,7 +58,7 @@ def _searches(root: Path, kept: Kept, chunks: int) -> list[Search]:
         texts += collection.texts
     turns = itertools.islice(itertools.cycle(range(len(texts))), chunks)
     shelf = [
-        (Text(str(at), f"shelf {at // CHUNKS_A_DOCUMENT}", texts[turn].whole, ""), windows[turn])
+        (Text(f"{at}#p{at}", f"shelf {at // CHUNKS_A_DOCUMENT}", texts[turn].whole, ""), windows[turn])
         for at, turn in enumerate(turns)
     ]
     owners = np.repeat(np.arange(len(shelf)), [len(some) for _, some in shelf])
@@ -66,7 +66,6 @@ def _searches(root: Path, kept: Kept, chunks: int) -> list[Search]:
         Collection("speed", tuple(text for text, _ in shelf), ()),
         np.concatenate([some for _, some in shelf]),
         owners,
-        filings=True,
     )
     questions = [question for collection in collections for question in collection.questions]
     questions = questions[:: max(1, len(questions) // ASKED)]

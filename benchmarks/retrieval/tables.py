@@ -4,6 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Collection as Names
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -12,59 +13,69 @@ from typing import Any
 from benchmarks.report import say
 from benchmarks.retrieval.measuring import WAYS, Measured, Score, measure
 from benchmarks.retrieval.scoring import hit, ndcg, recall, reciprocal_rank
-from benchmarks.retrieval.sets import ABSTRACTS, FILINGS, TURNS, read
+from benchmarks.retrieval.sets import ABSTRACTS, Question, names, read
 from benchmarks.retrieval.speed import timed
 from benchmarks.retrieval.vectors import Kept
 
+SPEED = "speed"
 SCORES: dict[str, Score] = {"nDCG@10": ndcg, "Recall@20": partial(recall, at=20), "MRR@10": reciprocal_rank}
+SCORES_OF_TURNS: dict[str, Score] = {"nDCG@10": ndcg, "Recall@10": partial(recall, at=10)}
 
 
 def run(root: Path, vectors: Path, *, wanted: Names[str], chunks: int, out: Path) -> None:
     kept = Kept(vectors)
     figures: dict[str, Any] = {}
     say(f"{'':<28}" + "".join(f"{way:>14}" for way in WAYS))
-    for name in (name for name in ABSTRACTS if name in wanted):
-        one = measure(read(root, name), kept)
-        for label, score in SCORES.items():
-            figures[f"{label} {name}"] = _row(f"{label} {name}", {way: one.mean(way, score) for way in WAYS})
-    if set(ABSTRACTS) <= set(wanted):
-        means = {way: fmean(figures[f"nDCG@10 {name}"][way] for name in ABSTRACTS) for way in WAYS}
-        figures["nDCG@10 mean"] = _row("nDCG@10 mean", means)
-    if TURNS in wanted:
-        figures |= _turns(measure(read(root, TURNS), kept))
-    if FILINGS in wanted:
-        figures |= _filings(measure(read(root, FILINGS, qrels="qrels_docs.tsv"), kept, filings=True))
-    if "speed" in wanted:
-        figures["speed"] = [one.as_json() for one in timed(root, kept, chunks=chunks)]
+    chosen = [name for name in names(root) if name in wanted] if wanted else names(root)
+    for name in chosen:
+        figures |= _of(measure(read(root, name), kept))
+        if name == ABSTRACTS[-1] and set(ABSTRACTS) <= set(chosen):
+            means = {way: fmean(figures[f"nDCG@10 {one}"][way] for one in ABSTRACTS) for way in WAYS}
+            figures["nDCG@10 mean"] = _row("nDCG@10 mean", means)
+    if not wanted or SPEED in wanted:
+        figures[SPEED] = [one.as_json() for one in timed(root, kept, chunks=chunks)]
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "load": os.getloadavg()}
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps({"machine": machine, "figures": figures}, indent=1))
     say(f"figures: {out}")
 
 
-def _turns(one: Measured) -> dict[str, Any]:
-    scores: dict[str, Score] = {"nDCG@10": ndcg, "Recall@10": partial(recall, at=10)}
-    return {
-        f"{label} {TURNS}": _row(f"{label} {TURNS}", {way: one.mean(way, score) for way in WAYS})
-        for label, score in scores.items()
-    }
+def _of(one: Measured) -> dict[str, Any]:
+    """The figures of one collection, by what is judged in it: texts, or whole documents."""
+    name = one.collection.name
+    scores = SCORES_OF_TURNS if one.collection.has_users else SCORES
+    figures = {}
+    if not one.collection.judges_documents:
+        for label, score in scores.items():
+            values = {way: one.mean(way, score) for way in WAYS}
+            figures[f"{label} {name}"] = _row(f"{label} {name}", values)
+    if one.collection.has_pages:
+        figures |= _documents(one)
+    return figures
 
 
-def _filings(one: Measured) -> dict[str, Any]:
-    """Whether a page of the right filing is among the best: the pages are not judged, the filings are."""
-    filing = {text.id: text.title for text in one.collection.texts}
+def _documents(one: Measured) -> dict[str, Any]:
+    """Whether a page of a right document is among the best."""
+    title = {text.id: text.title for text in one.collection.texts}
     figures = {}
     for at in (1, 5, 20):
-        label = f"right filing in {at} {FILINGS}"
+        label = f"right document in {at} {one.collection.name}"
         values = {
             way: fmean(
-                hit([filing[page] for page in one.rankings[way][question.id]], question.relevant, at=at)
+                hit([title[page] for page in one.rankings[way][question.id]], _right(one, question, title), at=at)
                 for question in one.collection.questions
             )
             for way in WAYS
         }
         figures[label] = _row(label, values)
     return figures
+
+
+def _right(one: Measured, question: Question, title: Mapping[str, str]) -> Mapping[str, int]:
+    """The documents that are right, where they are judged, and where their pages are."""
+    if one.collection.judges_documents:
+        return question.relevant
+    return {title[page]: relevance for page, relevance in question.relevant.items() if page in title}
 
 
 def _row(label: str, values: dict[str, float]) -> dict[str, float]:

@@ -139,9 +139,12 @@ def ask_again() -> None:
     _quiet.end()
 
 
-@cache
 def client_of_asking() -> redis.Redis:
-    address = cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])["hosts"][0]["address"]
+    return _client_at(cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])["hosts"][0]["address"])
+
+
+@cache
+def _client_at(address: str) -> redis.Redis:
     # One try: a search must not wait for Redis. Reading lasts as long as the answer that is waited for.
     return redis.Redis.from_url(
         address,

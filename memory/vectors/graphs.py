@@ -21,7 +21,7 @@ from uuid import UUID
 from django.db import DatabaseError, connection
 
 from memory.models import VectorGraph
-from memory.vectors.nearest import SEARCHED, of_length
+from memory.vectors.nearest import SEARCHED, WINDOWS, of_length
 from memory.vectors.writing import literal
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ GONE_BELOW: Final = 10_000
 LOOK_AGAIN_AT: Final = 1.3
 """How many times as many vectors as when it was last measured call for measuring it again."""
 RECALL: Final = 0.995
-"""Of the nearest WANTED, asked of the graph; a search asks for 0.99."""
-WANTED: Final = 100
+"""Of the nearest WANTED rows, when as many more are asked for as a search does; it shall have 0.99."""
+WANTED: Final = 20
 QUESTIONS: Final = 64
 IN_A_ROW: Final = 8
 NEVER: Final = 2.0
@@ -89,9 +89,10 @@ def tend(model: str, dimensions: int) -> None:
         return
     with _only_one() as is_alone:
         if is_alone:
-            _drop_what_is_left_over(model)
-            for owner_id in _large_owners():
-                _tend_one(Owned(model, owner_id, dimensions))
+            owned = [Owned(model, owner_id, dimensions) for owner_id in _large_owners()]
+            _drop_what_is_left_over(model, wanted=[one.index for one in owned])
+            for one in owned:
+                _tend_one(one)
 
 
 def close_enough(measured: Sequence[Measured]) -> float | None:
@@ -171,7 +172,7 @@ def _measured(cursor: Any, owned: Owned, question: Sequence[float]) -> Measured:
     exact = set(cursor.fetchall())
     cursor.execute("SELECT set_config('hnsw.ef_search', %s, false)", [str(SEARCHED)])
     by_graph = _BY_GRAPH.format(of_owner=_of_owner(owned), dimensions=owned.dimensions)
-    cursor.execute(by_graph, [asked, asked, WANTED])
+    cursor.execute(by_graph, [asked, asked, WANTED * WINDOWS])
     rows = cursor.fetchall()
     return Measured(
         best=max((row[2] for row in rows), default=-1.0),
@@ -179,8 +180,9 @@ def _measured(cursor: Any, owned: Owned, question: Sequence[float]) -> Measured:
     )
 
 
-def _drop_what_is_left_over(model: str) -> None:
-    """Graphs of other models, of owners who have less now, and those whose building was broken off."""
+def _drop_what_is_left_over(model: str, *, wanted: Sequence[str]) -> None:
+    """Graphs of other models, of owners who have less now, and those whose building was broken off. One that was built
+    to its end after its process had died is only measured."""
     for graph in VectorGraph.objects.all():
         if graph.model != model or _count(Owned(graph.model, graph.owner_id, 0)) < GONE_BELOW:
             _drop(graph.index)
@@ -190,6 +192,8 @@ def _drop_what_is_left_over(model: str) -> None:
             "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
             " WHERE i.indrelid = 'memory_vector'::regclass AND starts_with(c.relname, 'memory_graph_')"
             " AND NOT EXISTS (SELECT FROM memory_vectorgraph g WHERE g.index = c.relname)"
+            " AND NOT (i.indisvalid AND c.relname = ANY(%s)) AND c.relkind = 'i'",
+            [list(wanted)],
         )
         names = [row[0] for row in cursor.fetchall()]
     for name in names:

@@ -25,34 +25,35 @@ _OF_A_PERSON: Final = """,
                set_config('hnsw.iterative_scan', 'strict_order', true)
           FROM memory_vectorgraph WHERE owner_id = %(user)s AND model = %(model)s AND close_enough <= 1),
     near AS MATERIALIZED (
-        SELECT v.chunk_key, v.document_id, -(v.embedding::halfvec({dimensions}) <#> {query}) AS score
+        SELECT v.chunk_key, v.document_id,
+               v.embedding::halfvec({dimensions}) <#> {query}::halfvec({dimensions}) AS distance
           FROM memory_vector v
          WHERE (SELECT count(*) FROM graph) > 0 AND v.model = %(model)s AND v.owner_id = %(user)s {more}
-         ORDER BY v.embedding::halfvec({dimensions}) <#> {query}::halfvec({dimensions}) LIMIT %(rows)s)
-    SELECT chunk_key, document_id, max(score), own, hidden FROM (
+         ORDER BY distance LIMIT %(rows)s)
+    SELECT chunk_key, document_id, -min(distance), own, hidden FROM (
         SELECT f.*, count(*) FILTER (WHERE is_own) OVER () AS own,
                count(*) FILTER (WHERE is_own AND s.id IS NULL) OVER () AS hidden, s.id IS NOT NULL AS is_seen
           FROM (SELECT near.*, true AS is_own FROM near
                 UNION ALL
-                (SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}) AS score, true
+                (SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance, true
                    FROM memory_vector v WHERE {of_model} AND v.owner_id = %(user)s {more}
-                    AND coalesce((SELECT max(score) FROM near), -2) < coalesce((SELECT close_enough FROM graph), 2)
-                  ORDER BY v.embedding <#> {query} LIMIT %(rows)s)
+                    AND coalesce((SELECT -min(distance) FROM near), -2) < coalesce((SELECT close_enough FROM graph), 2)
+                  ORDER BY distance LIMIT %(rows)s)
                 UNION ALL
-                (SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}), false
+                (SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance, false
                    FROM visible d JOIN memory_vector v ON v.owner_id = d.owner_id AND v.document_id = d.id
                   WHERE d.owner_id <> %(user)s AND {of_model} {more}
-                  ORDER BY v.embedding <#> {query} LIMIT %(rows)s)) f
+                  ORDER BY distance LIMIT %(rows)s)) f
           LEFT JOIN visible s ON s.id = f.document_id) found
      WHERE is_seen GROUP BY chunk_key, document_id, own, hidden ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
 """
 # By document throughout: for a scope that is narrower than all that somebody may see.
 _OF_DOCUMENTS: Final = """
-    SELECT chunk_key, document_id, max(score), 0, 0 FROM (
-        SELECT v.chunk_key, v.document_id, -(v.embedding <#> {query}) AS score
+    SELECT chunk_key, document_id, -min(distance), 0, 0 FROM (
+        SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance
           FROM visible d JOIN memory_vector v ON v.owner_id = d.owner_id AND v.document_id = d.id
          WHERE {of_model} {more}
-         ORDER BY v.embedding <#> {query} LIMIT %(rows)s) found
+         ORDER BY distance LIMIT %(rows)s) found
      GROUP BY chunk_key, document_id ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
 """
 # A chunk that has a vector of the current model is found by that alone.

@@ -110,7 +110,7 @@ FOR_EVER = {
     "hangs": (calling("web_search", {"query": "x"}), hangs, "took longer than 0.05 s"),
     "broken JSON": (calling("web_search", '{"query": "x'), broken, "they are not JSON"),
     "no object": (calling("web_search", "[1, 2]"), broken, "must be one JSON object"),
-    "nothing fits": (calling("web_search", {"max_results": 10**30}), broken, "query: is missing"),
+    "nothing fits": (calling("web_search", {"max_results": 10**10}), broken, "query: is missing"),
     "no such tool": (calling("summon_demon", {"name": "x"}), broken, "there is no tool 'summon_demon'"),
     "another's tool": (calling("search_inbox", {}), broken, "may not call search_inbox"),
     "no name": (calling("", {}), broken, "there is no tool ''"),
@@ -125,9 +125,10 @@ async def test_a_model_that_calls_what_never_works_and_never_answers_is_ended_an
     line, happens, words = FOR_EVER[what]
     scripted_server.script(line)
     known = tools()
-    slow = {**known, "web_search": replace(known["web_search"], timeout_s=0.05)}
+    # Only what never ends is given little time: a busy machine takes longer for anything.
+    hasty = {**known, "web_search": replace(known["web_search"], timeout_s=0.05)}
     providers = fake_providers(web=FakeWeb(happens=happens))
-    await make_runner(scripted_server.url, env=ONCE, providers=providers, tools=slow)
+    await make_runner(scripted_server.url, env=ONCE, providers=providers, tools=hasty if happens is hangs else known)
 
     run, said = await wholly_ended(await start(alice, "What is new?", mode="chat"))
 

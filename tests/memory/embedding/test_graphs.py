@@ -121,6 +121,7 @@ def test_a_graph_goes_with_the_vectors_and_one_that_was_broken_off_is_built_anew
     with connection.cursor() as cursor:
         # As a process leaves it that was killed before it could measure.
         cursor.execute(f"CREATE INDEX {owned.index} ON memory_vector (chunk_key) WHERE owner_id = '{alice.pk}'")
+        cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", [owned.index])
 
     graphs.tend("one", DIMENSIONS)
     built = VectorGraph.objects.get().index
