@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.retrieval.sets import TURNS, Collection, NoData, read
+from benchmarks.retrieval.sets import Collection, NoData, read
 
+TURNS = "locomo_dev"
 _TURN = re.compile(r"D\d+:\d+")
 _TITLE_FORM = "%I:%M %p on %d %B, %Y"
 
