@@ -200,7 +200,7 @@ async def test_the_small_model_is_not_asked_where_the_documents_do_not_answer(
     assert scripted_server.calls == []
 
 
-async def test_the_small_model_gets_three_passages_and_its_answer_the_source_that_says_it(
+async def test_the_small_model_gets_what_is_near_the_best_and_its_answer_the_source_that_says_it(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     found = (
@@ -215,7 +215,7 @@ async def test_the_small_model_gets_three_passages_and_its_answer_the_source_tha
     output = await case.output()
 
     assert output.result == "Acme's Q3 revenue was 42 million euro. [2]" == shown(case.all_events)
-    assert len(output.data["chunks"]) == 3
+    assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == ["c1", "c2"], "the third is far behind"
     assert len(prompt(scripted_server, -1)) < 2_200
 
 

@@ -47,6 +47,8 @@ TOP_K: Final = 20
 SMALL_KEEP: Final = 3
 CHUNK_CHARS: Final = 5_000
 ALL_CHUNKS_CHARS: Final = 36_000
+# A small model takes whatever it is shown for the answer: what is far behind the best passage is not shown to it.
+NEAR_BEST: Final = 0.6
 # Where nothing that was found fits, the answer is that there is none: sure of itself, but of no use to others.
 UNANSWERED: Final = 0.2
 
@@ -174,7 +176,7 @@ def _fits(task: AgentInput, words: str, found: FoundChunks) -> bool:
 async def _best(context: AgentContext, task: AgentInput, found: Found) -> tuple[Chunk, ...]:
     """Of twenty the eight that a model finds best (S172); as the search has them, if there are no more, or it fails."""
     if not task.capable:
-        return found.chunks[:SMALL_KEEP]
+        return tuple(chunk for chunk in found.chunks[:SMALL_KEEP] if chunk.score >= NEAR_BEST * found.chunks[0].score)
     if len(found.chunks) <= KEEP:
         return found.chunks
     with stage(context, "rerank", "Choosing the best passages"):
