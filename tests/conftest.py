@@ -10,6 +10,8 @@ from typing import Any
 
 import django
 import pytest
+from django.conf import settings
+from pydantic import SecretStr
 
 from tests import services
 
@@ -21,7 +23,7 @@ _running = pytest.StashKey[services.Services]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before Django's settings are read. The processes of xdist inherit the environment of the one that starts them."""
+    """Before Django is set up. The processes of xdist inherit the environment of the one that starts them."""
     config.addinivalue_line("markers", "spec(*numbers): the requirements of docs/requirements.md that the test shows")
     if hasattr(config, "workerinput"):
         _use_own_redis_database(config.workerinput["workerid"])
@@ -79,10 +81,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _use_own_redis_database(worker: str) -> None:
     number = 1 + int(worker.removeprefix("gw"))
     url = os.environ["REDIS_URL"]
-    if url.startswith("unix://"):
-        os.environ["REDIS_URL"] = f"{url.partition('?')[0]}?db={number}"
-    else:
-        os.environ["REDIS_URL"] = f"{url.rsplit('/', 1)[0]}/{number}"
+    own = f"{url.partition('?')[0]}?db={number}" if url.startswith("unix://") else f"{url.rsplit('/', 1)[0]}/{number}"
+    os.environ["REDIS_URL"] = own
+    # pytest-django has read the settings by now, before this file could say so.
+    settings.CONFIG = settings.CONFIG.model_copy(update={"redis_url": SecretStr(own)})
+    layer: Any = settings.CHANNEL_LAYERS["default"]["CONFIG"]
+    layer["hosts"][0]["address"] = own
+    settings.CACHES = {**settings.CACHES, "default": {**settings.CACHES["default"], "LOCATION": own}}
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -55,7 +55,15 @@ def decided(request: Json, status: str, **more: Any) -> Json:
     return {**request, "status": status, "may_decide": False, "responded_at": now, "decided_by": "1", **more}
 
 
+# What never ends, a spinner for one, cannot be finished.
+SETTLE = """document.getAnimations()
+    .filter((animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime))
+    .forEach((animation) => animation.finish())"""
+
+
 def faults_of(page: Page) -> list[str]:
+    # A colour on its way to another has a contrast of its own.
+    page.evaluate(SETTLE)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     found = [f"{wider} px wider than the window"] if wider > 0 else []
     return found + [f"{fault['id']}: {fault['nodes'][0]['html']}" for fault in Axe().run(page).response["violations"]]
