@@ -5,6 +5,7 @@ import { createApi } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createDocumentActions } from "./documents_actions.js";
 import { createUploads, filesOf } from "./documents_upload.js";
+import { takeDrops } from "./file_drop.js";
 import { watchInbox } from "./inbox_socket.js";
 import { dress, refresh } from "./server_html.js";
 
@@ -58,26 +59,12 @@ const uploads = createUploads({
   },
 });
 
-const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-let depth = 0; // of elements that a drag has entered; it leaves each of them
-
-function onDrag(event) {
-  if (!hasFiles(event)) return;
-  event.preventDefault();
-  if (event.type === "dragenter") depth += 1;
-  if (event.type === "dragleave") depth -= 1;
-  if (event.type === "drop") depth = 0;
-  veil.value = depth > 0;
-}
-
-for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, onDrag);
-addEventListener("drop", async (event) => hasFiles(event) && uploads.add(await filesOf(event.dataTransfer)));
+takeDrops(uploads, veil);
 addEventListener("paste", async (event) => {
   if (!event.clipboardData?.files.length) return;
   event.preventDefault();
   uploads.add(await filesOf(event.clipboardData));
 });
-addEventListener("beforeunload", (event) => uploads.isBusy.value && event.preventDefault());
 fileBox.addEventListener("change", () => {
   uploads.add([...fileBox.files]);
   fileBox.value = ""; // the same file may be chosen again

@@ -3,7 +3,8 @@ import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
-import { createUploads, filesOf } from "./documents_upload.js";
+import { createUploads } from "./documents_upload.js";
+import { takeDrops } from "./file_drop.js";
 import { watchInbox } from "./inbox_socket.js";
 import { refresh } from "./server_html.js";
 import { ago } from "./when.js";
@@ -65,21 +66,7 @@ const uploads = createUploads({
 });
 const problem = signal("");
 
-const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-let depth = 0; // of elements that a drag has entered; it leaves each of them
-
-function onDrag(event) {
-  if (!hasFiles(event)) return;
-  event.preventDefault();
-  if (event.type === "dragenter") depth += 1;
-  if (event.type === "dragleave") depth -= 1;
-  if (event.type === "drop") depth = 0;
-  veil.value = depth > 0;
-}
-
-for (const type of ["dragenter", "dragover", "dragleave", "drop"]) addEventListener(type, onDrag);
-addEventListener("drop", async (event) => hasFiles(event) && uploads.add(await filesOf(event.dataTransfer)));
-addEventListener("beforeunload", (event) => uploads.isBusy.value && event.preventDefault());
+takeDrops(uploads, veil);
 fileBox.addEventListener("change", () => {
   uploads.add([...fileBox.files]);
   fileBox.value = ""; // the same file may be chosen again
