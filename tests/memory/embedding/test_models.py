@@ -50,6 +50,7 @@ def reference(text: str) -> list[list[float]]:
         start += 254 - 32
 
 
+@pytest.mark.spec("S167")
 def test_the_local_model_equals_a_straightforward_computation() -> None:
     model = LocalModel()
 
@@ -103,6 +104,7 @@ def remote(name: str = "scripted/small") -> RemoteModel:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("S167")
 def test_a_providers_model_reads_each_chunk_whole(provider: ScriptedServer, alice: Any) -> None:
     chosen.choose("scripted/small")
     document = document_of(alice, ["one", "two " * 700, "three"])

@@ -53,7 +53,7 @@ def test_each_mode_finds_by_its_own_legs(alice: Any, mode: Mode) -> None:
     assert bool(found.trace["dense"]) == (mode is not Mode.KEYWORD)
 
 
-@pytest.mark.spec("S170")
+@pytest.mark.spec("S169", "S170")
 def test_filters_narrow_the_search(alice: Any) -> None:
     put(alice, "whale one", doc_type="pdf", date=date(2023, 5, 1), filename="Annual_2023.pdf")
     put(alice, "whale two", doc_type="txt", date=date(2021, 5, 1), filename="notes.txt")
