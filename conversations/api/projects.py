@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from conversations import reading
 from conversations.api import serializers
-from conversations.api.views import ReadOrRunView
 from conversations.models import Conversation
+from hyperagent.accounts.scoped import ScopedView
 from hyperagent.lib.api import ErrorSerializer, Pages
 from memory import projects
 
 
-class ProjectConversations(ReadOrRunView, generics.GenericAPIView[Conversation]):
+class ProjectConversations(ScopedView, generics.GenericAPIView[Conversation]):
     serializer_class = serializers.ConversationSerializer
     pagination_class = Pages.ordered_by("-updated_at", "-id")
     filter_backends = ()

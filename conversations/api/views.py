@@ -11,38 +11,19 @@ from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from conversations import actions, reading
 from conversations.api import serializers
 from conversations.models import Conversation, Origin
 from conversations.options import chosen
 from conversations.shapes import message_shape
-from hyperagent.accounts.authentication import HasScope
-from hyperagent.accounts.models import User
-from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.scoped import ScopedView
 from hyperagent.lib.api import ErrorSerializer, Pages
 
-READ, RUN = HasScope(Scope.READ), HasScope(Scope.RUN)
 
-
-class ReadOrRunView(APIView):
-    """Looking needs the scope `read`, changing the scope `run`."""
-
-    def get_permissions(self) -> list[BasePermission]:
-        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]
-
-    @property
-    def caller(self) -> User:
-        user = self.request.user
-        assert isinstance(user, User)
-        return user
-
-
-class ConversationList(ReadOrRunView, generics.GenericAPIView[Conversation]):
+class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
     serializer_class = serializers.ConversationSerializer
     pagination_class = Pages.ordered_by("-updated_at", "-id")
     filter_backends = ()
@@ -81,7 +62,7 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
     return dict(serializers.ConversationSerializer(conversation).data)
 
 
-class ConversationDetail(ReadOrRunView):
+class ConversationDetail(ScopedView):
     @extend_schema(responses={200: serializers.ConversationSerializer, 404: ErrorSerializer})
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
         return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
@@ -110,7 +91,7 @@ class ConversationDetail(ReadOrRunView):
         return Response(status=204)
 
 
-class ConversationMessages(ReadOrRunView):
+class ConversationMessages(ScopedView):
     @extend_schema(responses={200: serializers.MessagesSerializer, 404: ErrorSerializer})
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
         """All that was said, oldest first, as a tree by `parent_id`."""
@@ -144,7 +125,7 @@ class ConversationMessages(ReadOrRunView):
         return Response(shown, status=200 if said.repeated else 201)
 
 
-class MessageRetry(ReadOrRunView):
+class MessageRetry(ScopedView):
     @extend_schema(
         request=None, responses={201: serializers.RetriedSerializer, 404: ErrorSerializer, 409: ErrorSerializer}
     )
@@ -154,7 +135,7 @@ class MessageRetry(ReadOrRunView):
         return Response({"reply": message_shape(said.reply)}, status=201)
 
 
-class ConversationExport(ReadOrRunView):
+class ConversationExport(ScopedView):
     @extend_schema(
         parameters=[OpenApiParameter("as", str, enum=["markdown", "json"])],
         responses={(200, "text/markdown"): OpenApiTypes.STR, (200, "application/json"): serializers.MessagesSerializer},

@@ -13,15 +13,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
 from rest_framework.parsers import MultiPartParser
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from hyperagent.accounts.authentication import HasScope
-from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope
-from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 from hyperagent.lib.refusals import NotThere
 from memory.actions import documents as actions
@@ -37,28 +34,9 @@ ERRORS = dict.fromkeys((400, 403, 404, 409), ErrorSerializer)
 _AROUND_FILE_BYTES = 100_000
 
 
-class MayLook(BasePermission):
-    """People who are signed in, and tokens with the scope `read` or `documents`."""
-
-    message = "This needs the scope 'read' or 'documents'. Make a token that has one."
-    code = "scope_missing"
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        if not isinstance(request.user, User):
-            return False
-        token = request.auth if isinstance(request.auth, ApiToken) else None
-        return bool({Scope.READ, Scope.DOCUMENTS} & scopes_of(request.user, token))
-
-
-class DocumentsView(APIView):
-    def get_permissions(self) -> list[BasePermission]:
-        return [MayLook() if self.request.method in ("GET", "HEAD", "OPTIONS") else HasScope(Scope.DOCUMENTS)()]
-
-    @property
-    def caller(self) -> User:
-        user = self.request.user
-        assert isinstance(user, User)
-        return user
+class DocumentsView(ScopedView):
+    looking = HasScope(Scope.READ, Scope.DOCUMENTS)
+    changing = HasScope(Scope.DOCUMENTS)
 
     def seen(self) -> QuerySet[Document]:
         return Document.objects.seen_by(self.caller).select_related("owner").prefetch_related("groups")

@@ -8,36 +8,18 @@ from django.db import transaction
 from django.http import HttpResponseBase, JsonResponse
 from django.urls import path
 from drf_spectacular.utils import extend_schema
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from hyperagent.accounts.authentication import HasScope
-from hyperagent.accounts.models import User
-from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.scoped import ScopedView
 from hyperagent.lib.api import ErrorSerializer
 from memory.api import memory_serializers as serializers
 from memory.remembering import actions, looking
 
-READ, RUN = HasScope(Scope.READ), HasScope(Scope.RUN)
 REFUSALS = dict.fromkeys((400, 404, 409), ErrorSerializer)
 
 
-class MemoryView(APIView):
-    """Looking needs the scope `read`, changing the scope `run`."""
-
-    def get_permissions(self) -> list[BasePermission]:
-        return [READ() if self.request.method in ("GET", "HEAD", "OPTIONS") else RUN()]
-
-    @property
-    def caller(self) -> User:
-        user = self.request.user
-        assert isinstance(user, User)
-        return user
-
-
-class Memories(MemoryView):
+class Memories(ScopedView):
     # The single memory has the other name.
     @extend_schema(operation_id="v1_memory_all", responses=serializers.MemoriesSerializer)
     def get(self, request: Request) -> Response:
@@ -62,7 +44,7 @@ class Memories(MemoryView):
         return Response({"forgotten": actions.forget_everything(self.caller)})
 
 
-class MemoryExport(MemoryView):
+class MemoryExport(ScopedView):
     @extend_schema(responses=serializers.MemoriesSerializer)
     def get(self, request: Request) -> HttpResponseBase:
         """Everything, as a JSON file."""
@@ -71,7 +53,7 @@ class MemoryExport(MemoryView):
         return response
 
 
-class OneMemory(MemoryView):
+class OneMemory(ScopedView):
     @extend_schema(responses={200: serializers.MemorySerializer, 404: ErrorSerializer})
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         return Response(looking.one_of(self.caller, memory_id))
