@@ -1,17 +1,12 @@
 """A turn whose answer is checked, killed at any of its records: the same answer and checks, and no call twice."""
 
 import json
-from typing import Any, cast
 
 import pytest
 
-from agents.engine.context import Context
-from agents.pipeline.programs import programs
-from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings
-from agents.tools.gateway import Gateway
 from tests.doubles.memory_journal import Death
-from tests.engine.driving import ROOT, End, drive
-from tests.loop.driving import Cases, LoopCase
+from tests.loop.driving import Cases
+from tests.pipeline.turn_driving import drive_case, turn_case
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -42,38 +37,22 @@ async def test_a_checked_turn_killed_at_any_of_its_records_is_checked_the_same_a
 ) -> None:
     scripted_server.script(*LINES)
     cases = Cases(scripted_server)
-    end, writes = await _drive(_case(cases))
+    end, writes = await drive_case(turn_case(cases, TURN, fake_providers()))
     assert end.how == "completed", end
     expected = end.value["checks"]
     assert [(check["supported"], check["by"]) for check in expected] == [(True, "words"), (False, "model")]
     assert len(scripted_server.calls) == CALLS
 
     for at in range(1, writes):
-        case = _case(cases)
+        case = turn_case(cases, TURN, fake_providers())
         scripted_server.calls.clear()
-        end, _ = await _drive(case, death, at)
+        end, _ = await drive_case(case, death, at)
         known = case.replies_recorded()
         scripted_server.calls.clear()
         if end.how == "killed":
-            end, _ = await _drive(case)
+            end, _ = await drive_case(case)
 
             assert len(scripted_server.calls) == CALLS - known, at
         assert (end.how, end.value["answer"], end.value["checks"]) == ("completed", ANSWER, expected), at
         assert shown(case.all_events) == ANSWER, at
     await cases.stack.aclose()
-
-
-def _case(cases: Cases) -> LoopCase:
-    made = cases()
-    turn = programs()["turn"]
-
-    async def program(context: Context, value: Any) -> Any:
-        return await turn(AgentContext(cast("DrivenRun", context.run), context.agent), TURN)
-
-    gateway = cast("Any", Gateway(fake_providers()))
-    return LoopCase({**programs(), ROOT: program}, models=made.models, settings=PipelineSettings(), door=gateway)
-
-
-async def _drive(case: LoopCase, death: Death | None = None, at: int = 0) -> tuple[End, int]:
-    run, journal = case.take_over(death=death, at=at)
-    return await drive(run, journal), journal.writes
