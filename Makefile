@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format spec bench bench-retrieval eval lock vendor install install-dev clean
+.PHONY: run test lint format spec bench bench-retrieval bench-sandbox eval lock vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -44,6 +44,10 @@ bench-retrieval: install-dev  ## How well it finds, on the collections in BENCH_
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.retrieval $(ARGS)
 
+bench-sandbox: install-dev  ## Hostile programs of BENCH_DATA=/path/to/data, each in a sandbox, and what a sandbox costs
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.sandbox_start $(ARGS)
+
 eval: install-dev  ## The evaluation cases against a model: ARGS="--model openai/gpt-5.4 --suite routing"
 	@$(BIN)/python -m evals.run $(ARGS)
 
@@ -51,6 +55,8 @@ UV_LOCK := $(BIN)/uv pip compile -q --universal --generate-hashes --python-versi
 
 lock: install-dev  ## Locks what pyproject.toml asks for
 	$(UV_LOCK) -o requirements.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
+		deploy/sandbox/requirements.in -o deploy/sandbox/requirements.txt
 	$(UV_LOCK) --group dev --group bench -c requirements.txt -o requirements-dev.txt
 
 vendor:  ## Makes static/vendor from the npm packages that deploy/vendor-js locks; for who develops the page

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from agents import plan_reading
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
+from agents.sandbox import admin as _sandboxes  # noqa: F401 (Django looks for it here)
 from hyperagent.accounts.models import User
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list, table
 

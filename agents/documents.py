@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from agents.runtime.context import About
+from agents.tools.providers import OriginalFile
 from agents.tools.tool import ToolError
 from agents.tools.values import (
     Chunk,
@@ -24,6 +25,7 @@ from agents.tools.values import (
 from hyperagent.accounts.models import User
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
+from memory.ingestion.files import open_file
 from memory.kinds import SEARCHABLE, DocumentStatus
 from memory.models import Document, Project
 from memory.retrieval.search import search
@@ -32,6 +34,7 @@ from memory.values import Filters, Passage, Wanted
 
 QUERY_CHARS: Final = 2_000
 READ_CHARS: Final = 60_000
+ORIGINAL_BYTES: Final = 50_000_000
 DESCRIPTION_CHARS: Final = 300
 # Of the best passage in a project; below it the search is not half sure, and the other documents are searched as well.
 ENOUGH: Final = 0.5
@@ -61,6 +64,9 @@ class OwnDocuments:
 
     async def read(self, about: About, document_id: str, *, first_page: int, last_page: int) -> DocumentText:
         return await in_thread(_read)(_asker(about), _uuid(document_id), first_page, last_page)
+
+    async def original(self, about: About, document_id: str) -> OriginalFile:
+        return await in_thread(_original)(_asker(about), _uuid(document_id))
 
     async def listed(self, about: About, *, name_contains: str, limit: int) -> DocumentList:
         return await in_thread(_listed)(_asker(about), clean_text(name_contains), limit)
@@ -142,6 +148,21 @@ def _read(user_id: UUID, document_id: UUID, first_page: int, last_page: int) -> 
         last_page=pages[-1][0],
         total_pages=max(total, pages[-1][0]),
     )
+
+
+def _original(user_id: UUID, document_id: UUID) -> OriginalFile:
+    """Whether it could be read as a document matters not."""
+    document = Document.objects.seen_by(_user(user_id)).filter(id=document_id).first()
+    if document is None:
+        raise ToolError(NO_SUCH_DOCUMENT.format(id=document_id))
+    if document.size_bytes > ORIGINAL_BYTES:
+        most = f"at most {ORIGINAL_BYTES:,} can be given to a program"
+        raise ToolError(f"{document.filename} has {document.size_bytes:,} bytes; {most}.")
+    try:
+        with open_file(document.stored_as) as opened:
+            return OriginalFile(document.filename, opened.read())
+    except (FileNotFoundError, ValueError):
+        raise ToolError(f"The file of {document.filename} is gone. Its owner can give it again.") from None
 
 
 def _refuse_unread(document: Document) -> None:

@@ -255,11 +255,16 @@ def _frame(
     stack = tuple(one.init(task, spec) for one in bare)
     door = context.run.tools
     names = _names(spec, tools, stack) if task.capable else ()
+    # Whoever chose the names for a purpose of its own has named those of connected servers too, if it wanted them.
+    connected = dict(context.connected) if task.capable and tools is None else {}
+    connected |= {name: context.connected[name] for name in names if name in context.connected}
+    ours = [name for name in names if name not in connected]
+    own_specs = door.specs(ours) if door is not None and ours else ()
     return Frame(
         task=task,
         spec=spec,
         system="\n\n".join(filter(None, [system, *(one.system_prompt() for one in stack)])),
-        tools=door.specs(names) if door is not None and names else (),
+        tools=(*own_specs, *(tool.spec() for tool in connected.values())),
         stack=stack,
         stage=stage,
         rounds=max(1, spec.max_iterations if rounds is None else rounds),

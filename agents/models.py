@@ -342,3 +342,10 @@ class Runner(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+# Models that live beside their part; imported here, where Django looks for them.
+from agents.apps.models import App  # noqa: E402, F401
+from agents.mail.models import MailAccount  # noqa: E402, F401
+from agents.mcp.models import McpServer, McpSignIn, McpTool  # noqa: E402, F401
+from agents.sandbox.models import SandboxSession, SandboxSnapshot  # noqa: E402, F401

@@ -10,7 +10,11 @@ from typing import Any, Final
 
 from agents.briefing import clipped, quoted
 from agents.code_blocks import Code, code_in, fenced
+from agents.codeact.mode import SCRIPT_TOOL, is_codeact
+from agents.codeact.prompting import library_told
+from agents.engine.context import Outcome
 from agents.engine.events import CodeResult
+from agents.engine.states import StepKind
 from agents.exchange import AgentInput, HandoffInfo
 from agents.loop import react
 from agents.pipeline.handoffs import targets_of
@@ -21,9 +25,13 @@ from agents.stages import stage
 from hyperagent.lib.llm.types import Message, Role
 
 MAX_ROUNDS: Final = 3
-INPUTS: Final = "inputs.json"
+GIVEN: Final = ".given"
+"""The folder of what we put beside the program: hidden, so that it is nobody's file."""
+INPUTS: Final = f"{GIVEN}/inputs.json"
 INPUTS_TOLD: Final = "JSON, by task: `agent_name`, `result` in words, and `data` as that agent gives it"
 OUTPUT_CHARS: Final = 6_000
+LIBRARIES: Final = "numpy, pandas, scipy, matplotlib, openpyxl, xlsxwriter, python-pptx, pillow"
+"""What programs in Python can import, beside the standard library (`deploy/sandbox`)."""
 NO_BLOCK: Final = "Your answer has no program in a fenced block. Give the whole program in one fenced block."
 MEND: Final = "The program {ended}. Find the cause, and give the whole mended program in one fenced block.\n\n{output}"
 
@@ -38,6 +46,8 @@ class Ran:
     """None where it was stopped before it ended."""
     files: tuple[str, ...] = ()
     """Paths of what it made."""
+    note: str = ""
+    """What its next version has to know of this run, besides its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,7 @@ class Programmed:
     why_not: str = ""
     refusal: str = ""
     """The gateway's code, where it was the gateway that did not let it run."""
+    tool: str = "execute_code"
     rounds: int = 0
     handoff: HandoffInfo | None = None
     model: str | None = None
@@ -64,7 +75,11 @@ async def sandbox_lacks(context: AgentContext) -> str:
     door = context.run.tools
     if door is None:
         return "This process has no tools, so no program can be run."
-    why: str = await context.note("sandbox_lacks", lambda: door.lacks(("sandbox",)))
+
+    async def perform() -> Outcome:
+        return Outcome(await door.lacks_for(context.run.about, ("sandbox",)))
+
+    why: str = await context.step(StepKind.NOTE, "sandbox_lacks", None, perform)
     return why
 
 
@@ -73,6 +88,7 @@ async def write_program(
 ) -> Programmed:
     """A program that was run until it worked, at most three times; only written if it `cannot_run`."""
     handoffs = [f"handoff_to_{target}" for target in targets_of(spec.name)] if spec.handoffs else []
+    system = f"{system}\n\n{library_told(spec.name)}" if is_codeact(task) and not cannot_run else system
     messages: tuple[Message, ...] = (Message(role=Role.USER, content=user),)
     made = Programmed(said="")
     for number in range(1, MAX_ROUNDS + 1):
@@ -104,9 +120,16 @@ async def write_program(
     return made
 
 
+def tool_for(context: AgentContext, code: Code) -> str:
+    """What runs it: in the mode in which programs act, one that can call tools by itself."""
+    return SCRIPT_TOOL if is_codeact(context.task_input) and code.language == "python" else "execute_code"
+
+
 async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
     """What running it gave; the gateway's reply where it was not run."""
-    reply = await context.tool("execute_code", {"code": code.text, "language": code.language})
+    tool = tool_for(context, code)
+    language = {} if tool == SCRIPT_TOOL else {"language": code.language}
+    reply = await context.tool(tool, {"code": code.text, **language})
     if reply.is_error or not isinstance(reply.data, dict):
         return reply
     found = reply.data
@@ -115,6 +138,7 @@ async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
         stderr=str(found.get("stderr") or ""),
         exit_code=found.get("exit_code"),
         files=tuple(map(str, found.get("created_files") or ())),
+        note=str(found.get("note") or ""),
     )
 
 
@@ -126,10 +150,10 @@ async def put_inputs(context: AgentContext, task: AgentInput) -> tuple[str, ...]
     return await put_file(context, INPUTS, json.dumps(content, ensure_ascii=False, indent=1))
 
 
-async def put_file(context: AgentContext, name: str, content: str) -> tuple[str, ...]:
-    """The file's name, or nothing where it could not be written."""
-    reply = await context.tool("sandbox_file", {"operation": "write", "path": name, "content": content})
-    return () if reply.is_error else (name,)
+async def put_file(context: AgentContext, path: str, content: str) -> tuple[str, ...]:
+    """The file's path, or nothing where it could not be written."""
+    reply = await context.tool("sandbox_file", {"operation": "write", "path": path, "content": content})
+    return () if reply.is_error else (path,)
 
 
 def told_files(files: tuple[str, ...]) -> str:
@@ -169,7 +193,7 @@ def undone(made: Programmed, *, needs_result: bool) -> str | None:
 
 def partial_of(made: Programmed, data: dict[str, Any]) -> dict[str, Any]:
     """What there is of a task that is not done."""
-    return {**data, "reason": made.why_not, "tools": ["execute_code"]} if made.refusal else data
+    return {**data, "reason": made.why_not, "tools": [made.tool]} if made.refusal else data
 
 
 def data_of(made: Programmed) -> dict[str, Any]:
@@ -190,7 +214,7 @@ async def _run(context: AgentContext, made: Programmed, program: Code) -> Progra
         return replace(made, ran=ran)
     said = ran.data if isinstance(ran.data, dict) else {}
     why = str(said.get("told") or ran.content.removeprefix("Error: "))
-    return replace(_not_run(context, made, why), refusal=str(said.get("error") or ""))
+    return replace(_not_run(context, made, why), refusal=str(said.get("error") or ""), tool=tool_for(context, program))
 
 
 def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:
@@ -201,7 +225,7 @@ def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:
 
 def _mend(ran: Ran) -> str:
     ended = "was stopped before it ended" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
-    return MEND.format(ended=ended, output=output_of(ran))
+    return MEND.format(ended=ended, output="\n".join(filter(None, [ran.note, output_of(ran)])))
 
 
 def _ends(text: str) -> str:

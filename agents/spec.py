@@ -1,6 +1,6 @@
 """What an agent says of itself: for the planner, for people, and for whoever runs it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,6 +38,10 @@ class AgentSpec(BaseModel):
     max_retries: int = Field(default=2, ge=0, le=5)
     data_fields: tuple[str, ...] = ()
     """Keys that `data` of its output has when the task is done; the contract suite looks for them."""
+
+    def with_tools(self, names: Sequence[str]) -> "AgentSpec":
+        """As it is in a run whose user has connected servers with these tools."""
+        return self.model_copy(update={"tools": (*self.tools, *names)}) if names else self
 
     def described(self) -> dict[str, Any]:
         """For the prompts of router and planner, and for the API."""

@@ -4,11 +4,13 @@ import logging
 import uuid
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents import describing, folding
 from agents.models import Execution
+from agents.sandbox import snapshots
 from hyperagent.lib.queue import UnknownTask, enqueue, task
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,12 @@ def sweep_finished() -> None:
 def fold_logs() -> None:
     """Makes the logs of ended runs small."""
     folding.fold_ended()
+
+
+@task(every_s=600)
+def sweep_snapshots() -> None:
+    """Forgets what was kept of sandboxes for its hours, and what belonged to people who are gone."""
+    snapshots.sweep(retention_hours=settings.CONFIG.snapshot_retention_hours)
 
 
 @task

@@ -16,9 +16,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents import actions as runs
+from agents.apps import records as apps
 from agents.models import Execution
 from agents.modes import resolve_mode
+from agents.sandbox import actions as boxes
 from conversations import history, shapes
+from conversations.attaching import attached
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
 from conversations.options import of_the_question
 from hyperagent.accounts.models import User
@@ -26,6 +29,8 @@ from hyperagent.lib.announcing import publish
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
 from memory import projects
+from memory.workspaces import files
+from memory.workspaces.places import Place, Scope
 
 TITLE_CHARS = 200
 CLIENT_ID_CHARS = 100
@@ -93,7 +98,7 @@ def move(user: User, conversation_id: uuid.UUID, project_id: uuid.UUID | None) -
 
 
 def delete(user: User, conversation_id: uuid.UUID) -> None:
-    """Its runs that are still going are cancelled; they and their events stay for the audit."""
+    """Its runs that are still going are cancelled; they and their events stay for the audit, its files do not."""
     with transaction.atomic():
         conversation = _own(user, conversation_id)
         conversation.deleted_at = timezone.now()
@@ -101,6 +106,9 @@ def delete(user: User, conversation_id: uuid.UUID) -> None:
         _announce(conversation, {"type": "conversation.deleted"})
     for execution_id in Execution.objects.live().filter(conversation_id=conversation_id).values_list("id", flat=True):
         runs.cancel(execution_id, by=user)
+    boxes.forget_task(user.pk, conversation_id)
+    apps.forget_task(user.pk, conversation_id)
+    files.forget(Place(Scope.CONVERSATION, conversation_id))
 
 
 def say(
@@ -117,11 +125,12 @@ def say(
     again.
 
     `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries,
-    and one more in a project.
+    one more in a project, and one more with documents.
     """
     question = checked_question(text)
     mode_name = resolve_mode(mode).name
     key = checked_client_id(client_id)
+    attachments = attached(user, options or {})
     with transaction.atomic():
         conversation = _own(user, conversation_id)
         before = _said_before(conversation, key)
@@ -131,6 +140,7 @@ def say(
         message = _message(
             conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
         )
+        message.metadata = {"attachments": attachments} if attachments else {}
         if branch:
             message.created_at = _later(message.created_at, branch[-1].created_at)
         said = _ask(user, conversation, message, told if told is not None else _window(branch), options or {})
@@ -340,7 +350,7 @@ def _ask(
     reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution=execution)
     reply.created_at = _later(reply.created_at, question.created_at)
     if question._state.adding:
-        question.metadata = {"options": dict(options)} if options else {}
+        question.metadata |= {"options": dict(options)} if options else {}
         Message.objects.bulk_create([question, reply])
     else:
         reply.save(force_insert=True)

@@ -1,4 +1,4 @@
-"""The conversations app's registration."""
+"""The conversations app's registration, and what it tells the apps below of itself."""
 
 from django.apps import AppConfig
 
@@ -6,3 +6,10 @@ from django.apps import AppConfig
 class ConversationsConfig(AppConfig):
     name = "conversations"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # Models can be imported from here on, not before.
+        from conversations.file_rule import OwnConversations
+        from memory.workspaces.places import conversations_are
+
+        conversations_are(OwnConversations())

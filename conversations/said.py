@@ -46,9 +46,8 @@ def act_as(credentials: Credentials, conversation_id: uuid.UUID, said: Verb) -> 
 
 
 def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> Frame:
-    if said.attachment_ids:
-        raise Refused("no_documents", "Documents are not available yet in this installation. Send the text alone.")
-    options = chosen(said.options.model_dump(mode="json") if said.options else {})
+    given = said.options.model_dump(mode="json") if said.options else {}
+    options = chosen({**given, "attachment_ids": said.attachment_ids or None})
     done = actions.say(
         caller.user, conversation_id, said.text, mode=said.mode, client_id=said.client_id, options=options
     )

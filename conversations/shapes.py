@@ -41,6 +41,7 @@ def message_shape(message: Message) -> Json:
         "created_at": iso(message.created_at),
         "mode": message.mode or None,
         "client_id": message.client_id or None,
+        "attachments": message.metadata.get("attachments", []),
         "execution": reply_summary(execution) if execution else None,
         "sources": sources_of(execution) if execution else [],
         "checks": checks_of(execution) if execution else [],

@@ -55,6 +55,7 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
         "project": next((one for one in projects if one["id"] == project_id), None),
         "model_notice": model_notice(),
         "max_question_chars": settings.CONFIG.max_question_chars,
+        "max_document_bytes": settings.CONFIG.document_max_bytes,
         "modes": available_modes(),
     }
 

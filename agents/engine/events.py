@@ -133,10 +133,13 @@ class TokenReset(Body):
 
 
 class ToolCall(Body):
+    """`called_by`: the id of the call of a script, where it was a script that made this one."""
+
     type: Literal["tool_call"] = "tool_call"
     tool: str
     args: dict[str, Any]
     id: str | None = None
+    called_by: str | None = None
 
 
 class ToolResult(Body):
@@ -153,6 +156,7 @@ class ToolResult(Body):
     is_error: bool = False
     clipped: bool = False
     already_done: bool = False
+    called_by: str | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -199,23 +203,36 @@ class SourceFound(Body):
 
 
 class CodeResult(Body):
+    """A program and what running it gave. `exit_code` is None where it was not run, or was stopped before it ended;
+    `note` then says why, for people. `id`: of the `terminal_command` that was told of it while it ran."""
+
     type: Literal["code_result"] = "code_result"
     code: str
     stdout: str = ""
     stderr: str = ""
     exit_code: int | None = None
+    language: str = ""
+    note: str = ""
+    id: str | None = None
 
 
 class Visualization(Body):
+    """A chart as data: `spec` is what the page draws it from (Chart.js). `path`: of a picture of the same chart in the
+    conversation's workspace, which then need not be shown beside it."""
+
     type: Literal["visualization"] = "visualization"
     title: str = ""
     spec: dict[str, Any]
+    path: str = ""
 
 
 class Image(Body):
+    """A picture for people, by its path in the conversation's workspace. `version`: of the file there."""
+
     type: Literal["image"] = "image"
     path: str
     alt: str = ""
+    version: int | None = None
 
 
 class BrowserStream(Body):
@@ -224,35 +241,70 @@ class BrowserStream(Body):
 
 
 class BrowserAction(Body):
+    """What was done in the browser. `url`, `title`: the page that it led to. `screenshot`: a picture of that page, by
+    its path in the conversation's workspace."""
+
     type: Literal["browser_action"] = "browser_action"
     action: str
     target: str = ""
+    url: str = ""
+    title: str = ""
+    screenshot: str = ""
+
+
+class AppPreview(Body):
+    """An app that was built can be looked at. `url`: of the proxy of this installation; `port`: where it listens in
+    its box."""
+
+    type: Literal["app_preview"] = "app_preview"
+    url: str
+    title: str = ""
+    port: int | None = None
 
 
 class WorkspaceUpdate(Body):
+    """A file of a workspace was `written` or `deleted`. Without a `scope` it is the conversation's."""
+
     type: Literal["workspace_update"] = "workspace_update"
     path: str
     operation: str
+    scope: str = "conversation"
+    scope_id: str | None = None
+    size_bytes: int | None = None
+    media_type: str = ""
+    version: int | None = None
 
 
 class TerminalCommand(Body):
+    """A program begins. `id` names this run of it in the events that follow; with the same `id` again it begins anew.
+    `language`: of `command`, where that is a program's text and no line of a shell."""
+
     type: Literal["terminal_command"] = "terminal_command"
     command: str
+    id: str | None = None
+    language: str = ""
 
 
 class TerminalOutput(Body):
     type: Literal["terminal_output"] = "terminal_output"
     content: str
+    id: str | None = None
 
 
 class TerminalError(Body):
     type: Literal["terminal_error"] = "terminal_error"
     content: str
+    id: str | None = None
 
 
 class TerminalComplete(Body):
+    """`exit_code` is None where it was stopped before it ended; `note` then says why, for people."""
+
     type: Literal["terminal_complete"] = "terminal_complete"
-    exit_code: int
+    exit_code: int | None = None
+    id: str | None = None
+    note: str = ""
+    seconds: float | None = None
 
 
 class SkillOutput(Body):
@@ -459,6 +511,7 @@ EventBody = Annotated[
     | Image
     | BrowserStream
     | BrowserAction
+    | AppPreview
     | WorkspaceUpdate
     | TerminalCommand
     | TerminalOutput

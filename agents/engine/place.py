@@ -43,6 +43,12 @@ class Place:
         """What the journal has for the next call, for code that decides whether there is to be one; None if nothing."""
         return self.run.steps_of(self.agent.id).get((*self._scope, self._calls))
 
+    def emit_of(self, attempt: str, body: Body) -> None:
+        """Shows people something of one attempt at a step: should that be interrupted, the next shows its own anew."""
+        self._life.check()
+        self.run.announce_once(self.agent.id, body, f"{self.place}~{attempt}")
+        self._emitted += 1
+
     def emit(self, body: Body) -> None:
         """Shows people something. Made once, however often the program is called again."""
         self._life.check()

@@ -68,6 +68,14 @@ class Tree:
         self._run.enter()
         self._drive(child)
 
+    def adopt(self, agent: AgentRecord) -> None:
+        """A child that has ended, and that nothing forks under this driver; it can be waited for like the others."""
+        if agent.id not in self._children:
+            self._children[agent.id] = child = _Child(
+                agent.id, _never, None, asyncio.get_running_loop().create_future()
+            )
+            child.done.set_result(agent)
+
     async def ended(self, agent_id: UUID) -> AgentRecord:
         """The record of a child that has ended, once it has. Raises the signal that took it out of its program."""
         child = self._children[agent_id]
@@ -159,6 +167,10 @@ class Tree:
     async def _dependencies(self, agent_ids: tuple[UUID, ...]) -> dict[str, Any]:
         """What came of the agents that this one depends on, by their ids, once all of them have ended."""
         return {str(agent_id): _as_dependency(end_of(await self.ended(agent_id))) for agent_id in agent_ids}
+
+
+async def _never(agent: AgentRecord, life: Life, value: Any) -> Any:
+    raise AssertionError(f"{agent.name} has ended and does not begin again")
 
 
 def end_of(agent: AgentRecord) -> Ended:

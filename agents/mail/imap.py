@@ -3,9 +3,11 @@
 One connection for each piece of work. What a server says is untrusted: it goes to the log, people get our own words.
 """
 
+import binascii
 import imaplib
 import re
 import ssl
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,32 +16,48 @@ from typing import Any, Final
 
 import structlog
 
+from agents.mail.kinds import AccountState
+from agents.mail.lines import Imap
 from agents.mail.queries import Term, search_line
+from agents.mail.troubles import INSIDE, MailTrouble, clipped
 from agents.tools.tool import ToolError
 from agents.tools.values import Folder
 from hyperagent.lib.mail_servers import MailServer, Security
+from hyperagent.lib.outside.sockets import InsideServer
 
 log = structlog.get_logger(__name__)
 
 TIMEOUT_S: Final = 25
-LOGGED_CHARS: Final = 200
+# Of the whole connection: below the time that a tool call may take.
+LIFE_S: Final = 55
 # Enough of a mail for its head and its first words.
 HEAD_BYTES: Final = 24_000
 # More of a mail than this is not read.
-MAIL_BYTES: Final = 10_000_000
+MAIL_BYTES: Final = 30_000_000
+# Of each mail of a thread.
+THREAD_MAIL_BYTES: Final = 400_000
 INBOX: Final = "INBOX"
 SPECIAL_USE: Final = {"sent": rb"\sent", "drafts": rb"\drafts"}
 # For servers that do not say which is which; compared without the names of folders above, in small letters.
 USUAL_NAMES: Final = {
-    "sent": ("sent", "sent items", "sent messages", "sent mail", "gesendet", "gesendete objekte", "gesendete elemente"),
-    "drafts": ("drafts", "draft", "entw&apw-rfe", "entwürfe"),
-}
+    "sent": (
+        "sent", "sent items", "sent messages", "sent mail", "gesendet", "gesendete objekte", "gesendete elemente",
+        "envoyés", "éléments envoyés", "messages envoyés", "enviados", "elementos enviados", "itens enviados",
+        "posta inviata", "inviata", "inviati", "verzonden", "verzonden items", "skickat", "wysłane", "отправленные",
+        "已发送", "已傳送", "送信済み",
+    ),
+    "drafts": (
+        "drafts", "draft", "entwürfe", "brouillons", "borradores", "rascunhos", "bozze", "concepten", "utkast",
+        "kopie robocze", "szkice", "черновики", "草稿", "草稿箱", "下書き",
+    ),
+}  # fmt: skip
 NEW_NAMES: Final = {"sent": "Sent", "drafts": "Drafts"}
 _LISTED: Final = re.compile(rb'^\((?P<flags>[^)]*)\) (?P<separator>"\\?.?"|NIL) (?P<name>.+)$', re.IGNORECASE)
 _FETCHED: Final = re.compile(rb"\bUID (\d+)")
 _SIZE: Final = re.compile(rb"\bRFC822\.SIZE (\d+)")
 _DATE: Final = re.compile(rb'\bINTERNALDATE "([^"]+)"')
 _OWN_PREFIX: Final = re.compile(rb'^\(\("([^"\\]*)"')
+_SHIFTED: Final = re.compile(r"&([A-Za-z0-9+,]*)-")
 _APPENDED: Final = re.compile(rb"^\d+ (\d+)$")
 
 
@@ -84,6 +102,23 @@ class Connection:
     def whole(self, uid: int) -> Found | None:
         """As much of a mail as is ever read; None if it is gone."""
         return next(iter(self._fetched([uid], MAIL_BYTES)), None)
+
+    def wholes(self, uids: Sequence[int]) -> list[Found]:
+        """As much of each as is needed to know what it says; those that are gone by now are left out."""
+        return self._fetched(uids, THREAD_MAIL_BYTES)
+
+    def naming(self, message_id: str, *, limit: int) -> list[int]:
+        """The newest mails of the open folder that have this Message-ID or answer the one that has it."""
+        names = ("Message-ID", "References", "In-Reply-To")
+        own, *others = [("HEADER", name, message_id) for name in names]
+        return self.search([("OR", *own, "OR", *others[0], *others[1])], limit=limit)
+
+    def remove(self, folder: Folder, uid: int) -> None:
+        """That mail alone: where the server cannot tell it from others that are marked, it stays marked."""
+        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder)))
+        self._do("remove a mail", self._imap.uid, "STORE", str(uid), "+FLAGS", r"(\Deleted)")
+        if b"UIDPLUS" in self._abilities:
+            self._do("remove a mail", self._imap.uid, "EXPUNGE", str(uid))
 
     def holds(self, message_id: str) -> list[int]:
         """The uids of mails with this Message-ID in the open folder."""
@@ -133,21 +168,21 @@ class Connection:
         """Raises ToolError where the server says no."""
         status, answer = call(*arguments)
         if status != "OK":
-            log.warning("mail.imap_refused", server=self._server.shown, what=what, said=str(answer)[:LOGGED_CHARS])
-            raise ToolError(f"The mailbox did not let me {what}. Try it in other words, or ask an administrator.")
+            log.warning("mail.imap_refused", server=self._server.shown, what=what, said=clipped(answer))
+            raise ToolError(f"The mailbox did not let me {what}. Try it in other words, or look into it yourself.")
         return list(answer)
 
 
 @contextmanager
-def connected(server: MailServer) -> Iterator[Connection]:
+def connected(server: MailServer, *, timeout_s: float = TIMEOUT_S) -> Iterator[Connection]:
     """Raises ToolError for whatever goes wrong with the connection, at any time."""
     imap: imaplib.IMAP4 | None = None
     try:
-        imap = _connect(server)
+        imap = _connect(server, timeout_s)
         _sign_in(imap, server)
         yield Connection(imap, server)
     except (imaplib.IMAP4.error, OSError, UnicodeError) as error:
-        raise _trouble(error, server) from error
+        raise _trouble(error, server, timeout_s) from error
     finally:
         if imap is not None:
             with suppress(imaplib.IMAP4.error, OSError):
@@ -162,12 +197,27 @@ class _SignInRefused(OSError):
     """The server does not know this user with this password."""
 
 
-def _connect(server: MailServer) -> imaplib.IMAP4:
-    if server.security is Security.SSL:
-        return imaplib.IMAP4_SSL(server.host, server.port, ssl_context=ssl.create_default_context(), timeout=TIMEOUT_S)
-    imap = imaplib.IMAP4(server.host, server.port, timeout=TIMEOUT_S)
+class _BusyNow(OSError):
+    """The server could not look the password up just now."""
+
+
+class _NoTls(OSError):
+    """The server speaks plainly only, and TLS was asked for."""
+
+
+def _connect(server: MailServer, timeout_s: float) -> imaplib.IMAP4:
+    context = ssl.create_default_context()
+    within = context if server.security is Security.SSL else None
+    imap = Imap(server, timeout_s=timeout_s, life_s=LIFE_S, context=within)
     if server.security is Security.TLS:
-        imap.starttls(ssl.create_default_context())
+        try:
+            imap.starttls(context)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            with suppress(OSError):
+                imap.shutdown()
+            raise _NoTls from error
     return imap
 
 
@@ -181,23 +231,32 @@ def _sign_in(imap: imaplib.IMAP4, server: MailServer) -> None:
     except imaplib.IMAP4.abort:
         raise
     except imaplib.IMAP4.error as error:
-        raise _SignInRefused from error
+        # RFC 5530: what a server says when its own part is at fault.
+        busy = any(code in str(error).upper() for code in ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]"))
+        raise (_BusyNow if busy else _SignInRefused) from error
 
 
-def _trouble(error: Exception, server: MailServer) -> ToolError:
-    log.warning("mail.imap_trouble", server=server.shown, error=f"{type(error).__name__} {error}"[:LOGGED_CHARS])
+def _trouble(error: Exception, server: MailServer, timeout_s: float) -> MailTrouble:
+    log.warning("mail.imap_trouble", server=server.shown, error=f"{type(error).__name__} {clipped(error)}")
+    mend, state = server.way_out, AccountState.TROUBLE
     match error:
         case _SignInRefused():
-            why = "did not accept user and password. An administrator has to correct IMAP_URL."
+            why, state = f"did not accept user and password. {mend}", AccountState.RECONNECT
+        case _BusyNow():
+            why = "could not sign us in just now. Try again later."
+        case _NoTls():
+            why, state = f"offers no TLS. {mend}", AccountState.RECONNECT
         case ssl.SSLError():
-            why = "has no valid certificate, or speaks no TLS here. An administrator has to correct IMAP_URL."
+            why = f"has no valid certificate, or speaks no TLS here. {mend}"
+        case InsideServer():
+            why, state = INSIDE, AccountState.RECONNECT
         case TimeoutError():
-            why = f"gave no answer for {TIMEOUT_S} s. Try again later."
+            why = f"gave no answer for {timeout_s:g} s. Try again later."
         case OSError() | imaplib.IMAP4.abort():
-            why = "cannot be reached, or hung up. Try again later; an administrator can check IMAP_URL."
+            why = f"cannot be reached, or hung up. Try again later. If it stays so: {mend}"
         case _:
-            why = "gave an answer that makes no sense, or one too long. Search for less; an administrator can check."
-    return ToolError(f"The mailbox at {server.shown} {why}")
+            why = "gave an answer that makes no sense, or one too long. Search for less."
+    return MailTrouble(f"The mailbox at {server.shown} {why}", state=state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +292,22 @@ def _special(listed: Sequence[_Entry], folder: Folder) -> str | None:
     for usual in USUAL_NAMES[folder]:
         for entry in choosable:
             last = entry.name.rsplit(entry.separator, 1)[-1] if entry.separator else entry.name
-            if last.lower() == usual:
+            if in_letters(last).lower() == usual:
                 return entry.name
     return None
+
+
+def in_letters(name: str) -> str:
+    """A folder's name as people read it; on the way it is in a UTF-7 of IMAP's own (RFC 3501, 5.1.3)."""
+
+    def decoded(match: re.Match[str]) -> str:
+        text = match[1].replace(",", "/")
+        try:
+            return b64decode(text + "=" * (-len(text) % 4)).decode("utf-16-be") if text else "&"
+        except (binascii.Error, ValueError):
+            return match[0]
+
+    return _SHIFTED.sub(decoded, name)
 
 
 def _quoted(name: str) -> str:

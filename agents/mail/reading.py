@@ -6,7 +6,7 @@ The parser of the standard library takes time by lines times depth; what would t
 import binascii
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from email import policy
 from email.header import decode_header
@@ -15,8 +15,9 @@ from email.parser import BytesHeaderParser, BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Final
 
+from agents.mail.files import AttachedFile
 from agents.mail.html_text import text_of
-from agents.tools.values import MailHeader, MailMessage
+from agents.tools.values import DraftMail, MailAttachment, MailHeader, MailMessage
 from hyperagent.lib.text import clean_text
 
 MAX_WORK: Final = 800_000
@@ -44,13 +45,27 @@ _MISLEADING: Final = re.compile(r'[<>@"\\]')
 def head_of(id_: str, raw: bytes, *, arrived: datetime | None) -> MailHeader:
     """From a mail's beginning."""
     message, body, _ = _read(raw)
+    return _head(id_, message, body, arrived)
+
+
+def head_of_fields(
+    id_: str, fields: Iterable[tuple[str, str]], snippet: str, *, arrived: datetime | None
+) -> MailHeader:
+    """From a head that somebody took apart before."""
+    message = Message(policy.compat32)
+    for name, value in list(fields)[:MAX_PARTS]:
+        message[name] = value.replace("\r", " ").replace("\n", " ")
+    return _head(id_, message, snippet, arrived)
+
+
+def _head(id_: str, message: Message, body: str, arrived: datetime | None) -> MailHeader:
     return MailHeader(
         id=id_,
         sender=(_addresses(message, "From") or ("",))[0],
         to=_addresses(message, "To"),
         subject=_line(message, "Subject", SUBJECT_CHARS),
         date=_date(message, arrived),
-        snippet=" ".join(body.split())[:SNIPPET_CHARS],
+        snippet=" ".join(clean_text(body).split())[:SNIPPET_CHARS],
         message_id=_message_id(message),
     )
 
@@ -75,18 +90,58 @@ def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) 
     )
 
 
-def _read(raw: bytes) -> tuple[Message, str, tuple[str, ...]]:
-    """Headers, text and the names of what is attached."""
-    small = raw.lower()
-    depth = small.count(b"multipart/") + small.count(b"message/")
-    if raw.count(b"\n") * (depth + 1) > MAX_WORK:
+def attached_in(raw: bytes, number: int) -> AttachedFile | None:
+    """One attachment of a mail, by its number; None if there is none such."""
+    message = _parsed(raw)
+    parts = _split(message)[2] if message is not None else []
+    if not 1 <= number <= len(parts):
+        return None
+    part = parts[number - 1]
+    return AttachedFile(_attachment(part, number).name, part.get_content_type(), _payload(part))
+
+
+def draft_of(id_: str, raw: bytes, *, digest: str) -> DraftMail:
+    """As it would be sent."""
+    message, body, attachments = _read(raw)
+    return DraftMail(
+        id=id_,
+        to=_addresses(message, "To"),
+        cc=_addresses(message, "Cc"),
+        bcc=_addresses(message, "Bcc"),
+        subject=_line(message, "Subject", SUBJECT_CHARS),
+        body=body[:BODY_CHARS],
+        attachments=attachments,
+        digest=digest,
+    )
+
+
+def header_in(raw: bytes, name: str) -> str:
+    """One header's value of a mail's beginning, in letters; empty if it has none."""
+    return _line(_headers(raw), name, FIELD_CHARS)
+
+
+def _read(raw: bytes) -> tuple[Message, str, tuple[MailAttachment, ...]]:
+    """Headers, text and what is attached."""
+    message = _parsed(raw)
+    if message is None:
         return _headers(raw), TOO_DEEP, ()
     try:
-        message = BytesParser(policy=policy.compat32).parsebytes(raw)
         body, attachments = _contents(message)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
         return _headers(raw), TOO_DEEP, ()
     return message, body, attachments
+
+
+def _parsed(raw: bytes) -> Message | None:
+    """None for what would take too long."""
+    small = raw.lower()
+    depth = small.count(b"multipart/") + small.count(b"message/")
+    if raw.count(b"\n") * (depth + 1) > MAX_WORK:
+        return None
+    try:
+        return BytesParser(policy=policy.compat32).parsebytes(raw)
+    except (RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+        return None
 
 
 def _headers(raw: bytes) -> Message:
@@ -94,26 +149,46 @@ def _headers(raw: bytes) -> Message:
     return BytesHeaderParser(policy=policy.compat32).parsebytes(raw[:HEADER_BYTES])
 
 
-def _contents(message: Message) -> tuple[str, tuple[str, ...]]:
+def _contents(message: Message) -> tuple[str, tuple[MailAttachment, ...]]:
     """Plain text if there is some, else that of the HTML."""
-    plain: list[str] = []
-    html: list[str] = []
-    attachments: list[str] = []
+    plain, html, attached = _split(message)
+    text = "\n\n".join(piece.strip() for piece in map(_text, plain) if piece.strip())
+    if not text:
+        text = "\n\n".join(text_of(_text(part)[:HTML_CHARS]) for part in html)
+    attachments = tuple(_attachment(part, number) for number, part in enumerate(attached, start=1))
+    return clean_text(text.replace("\r\n", "\n")), attachments
+
+
+def _split(message: Message) -> tuple[list[Message], list[Message], list[Message]]:
+    """The parts that are its text, those that are its HTML, and those that are attached."""
+    plain: list[Message] = []
+    html: list[Message] = []
+    attached: list[Message] = []
     for part in _parts(message):
         kind = part.get_content_type()
-        name = _file_name(part)
-        if name or part.get_content_disposition() == "attachment":
-            attachments.append(name or f"without a name ({kind})")
+        if _file_name(part) or part.get_content_disposition() == "attachment":
+            attached.append(part)
         elif kind == "text/plain":
-            plain.append(_text(part))
+            plain.append(part)
         elif kind == "text/html":
-            html.append(_text(part))
+            html.append(part)
         elif not kind.startswith("multipart/"):
-            attachments.append(f"without a name ({kind})")
-    text = "\n\n".join(piece.strip() for piece in plain if piece.strip())
-    if not text:
-        text = "\n\n".join(text_of(piece[:HTML_CHARS]) for piece in html)
-    return clean_text(text.replace("\r\n", "\n")), tuple(attachments)
+            attached.append(part)
+    return plain, html, attached
+
+
+def _attachment(part: Message, number: int) -> MailAttachment:
+    kind = _shown(part.get_content_type(), NAME_CHARS)
+    name = _file_name(part) or f"without a name ({kind})"
+    return MailAttachment(number=number, name=name, media_type=kind, size_bytes=len(_payload(part)))
+
+
+def _payload(part: Message) -> bytes:
+    """The bytes of an attachment; of a mail that is attached, that mail."""
+    if part.is_multipart():
+        return b"".join(inner.as_bytes() for inner in part.get_payload() if isinstance(inner, Message))
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
 
 
 def _parts(message: Message) -> Iterator[Message]:

@@ -11,9 +11,13 @@ from typing import Final, Self
 
 import structlog
 
+from agents.mail.kinds import AccountState
+from agents.mail.lines import Smtp
+from agents.mail.troubles import INSIDE, MailTrouble, clipped
 from agents.mail.writing import Letter
 from agents.tools.tool import ToolError
 from hyperagent.lib.mail_servers import MailServer, Security
+from hyperagent.lib.outside.sockets import InsideServer
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +28,8 @@ LAST_ANSWER_TIMEOUT_S: Final = 90
 HELLO: Final = "[127.0.0.1]"
 OK: Final = 250
 SIGNED_IN: Final = 235
-LOGGED_CHARS: Final = 200
+# All of it: a large mail over a slow line, and a server that looks through it.
+LIFE_S: Final = 170
 NOTHING_SENT: Final = "Nothing was sent."
 MAY_BE_SENT: Final = "The connection to the mail server broke while it took the mail: it may have been sent."
 
@@ -32,8 +37,9 @@ MAY_BE_SENT: Final = "The connection to the mail server broke while it took the 
 class Handover:
     """One mail on its way over one connection. Call `prepare`, then `finish`; `close` in any case."""
 
-    def __init__(self, server: MailServer) -> None:
+    def __init__(self, server: MailServer, *, timeout_s: float = COMMAND_TIMEOUT_S) -> None:
         self._server = server
+        self._timeout_s = timeout_s
         self._smtp: smtplib.SMTP | None = None
 
     def prepare(self, letter: Letter) -> Self:
@@ -47,7 +53,7 @@ class Handover:
                 raise _refusal("The mail server does not take this mail", code, said)
             smtp.send(_stuffed(letter.sent))
         except (smtplib.SMTPException, OSError, UnicodeError) as error:
-            raise ToolError(f"{self._trouble(error)} {NOTHING_SENT}") from error
+            raise self._trouble(error).with_more(NOTHING_SENT) from error
         return self
 
     def finish(self) -> None:
@@ -61,12 +67,12 @@ class Handover:
             smtp.send(b".\r\n")
             code, said = smtp.getreply()
         except (smtplib.SMTPException, OSError) as error:
-            log.warning("mail.no_last_answer", server=self._server.shown, error=_clipped(error))
+            log.warning("mail.no_last_answer", server=self._server.shown, error=clipped(error))
             raise ToolError(MAY_BE_SENT, may_have_happened=True) from error
         if 400 <= code < 600:
             raise _refusal("The mail server read the mail and refused it", code, said)
         if code != OK:
-            log.warning("mail.strange_answer", server=self._server.shown, code=code, said=_clipped(said))
+            log.warning("mail.strange_answer", server=self._server.shown, code=code, said=clipped(said))
             raise ToolError(MAY_BE_SENT, may_have_happened=True)
 
     def close(self) -> None:
@@ -80,7 +86,7 @@ class Handover:
             self._smtp = self._connected()
             self._sign_in(self._smtp)
         except (smtplib.SMTPException, OSError, UnicodeError) as error:
-            raise ToolError(self._trouble(error)) from error
+            raise self._trouble(error) from error
 
     # --- inside
 
@@ -89,12 +95,8 @@ class Handover:
         return f"\0{self._server.user}\0{self._server.password}"
 
     def _connected(self) -> smtplib.SMTP:
-        server = self._server
-        if server.security is Security.SSL:
-            return smtplib.SMTP_SSL(
-                server.host, server.port, HELLO, timeout=COMMAND_TIMEOUT_S, context=ssl.create_default_context()
-            )
-        return smtplib.SMTP(server.host, server.port, HELLO, timeout=COMMAND_TIMEOUT_S)
+        context = ssl.create_default_context() if self._server.security is Security.SSL else None
+        return Smtp(self._server, HELLO, timeout_s=self._timeout_s, life_s=LIFE_S, context=context)
 
     def _sign_in(self, smtp: smtplib.SMTP) -> None:
         smtp.ehlo_or_helo_if_needed()
@@ -122,6 +124,12 @@ class Handover:
         if letter.needs_utf8:
             options += ["SMTPUTF8", "BODY=8BITMIME"]
             smtp.command_encoding = "utf-8"
+        if letter.is_8bit:
+            if not smtp.has_extn("8bitmime"):
+                raise ToolError(
+                    f"The mail server takes no mails with bytes such as this one's. {NOTHING_SENT} Write it anew."
+                )
+            options += [] if letter.needs_utf8 else ["BODY=8BITMIME"]
         code, said = smtp.mail(letter.sender, options)
         if code != OK:
             raise _refusal(f"The mail server does not take this mail from {letter.sender}", code, said)
@@ -129,36 +137,44 @@ class Handover:
         for recipient in letter.recipients:
             code, said = smtp.rcpt(recipient)
             if code not in (250, 251):
-                log.warning("mail.recipient_refused", server=self._server.shown, code=code, said=_clipped(said))
+                log.warning("mail.recipient_refused", server=self._server.shown, code=code, said=clipped(said))
                 refused.append(f"{recipient} ({code})")
         if refused:
             raise ToolError(
                 f"The mail server refused {', '.join(refused)}. {NOTHING_SENT} Check the addresses, or leave these out."
             )
 
-    def _trouble(self, error: Exception) -> str:
+    def _trouble(self, error: Exception) -> MailTrouble:
         """Before the last line: what went wrong, and whose it is to mend."""
-        log.warning("mail.cannot_send", server=self._server.shown, error=_clipped(error))
+        # What a server says to a password may repeat it.
+        said = "" if isinstance(error, smtplib.SMTPAuthenticationError) else clipped(error)
+        log.warning("mail.cannot_send", server=self._server.shown, error=type(error).__name__, said=said)
+        mend, state = self._server.way_out, AccountState.TROUBLE
         match error:
+            # 535 and the like; 454 and 4xx of any kind are a server that cannot look the password up just now.
+            case smtplib.SMTPAuthenticationError() if not 400 <= error.smtp_code < 500:
+                why, state = f"did not accept user and password. {mend}", AccountState.RECONNECT
             case smtplib.SMTPAuthenticationError():
-                why = "did not accept user and password. An administrator has to correct SMTP_URL."
+                why = "could not sign us in just now. Try again later."
             case smtplib.SMTPNotSupportedError():
-                why = "does not offer what SMTP_URL asks for (TLS or a sign-in). An administrator has to correct it."
+                why, state = f"does not offer TLS, or no way to sign in that is known. {mend}", AccountState.RECONNECT
             case ssl.SSLError():
-                why = "has no valid certificate, or speaks no TLS here. An administrator has to correct SMTP_URL."
+                why = f"has no valid certificate, or speaks no TLS here. {mend}"
+            case InsideServer():
+                why, state = INSIDE, AccountState.RECONNECT
             case UnicodeError():
-                why = "cannot be given this text. An administrator has to look at SMTP_URL."
+                why = f"cannot be given this text. {mend}"
             case TimeoutError():
-                why = f"gave no answer for {COMMAND_TIMEOUT_S} s. Try again later."
+                why = f"gave no answer for {self._timeout_s:g} s. Try again later."
             case smtplib.SMTPServerDisconnected() | OSError():
-                why = "cannot be reached, or hung up. Try again later; an administrator can check SMTP_URL."
+                why = f"cannot be reached, or hung up. Try again later. If it stays so: {mend}"
             case _:
-                why = "gave an answer that makes no sense. An administrator can check SMTP_URL."
-        return f"The mail server {self._server.shown} {why}"
+                why = f"gave an answer that makes no sense. {mend}"
+        return MailTrouble(f"The mail server {self._server.shown} {why}", state=state)
 
 
 def _refusal(what: str, code: int, said: bytes) -> ToolError:
-    log.warning("mail.refused", code=code, said=_clipped(said))
+    log.warning("mail.refused", code=code, said=clipped(said))
     way_out = "Try again later." if 400 <= code < 500 else "Change the mail, or ask an administrator."
     return ToolError(f"{what} ({code}). {NOTHING_SENT} {way_out}")
 
@@ -167,8 +183,3 @@ def _stuffed(message: bytes) -> bytes:
     """The mail as it travels: ends of lines as CRLF, dots at a line's beginning doubled, the last line ended."""
     lines = message.replace(b"\r\n", b"\n").replace(b"\r", b"\n").removesuffix(b"\n").split(b"\n")
     return b"\r\n".join(b"." + line if line.startswith(b".") else line for line in lines) + b"\r\n"
-
-
-def _clipped(said: object) -> str:
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return text[:LOGGED_CHARS]

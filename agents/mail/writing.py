@@ -1,20 +1,37 @@
 """A mail as the bytes that travel, and the addresses of its envelope. Pure. Knows no server."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.header import Header
 from email.headerregistry import HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime
+from email.utils import format_datetime, getaddresses
 from typing import Any, Final
 
+from agents.mail.files import AttachedFile, safe_name
 from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 
 MAX_REFERENCES: Final = 20
 MAX_ID_CHARS: Final = 250
+NAME_CHARS: Final = 60
+FOLD: Final = "\r\n"
+_SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
+_ATTACHED_AS: Final = ("application", "audio", "font", "image", "text", "video")
+_SUBTYPE: Final = re.compile(r"^[a-zA-Z0-9][\w.+-]{0,99}$")
+_WRITTEN_ANEW: Final = (
+    b"from",
+    b"sender",
+    b"date",
+    b"message-id",
+    b"return-path",
+    b"x-mozilla-status",
+    b"x-unsent",
+    b"x-hyperagent-id",
+)
 # What may stand in a header that others wrote and we send on.
 _MESSAGE_ID: Final = re.compile(rf"^<[!-;=?-~]{{1,{MAX_ID_CHARS}}}>$")
 # In a header these begin a comment, a literal address or an escape.
@@ -25,7 +42,8 @@ _MEANING_MORE: Final = frozenset("()[]\\")
 class Letter:
     """A mail ready to go. `sent` goes to the recipients; `kept`, which names those of the blind copy, to the mailbox.
 
-    `needs_utf8`: an address has letters before the @ that only a server with SMTPUTF8 takes.
+    `needs_utf8`: an address has letters before the @ that only a server with SMTPUTF8 takes. `is_8bit`: it has bytes
+    that only a server with 8BITMIME takes; none that was written here has.
     """
 
     message_id: str
@@ -34,9 +52,12 @@ class Letter:
     sent: bytes
     kept: bytes
     needs_utf8: bool
+    is_8bit: bool = False
 
 
-def letter_of(mail: OutgoingMail, *, sender: str, at: datetime) -> Letter:
+def letter_of(
+    mail: OutgoingMail, *, sender: str, at: datetime, sender_name: str = "", files: Sequence[AttachedFile] = ()
+) -> Letter:
     """Raises ToolError for an address whose domain cannot be written in ASCII."""
     sender = envelope_address(sender)
     to, cc, bcc = (tuple(map(envelope_address, some)) for some in (mail.to, mail.cc, mail.bcc))
@@ -44,7 +65,7 @@ def letter_of(mail: OutgoingMail, *, sender: str, at: datetime) -> Letter:
     needs_utf8 = not "".join((sender, *recipients)).isascii()
     policy = _POLICY.clone(utf8=needs_utf8)
     message = EmailMessage(policy)
-    message["From"] = sender
+    message["From"] = f"{one_line(sender_name)} <{sender}>"
     for name, addresses in (("To", to), ("Cc", cc), ("Bcc", bcc)):
         if addresses:
             message[name] = ", ".join(addresses)
@@ -55,9 +76,72 @@ def letter_of(mail: OutgoingMail, *, sender: str, at: datetime) -> Letter:
         message["In-Reply-To"] = answered[0]
         message["References"] = " ".join(known_ids((*mail.references, answered[0])))
     message.set_content(mail.body.replace("\r\n", "\n").replace("\r", "\n"), charset="utf-8", cte="quoted-printable")
+    for file in files:
+        maintype, _, subtype = file.media_type.partition("/")
+        is_known = maintype in _ATTACHED_AS and _SUBTYPE.match(subtype) is not None
+        kind = (maintype, subtype) if is_known else ("application", "octet-stream")
+        message.add_attachment(file.content, *kind, filename=safe_name(file.name))
     kept = message.as_bytes()
     del message["Bcc"]
     return Letter(mail.message_id, sender, recipients, message.as_bytes(), kept, needs_utf8)
+
+
+def letter_of_draft(raw: bytes, *, message_id: str, sender: str, at: datetime, sender_name: str = "") -> Letter:
+    """A draft that was written elsewhere, as it is but for its id, its date and whom it is from. Raises ToolError."""
+    head, body = _halves(raw)
+    fields = [field for field in _fields(head) if _name_of(field) not in _WRITTEN_ANEW]
+    found = {name: _addresses_in(fields, name) for name in (b"to", b"cc", b"bcc")}
+    if not any(found.values()):
+        raise ToolError("This draft has no address that it could go to. Write it anew with one.")
+    recipients = tuple(dict.fromkeys(envelope_address(one) for some in found.values() for one in some))
+    sender = envelope_address(sender)
+    needs_utf8 = not "".join((sender, *recipients)).isascii()
+    own = [
+        f"From: {_named(sender_name, sender)}".encode(),
+        f"Date: {format_datetime(at)}".encode(),
+        f"Message-ID: {message_id}".encode(),
+    ]
+    shown = [field for field in fields if _name_of(field) != b"bcc"]
+    sent = b"\r\n".join([*own, *shown, b"", body])
+    kept = b"\r\n".join([*own, *fields, b"", body])
+    return Letter(message_id, sender, recipients, sent, kept, needs_utf8, is_8bit=not sent.isascii())
+
+
+def _halves(raw: bytes) -> tuple[bytes, bytes]:
+    lines = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    head, _, body = lines.partition(b"\n\n")
+    return head, body.replace(b"\n", b"\r\n")
+
+
+def _fields(head: bytes) -> list[bytes]:
+    """Each header with the lines that belong to it."""
+    fields: list[bytes] = []
+    for line in head.split(b"\n"):
+        if line[:1] in (b" ", b"\t") and fields:
+            fields[-1] += b"\r\n" + line
+        elif b":" in line:
+            fields.append(line)
+    return fields
+
+
+def _name_of(field: bytes) -> bytes:
+    return field.partition(b":")[0].strip().lower()
+
+
+def _addresses_in(fields: list[bytes], name: bytes) -> list[str]:
+    values = [field.partition(b":")[2].decode("utf-8", "replace") for field in fields if _name_of(field) == name]
+    return [address for _, address in getaddresses(values) if address]
+
+
+def _named(name: str, address: str) -> str:
+    """`Name <address>`, the name in one word of ASCII where it is not plain; without a name the address alone."""
+    plain = one_line(name)[:NAME_CHARS]
+    if not plain:
+        return address
+    if not plain.isascii() or "=?" in plain:
+        return f"{Header(plain, 'utf-8', header_name='From').encode(linesep=FOLD)} <{address}>"
+    quoted = re.sub(r'["\\]', "", plain)
+    return f'"{quoted}" <{address}>' if _SPECIAL.search(plain) else f"{plain} <{address}>"
 
 
 def envelope_address(address: str) -> str:
@@ -107,6 +191,15 @@ class _Whole:
         return end.join([*lines, line]) + end
 
 
+class _Sender:
+    max_count = 1
+    parse = staticmethod(UnstructuredHeader.parse)
+
+    def fold(self: Any, *, policy: Any) -> str:
+        name, _, address = str(self).rpartition("<")
+        return f"{self.name}: {_named(name, address.rstrip('>'))}{policy.linesep}"
+
+
 class _Subject:
     max_count = 1
     parse = staticmethod(UnstructuredHeader.parse)
@@ -120,8 +213,9 @@ class _Subject:
 
 def _registry() -> Any:
     registry: Any = HeaderRegistry()
-    for name in ("from", "to", "cc", "bcc", "message-id", "in-reply-to", "references"):
+    for name in ("to", "cc", "bcc", "message-id", "in-reply-to", "references"):
         registry.map_to_type(name, _Whole)
+    registry.map_to_type("from", _Sender)
     registry.map_to_type("subject", _Subject)
     return registry
 

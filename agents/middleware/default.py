@@ -2,6 +2,7 @@
 
 from agents.exchange import AgentInput
 from agents.middleware.base import Middleware
+from agents.middleware.codeact import CodeAct
 from agents.middleware.compression import Compression
 from agents.middleware.dangling import PatchToolCalls
 from agents.middleware.loop_guard import LoopGuard
@@ -19,4 +20,4 @@ def default_middleware(task: AgentInput, spec: AgentSpec) -> tuple[Middleware, .
     """
     if not task.capable:
         return (PatchToolCalls(), LoopGuard())
-    return (Todo(), WorkspaceFiles(), SoftDisable(), PatchToolCalls(), Compression(), LoopGuard())
+    return (Todo(), WorkspaceFiles(), CodeAct(), SoftDisable(), PatchToolCalls(), Compression(), LoopGuard())

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from agents.engine.context import Outcome
+from agents.engine.states import StepKind
 from agents.loop_state import LoopState
 from agents.middleware.base import Middleware
 from agents.runtime.context import AgentContext
@@ -31,11 +33,11 @@ class SoftDisable(Middleware):
         if door is None or not state.tools:
             return state
 
-        def lacking() -> dict[str, str]:
-            found = {name: door.lacks(self.needs_of(name)) for name in state.tools}
-            return {name: why for name, why in found.items() if why}
+        async def perform() -> Outcome:
+            found = {name: await door.lacks_for(context.run.about, self.needs_of(name)) for name in state.tools}
+            return Outcome({name: why for name, why in found.items() if why})
 
-        return state.noting(self.name, await context.note(self.name, lacking))
+        return state.noting(self.name, await context.step(StepKind.NOTE, self.name, None, perform))
 
     async def before_model(self, context: AgentContext, state: LoopState) -> LoopState:
         lacking = state.metadata.get(self.name)

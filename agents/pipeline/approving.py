@@ -12,6 +12,7 @@ from agents.engine.events import Stage as StageShown
 from agents.engine.events import StageStatus
 from agents.engine.states import StepKind
 from agents.exchange import AgentInput, OnApproval, Work
+from agents.mcp.definitions import CONNECTED
 from agents.pipeline.effective_task import Intent, effective_task
 from agents.roles.intent import intent_of
 from agents.runtime import attempts
@@ -180,7 +181,7 @@ def _nowhere_to_ask(spec: AgentSpec) -> Refusal:
 
 def _named(context: AgentContext, spec: AgentSpec, task: AgentInput) -> Sequence[Tool]:
     """The protected tools that a plan gave the task. All that the agent has were given by nobody."""
-    if not task.tools or set(task.tools) == set(spec.tools):
+    if not task.tools or {name for name in task.tools if not name.startswith(CONNECTED)} == set(spec.tools):
         return ()
     return _guarded(context, spec, task)
 
@@ -192,7 +193,7 @@ async def _left_out(context: AgentContext, desk: Desk, named: Sequence[Tool]) ->
     async def perform() -> Outcome:
         found = []
         for tool in named:
-            is_there = door is None or not door.lacks(tool.needs)
+            is_there = door is None or not await door.lacks_for(context.run.about, tool.needs)
             if is_there and not _may_be_allowed(context, tool, await standing_for(context, desk, tool.name, key="")):
                 found.append(tool.name)
         return Outcome(found)

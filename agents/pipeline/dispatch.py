@@ -11,6 +11,7 @@ from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline import blackboard, todo
 from agents.pipeline.plans import Plan, PlanTask, stages
+from agents.pipeline.todo_file import TodoFile
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
@@ -49,6 +50,7 @@ async def dispatch(
     together = [task_id for task_id in stages(plan)[0] if task_id in handles]
     if len(together) > 1:
         context.emit(ParallelStart(agents=tuple(together)))
+    file = TodoFile(plan, states)
 
     async def watch(branch: AgentContext, task: PlanTask) -> AgentOutput:
         output = refused.get(task.id) or await _outcome(branch, task, handles[task.id])
@@ -57,9 +59,12 @@ async def dispatch(
         branch.emit(TodoUpdate(items=todo.items(plan, states)))
         if task.id in together:
             branch.emit(ParallelTask(agent=task.id, status=states[task.id]))
+        await file.write(branch, after=task.id)
         return output
 
-    found = await context.all(*[lambda branch, task=task: watch(branch, task) for task in open_tasks])
+    watched = [lambda branch, task=task: watch(branch, task) for task in open_tasks]
+    # The list is written first in a branch of its own, which no task waits for.
+    *found, _ = await context.all(*watched, file.write)
     if len(together) > 1:
         context.emit(ParallelComplete(agents=tuple(together)))
     return {**done, **{task.id: output for task, output in zip(open_tasks, found, strict=True)}}

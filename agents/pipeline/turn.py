@@ -134,13 +134,14 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         return {**_served_by(context.run.models.settings), "pipeline": asdict(context.run.settings)}
 
     noted = await context.note("models", now)
+    connected = await context.run.tools.connected_names(context) if context.run.tools is not None else {}
     return Setting(
         served={name: value for name, value in noted.items() if name != "pipeline"},
         settings=PipelineSettings(**noted["pipeline"]),
         options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
         mode=turn["mode"],
         history=tuple(turn["history"]),
-        roster=specs(),
+        roster={name: spec.with_tools(connected.get(name, ())) for name, spec in specs().items()},
         message_id=str(turn.get("message_id") or ""),
         is_temporary=bool(turn.get("is_temporary")),
     )
@@ -159,7 +160,7 @@ async def _answer(
         capable=setting.capable,
         roster=setting.roster,
         settings=setting.settings,
-        has_chosen_documents=bool(setting.options.document_ids),
+        has_chosen_documents=bool(setting.options.attachment_ids or setting.options.document_ids),
     )
     clear = await clarify.clarified(
         context,

@@ -25,7 +25,7 @@ from agents.exchange import (
     RetryConfig,
     Work,
 )
-from agents.pipeline import approving, blackboard, citations, todo
+from agents.pipeline import approving, artifacts, blackboard, citations, todo
 from agents.pipeline.plans import Plan, planned_steps
 from agents.registry import Agent, specs
 from agents.runtime import attempts
@@ -62,11 +62,15 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     plan = Plan.model_validate(value["plan"]) if value["plan"] else None
     task, depends_on = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
     context.task_input = task
+    if context.run.tools is not None:
+        context.connected = await context.run.tools.connected(context)
+        task = context.task_input = _with_connected(task, agent.spec, context.connected)
     if plan is not None:
         step = next(step for step in planned_steps(plan) if step.id == task.agent_id)
         context.emit(PlanStep(step=step))
     let_in = await approving.let_in(context, agent.spec, task)
     if isinstance(let_in, AgentInput):
+        await artifacts.put_back(context, let_in, agent.spec)
         task, done = await _as_people_want_it(agent, context, let_in)
     else:
         done = let_in
@@ -96,6 +100,14 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
     return task.model_copy(update=changed), tuple(outputs)
+
+
+def _with_connected(task: AgentInput, spec: AgentSpec, connected: Mapping[str, Any]) -> AgentInput:
+    """A task that was given all that its agent has has the tools of connected servers as well; one that was given
+    some of it has those alone."""
+    if not connected or not task.tools or not set(spec.tools) <= set(task.tools):
+        return task
+    return task.model_copy(update={"tools": tuple(dict.fromkeys([*task.tools, *connected]))})
 
 
 def _missing(outputs: Sequence[DependencyOutput]) -> list[DependencyOutput]:
@@ -162,7 +174,11 @@ async def _lacking(spec: AgentSpec, context: AgentContext) -> str:
     door = context.run.tools
     if not spec.needs or door is None:
         return ""
-    lacking: str = await context.note("lacking", lambda: door.lacks(spec.needs))
+
+    async def perform() -> Outcome:
+        return Outcome(await door.lacks_for(context.run.about, spec.needs))
+
+    lacking: str = await context.step(StepKind.NOTE, "lacking", None, perform)
     return lacking
 
 
@@ -186,6 +202,7 @@ async def _pause(context: AgentContext, wait_s: float) -> None:
 async def _handed_over(context: AgentContext, task: AgentInput, done: Work, handoff: HandoffInfo) -> dict[str, Any]:
     """Another agent goes on with the task, as a child of this one; its output takes the place of ours."""
     context.withdraw("another agent goes on")
+    handoff = await artifacts.given_along(context, handoff)
     board = blackboard.within_budget(blackboard.merge(task.shared_memory, done.shared))
     onward = task.model_copy(
         update={

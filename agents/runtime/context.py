@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, Self, TypeVar
 from uuid import UUID
 
@@ -79,6 +80,19 @@ class ToolDoor(Protocol):
 
     def lacks(self, names: Sequence[str]) -> str:
         """Which of these providers are not configured, in words for people with the way out; empty if all are."""
+
+    def provider(self, name: str) -> Any:
+        """What tools reach this part of the world by (`agents.tools.providers`); for tools that get no `Call`."""
+
+    async def lacks_for(self, about: About, names: Sequence[str]) -> str:
+        """The same for this user, who may lack what the installation has, such as a mailbox."""
+
+    async def connected(self, context: "AgentContext") -> Mapping[str, Any]:
+        """The tools (`agents.tools.tool.Tool`) of servers that people connected, as this agent has them, by name. A
+        step: the agent keeps them to its end, on every replay."""
+
+    async def connected_names(self, context: "AgentContext") -> Mapping[str, Sequence[str]]:
+        """The names of such tools by agent, for the planner. A step."""
 
 
 class DrivenRun(Run):
@@ -202,6 +216,13 @@ class AgentContext(Spending):
     run: DrivenRun
     task_input: Any = None
     """The `AgentInput` of the agent at work, for the tools that it calls; None in the pipeline's own code."""
+    call_id: str | None = None
+    """The tool call that was made last with this context, as people see it."""
+    called_by: str | None = None
+    """The call of a script, where it is one that calls with this context and those below it."""
+
+    connected: Mapping[str, Any] = MappingProxyType({})
+    """The tools of connected servers that this agent has, by name (`ToolDoor.connected`)."""
 
     def __init__(self, run: DrivenRun, agent: AgentRecord, *, scope: Path = (), branches: Path = ()) -> None:
         super().__init__(run, agent, scope=scope, branches=branches)
@@ -216,7 +237,9 @@ class AgentContext(Spending):
     def _branch(self, path: Path, number: int) -> Self:
         branch = super()._branch(path, number)
         branch.task_input = self.task_input
+        branch.connected = self.connected
         branch.attempts = self.attempts
+        branch.called_by = self.called_by
         return branch
 
     async def model(self, request: ModelRequest, *, stage: str, shown: bool = True, last: bool = False) -> ModelReply:
@@ -241,7 +264,7 @@ class AgentContext(Spending):
         reply = ModelReply.model_validate(value)
         if shown:
             self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
-        self._report(usage_of(reply))
+        self.report(usage_of(reply))
         return reply
 
     def withdraw(self, reason: str) -> None:
@@ -290,7 +313,7 @@ class AgentContext(Spending):
             return Outcome({"value": value, "usage": usage_of(*found.replies)}, usage_of(*found.replies))
 
         recorded = await self.step(StepKind.MODEL, stage, asked, perform)
-        self._report(recorded["usage"])
+        self.report(recorded["usage"])
         return schema.model_validate(recorded["value"])
 
     async def tool(
@@ -306,7 +329,8 @@ class AgentContext(Spending):
             self, name, arguments, allowed=(name,) if allowed is None else allowed, call_id=call_id
         )
 
-    def _report(self, used: dict[str, Any]) -> None:
+    def report(self, used: dict[str, Any]) -> None:
+        """Tells people what a model took. `used`: as a step records it."""
         cost = used["cost_usd"]
         usage = Usage(
             prompt_tokens=used["prompt_tokens"],

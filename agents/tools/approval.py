@@ -88,8 +88,11 @@ def refusal(what: str, code: str, told: str, reason: str) -> Refusal:
 async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]) -> Refusal | Changed | None:
     """Until there is an answer to exactly what would be carried out. `first`: the call as the agent made it."""
     first = asked
+    # A yes is for one carrying out. The ledger finds an effect that was approved, also after a cut of the journal; what
+    # is in no ledger would be carried out once more for the same yes, so a cut forgets that one.
+    ask = context.ask if asked.tool.effect == "write" else context.ask_anew
     for _ in range(ASKED_AT_MOST):
-        answer = await context.ask(RequestKind.APPROVAL, question)
+        answer = await ask(RequestKind.APPROVAL, question)
         meaning = answers.meaning_of(answer, tool=asked.tool.name, hashed=asked.hash)
         match meaning:
             case answers.Approved():

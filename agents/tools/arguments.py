@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.engine.canonical import plain
 from agents.tools.clip import clip_value
+from agents.tools.schema import parameters_of
 from hyperagent.lib.text import clean_value
 
 LIMIT_CHARS: Final = 200_000
@@ -63,14 +64,13 @@ def fitted(arguments: dict[str, Any], model: type[BaseModel], *, tool: str) -> B
     try:
         return model.model_validate(arguments)
     except ValidationError as error:
-        names = list(model.model_fields)
+        described = parameters_of(model)
+        names, required = list(described["properties"]), described.get("required", ())
         problems = error.errors(include_url=False)
         lines = [f"- {_fault(problem, names)}" for problem in problems[:_FAULTS_SHOWN]]
         if len(problems) > _FAULTS_SHOWN:
             lines.append(f"- and {len(problems) - _FAULTS_SHOWN} more")
-        allowed = ", ".join(
-            f"{name} (required)" if field.is_required() else name for name, field in model.model_fields.items()
-        )
+        allowed = ", ".join(f"{name} (required)" if name in required else name for name in names)
         return _bad(tool, "\n" + "\n".join(lines) + f"\nIts arguments are: {allowed or 'none'}.")
 
 

@@ -1,21 +1,26 @@
 """The one door to the tools: every call of a model, an agent, a skill or a script goes through here, link by link."""
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import BaseModel
 
+from agents.engine.context import Outcome
 from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
 from agents.engine.records import Path
+from agents.engine.states import StepKind
 from agents.exchange import AgentInput
+from agents.mcp.tools import tool_of
+from agents.mcp.values import Offered
 from agents.runtime.attempts import INSTRUCTED, Attempt
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import About, AgentContext, ToolReply
 from agents.tools.approval import approved
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import Changed, Checks, Instructed, Request, first_refusal, unapproved
-from agents.tools.performing import carry_out
-from agents.tools.providers import Providers
+from agents.tools.performing import carry_out, settle
+from agents.tools.providers import NotConfigured, Providers
 from agents.tools.registry import tools as all_tools
 from agents.tools.replies import Stored, refused, reply_of, was_found_done
 from agents.tools.tool import Tool
@@ -62,6 +67,34 @@ class Gateway:
     def lacks(self, names: Sequence[str]) -> str:
         return self._providers.lacks(names)
 
+    def provider(self, name: str) -> Any:
+        return getattr(self._providers, name)
+
+    async def lacks_for(self, about: About, names: Sequence[str]) -> str:
+        return await self._providers.lacks_for(about, names)
+
+    async def connected(self, context: AgentContext) -> Mapping[str, Tool]:
+        if isinstance(self._providers.connections, NotConfigured):
+            return {}
+
+        async def perform() -> Outcome:
+            offered = await self._providers.connections.offered(context.run.about)
+            return Outcome([one.model_dump(mode="json") for one in offered.get(context.agent.name, ())])
+
+        noted = await context.step(StepKind.NOTE, "connected", None, perform)
+        return {one["called"]: tool_of(Offered.model_validate(one)) for one in noted}
+
+    async def connected_names(self, context: AgentContext) -> Mapping[str, Sequence[str]]:
+        if isinstance(self._providers.connections, NotConfigured):
+            return {}
+
+        async def perform() -> Outcome:
+            offered = await self._providers.connections.offered(context.run.about)
+            return Outcome({agent: [one.called for one in tools] for agent, tools in offered.items()})
+
+        found: dict[str, list[str]] = await context.step(StepKind.NOTE, "connected", None, perform)
+        return found
+
     async def call(
         self, context: AgentContext, name: str, arguments: Any, *, allowed: Sequence[str], call_id: str | None
     ) -> ToolReply:
@@ -74,25 +107,31 @@ class Gateway:
         shown_id = call_id or context.place
         name = clean_text(name)[:NAME_CHARS]
         given = parsed(arguments, tool=name)
-        context.emit(ToolCall(tool=name, args=shown(given), id=shown_id))
+        context.call_id = shown_id
+        context.emit(ToolCall(tool=name, args=shown(given), id=shown_id, called_by=context.called_by))
         outcome = await self._through(context, name, given, allowed=allowed, call_id=shown_id)
         context.attempts.append(_attempt(position, name, outcome))
         if isinstance(outcome, Refusal):
             reply = refused(outcome)
-            context.emit(ToolResult(tool=name, content=reply.content, id=shown_id, is_error=True))
+            told = ToolResult(tool=name, content=reply.content, id=shown_id, is_error=True, called_by=context.called_by)
+            context.emit(told)
             if outcome.code == INSTRUCTED and call_id is None:
                 raise Instructed(name, outcome)
             return reply
-        reply = reply_of(self._tools[name], outcome.kept, told=outcome.told)
+        tool = self._known(context)[name]
+        reply = reply_of(tool, outcome.kept, told=outcome.told)
         already = was_found_done(outcome.kept)
-        context.emit(ToolResult(tool=name, content=outcome.kept["content"], id=shown_id, already_done=already))
-        for source in self._new_sources(name, reply):
+        content = outcome.kept["content"]
+        context.emit(
+            ToolResult(tool=name, content=content, id=shown_id, already_done=already, called_by=context.called_by)
+        )
+        for source in _new_sources(tool, reply):
             context.emit(SourceFound(source=source))
         return reply
 
-    def _new_sources(self, name: str, reply: ToolReply) -> tuple[Source, ...]:
-        """Those of a composite tool were shown when its inner calls found them."""
-        return () if self._tools[name].composite else reply.sources
+    def _known(self, context: AgentContext) -> Mapping[str, Tool]:
+        """Ours come first: no name of a stranger's takes the place of one."""
+        return ChainMap(cast("dict[str, Tool]", self._tools), cast("dict[str, Tool]", context.connected))
 
     async def _through(
         self,
@@ -118,11 +157,14 @@ class Gateway:
         self, context: AgentContext, name: str, given: dict[str, Any] | Refusal, allowed: Sequence[str]
     ) -> tuple[Tool, BaseModel] | Refusal:
         """The tool and what it is to be called with, if this agent may call it at all."""
-        tool = self._tools.get(name)
+        known = self._known(context)
+        tool = known.get(name)
         if tool is None:
-            return unknown(name, [other for other in allowed if other in self._tools])
+            return unknown(name, [other for other in allowed if other in known])
         if name not in allowed or not tool.is_for(context.agent.name):
             return not_allowed(tool, context.agent.name, allowed)
+        if not is_in_its_mode(tool, context.task_input):
+            return not_in_its_mode(tool, [other for other in allowed if other != name])
         if not is_planned(tool, context.task_input):
             return Refusal("not_planned", f"this task of the plan was not given {tool.name}. Say that it needs it.")
         if isinstance(given, Refusal):
@@ -140,7 +182,10 @@ class Gateway:
         )
         if refusal is not None:
             return refusal
-        cleared = await self._approved(context, request, values)
+        settled = await settle(tool, values, context, providers=self._providers)
+        if isinstance(settled, Refusal):
+            return settled
+        cleared = await self._approved(context, _request(tool, settled, call_id), settled)
         if isinstance(cleared, Refusal):
             return cleared
         return await first_refusal(checks.budgets, context, _request(tool, cleared.values, call_id)) or cleared
@@ -165,8 +210,17 @@ class Gateway:
         """Noted: a provider that is configured while a run waits must not change what the run did before."""
         if not tool.needs:
             return None
-        lacking: str = await context.note("lacking", lambda: self._providers.lacks(tool.needs))
+
+        async def perform() -> Outcome:
+            return Outcome(await self.lacks_for(context.run.about, tool.needs))
+
+        lacking: str = await context.step(StepKind.NOTE, "lacking", None, perform)
         return Refusal("not_configured", f"{lacking} Until then, do without {tool.name}.") if lacking else None
+
+
+def _new_sources(tool: Tool, reply: ToolReply) -> tuple[Source, ...]:
+    """Those of a composite tool were shown when its inner calls found them."""
+    return () if tool.composite else reply.sources
 
 
 def _request(tool: Tool, values: BaseModel, call_id: str) -> Request:
@@ -188,8 +242,17 @@ def _attempt(position: Path, name: str, outcome: "Carried | Refusal") -> Attempt
 
 
 def is_planned(tool: Tool, task: AgentInput | None) -> bool:
-    """What changes the world is done only where the task was given it: people were shown the plan by these names."""
-    return tool.effect == "read" or task is None or not task.tools or tool.name in task.tools
+    """What changes the world is done only where the task was given it: people were shown the plan by these names. Files
+    of the user's own workspace are not meant: a skill or a script leaves some, and what they were before is kept."""
+    return tool.effect == "read" or tool.own_files or task is None or not task.tools or tool.name in task.tools
+
+
+def is_in_its_mode(tool: Tool, task: AgentInput | None) -> bool:
+    return not tool.only_in or (task is not None and task.options.execution_mode == tool.only_in)
+
+
+def not_in_its_mode(tool: Tool, others: Sequence[str]) -> Refusal:
+    return Refusal("not_in_this_mode", f"{tool.name} is for runs in the mode {tool.only_in} only. {_choice(others)}")
 
 
 def unknown(name: str, allowed: Sequence[str]) -> Refusal:

@@ -4,7 +4,7 @@ Whatever goes wrong in a tool is recorded, so that a resumed run is told the sam
 """
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 import structlog
@@ -16,19 +16,50 @@ from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.states import StepKind
 from agents.runtime.attempts import SWITCHED_OFF
 from agents.runtime.context import AgentContext
-from agents.tools.arguments import Refusal
+from agents.tools.arguments import Refusal, fitted
 from agents.tools.checks import Instructed
 from agents.tools.clip import clip
 from agents.tools.doubt import told_in_doubt
 from agents.tools.providers import Providers
-from agents.tools.replies import Stored, found_done, settled, stored
+from agents.tools.replies import USE, Stored, found_done, settled, stored
 from agents.tools.standing import CallAsked, approvers_of
 from agents.tools.tool import Call, Tool, ToolError
-from hyperagent.lib.text import clean_text
+from hyperagent.lib.text import clean_text, clean_value
 
 log = structlog.get_logger(__name__)
 
 ERROR_CHARS = 2_000
+SETTLED: Final = "settled"
+
+
+async def settle(tool: Tool, values: BaseModel, context: AgentContext, *, providers: Providers) -> BaseModel | Refusal:
+    """The arguments with what the tool adds to them before anybody is asked: one recorded step, so that a replay asks
+    about the same. A tool without `settle` has none.
+    """
+    settling = tool.settle
+    if settling is None:
+        return values
+
+    async def perform() -> Outcome:
+        call = _call(context, providers, tool=tool)
+        try:
+            async with asyncio.timeout(tool.timeout_s):
+                return Outcome(clean_value(await settling(call, **_keywords(values))))
+        except ToolError as error:
+            raise OutsideError("tool_failed", _told(error.message)) from error
+        except TimeoutError as error:
+            raise OutsideError(
+                "tool_timeout", f"{tool.name} could not be prepared in time. Try again later."
+            ) from error
+        except Exception as error:
+            raise _crashed(tool, error) from error
+
+    request = {"tool": tool.name, "arguments": recorded_arguments(values)}
+    try:
+        added: dict[str, Any] = await context.step(StepKind.NOTE, SETTLED, request, perform)
+    except StepFailed as failure:
+        return Refusal(failure.code, failure.message)
+    return fitted({**values.model_dump(mode="json"), **added}, tool.arguments, tool=tool.name)
 
 
 async def carry_out(tool: Tool, values: BaseModel, context: AgentContext, *, providers: Providers) -> Stored | Refusal:
@@ -46,9 +77,12 @@ async def carry_out(tool: Tool, values: BaseModel, context: AgentContext, *, pro
 async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored:
     async def perform() -> Outcome:
         await _not_switched_off(tool, context)
-        return Outcome(await _performed(tool, _call(context, providers, tool=tool), values))
+        done = await _performed(tool, _call(context, providers, tool=tool), values)
+        return Outcome(done, done.get(USE))
 
     kept: Stored = await context.step(StepKind.TOOL, tool.name, recorded_arguments(values), perform)
+    if USE in kept:
+        context.report(kept[USE])
     return kept
 
 
@@ -145,6 +179,8 @@ def _call(context: AgentContext, providers: Providers, *, tool: Tool, key: str =
         await _not_switched_off(tool, context)
         await context.touching(key)
 
+    attempt = uuid4().hex[:8]
+
     return Call(
         providers=providers,
         about=context.run.about,
@@ -154,6 +190,8 @@ def _call(context: AgentContext, providers: Providers, *, tool: Tool, key: str =
         emit=context.emit,
         touching=touching,
         touched=touched,
+        emit_live=lambda body: context.emit_of(attempt, body),
+        place=context.place,
     )
 
 

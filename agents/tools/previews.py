@@ -16,7 +16,7 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def mail(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A mail, or the answer to one (`message_id`)."""
-    return {
+    shown = {
         "kind": "mail",
         "to": _texts(arguments.get("to")),
         "cc": _texts(arguments.get("cc")),
@@ -25,6 +25,14 @@ def mail(arguments: Mapping[str, Any]) -> dict[str, Any]:
         "body": _text(arguments.get("body")),
         "in_reply_to": _text(arguments.get("message_id")),
     }
+    files = [_file(one) for one in arguments.get("attachments") or ()]
+    own = {"from": _text(arguments.get("account"))} if arguments.get("account") else {}
+    return {**shown, **own, **({"attachments": files} if files else {})}
+
+
+def draft(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A draft that is sent as it is."""
+    return mail(arguments.get("draft") or {})
 
 
 def code(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +43,11 @@ def code(arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def command(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of a shell."""
+    return {"kind": "code", "language": "bash", "code": _text(arguments.get("command"))}
+
+
 def diff(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A text that takes the place of another."""
     return {
@@ -43,6 +56,11 @@ def diff(arguments: Mapping[str, Any]) -> dict[str, Any]:
         "before": _text(arguments.get("before")),
         "after": _text(arguments.get("after")),
     }
+
+
+def _file(file: Mapping[str, Any]) -> dict[str, Any]:
+    """A file that goes along: its name or path, and how large it is."""
+    return {"name": _text(file.get("path") or file.get("name")), "size_bytes": int(file.get("size_bytes") or 0)}
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,7 @@ from hyperagent.lib.text import clean_text, clean_value
 
 Stored = dict[str, Any]
 EXCERPT_CHARS = 500
+USE: Final = "use"
 ALREADY_DONE: Final = "already_done"
 IN_DOUBT: Final = "in_doubt"
 SAY_SO: Final = "Do not do it again, and say in your answer that it may or may not have happened."
@@ -35,6 +36,8 @@ def stored(given: Any) -> Stored:
         "chars": len(text),
         "sources": [_stored_source(source) for source in reply.sources],
     }
+    if reply.use is not None:
+        kept[USE] = reply.use.model_dump(mode="json")
     is_text = reply.data is None and reply.content is not None
     return kept if is_text else {**kept, "data": clip_value(data, STORED_CHARS)}
 

@@ -5,13 +5,15 @@ Descriptions are the texts in `Annotated[str, "What to search for"]`; limits are
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 _LITERAL: Final = ("default", "enum", "const", "examples", "required")
+# Tools of connected servers come and go; those of the product are a few dozen.
+_KEPT: Final = 1_000
 
 
 class BadTool(RuntimeError):
@@ -43,7 +45,7 @@ def arguments_of(function: Callable[..., Awaitable[Any]], *, name: str, first: t
     return model
 
 
-@cache
+@lru_cache(_KEPT)
 def parameters_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of an object, with every reference written out: not every provider follows one."""
     schema = model.model_json_schema()

@@ -10,10 +10,12 @@ from pydantic import BaseModel
 
 from agents.engine.events import Body, Source
 from agents.exchange import AgentInput
+from agents.mcp.definitions import CONNECTED
 from agents.runtime.context import About, AgentContext
 from agents.tools import previews
 from agents.tools.previews import Preview
 from agents.tools.schema import BadTool, arguments_of, parameters_of
+from agents.tools.values import ModelUse
 from hyperagent.lib.llm.types import ToolSpec
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ class Call:
 
     An effect that takes preparing awaits `touching` right before it touches the world. Its probe then knows by
     `touched` whether the attempt that was interrupted came so far; without, it certainly did not happen.
+
+    What is shown by `emit` is shown once, whatever attempt it is from; by `emit_live` each attempt shows all of it,
+    under the same `place`, which names the call within its run.
     """
 
     providers: "Providers"
@@ -57,15 +62,19 @@ class Call:
     emit: Callable[[Body], None]
     touching: Callable[[], Awaitable[None]]
     touched: bool = False
+    emit_live: Callable[[Body], None] | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a tool gives if its bare value does not say it all. Without `content` the model reads `data` as JSON."""
+    """What a tool gives if its bare value does not say it all. Without `content` the model reads `data` as JSON.
+    `use`: of a model that the tool asked; it counts for the run, if the tool only reads."""
 
     content: str | None = None
     data: Any = None
     sources: tuple[Source, ...] = ()
+    use: ModelUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,9 @@ class Tool:
     composite: bool
     untrusted: bool
     preview: Preview
+    settle: Function | None = None
+    only_in: str = ""
+    own_files: bool = False
 
     @property
     def changes_the_world(self) -> bool:
@@ -112,6 +124,9 @@ def tool(
     composite: bool = False,
     untrusted: bool = False,
     preview: Preview = previews.plain,
+    settle: Function | None = None,
+    only_in: str = "",
+    own_files: bool = False,
     name: str = "",
 ) -> Callable[[Function], Tool]:
     """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
@@ -122,12 +137,18 @@ def tool(
     `probe(call, **arguments)`: whether an effect that was interrupted happened; None if it cannot tell.
     `composite`: the function gets the AgentContext instead, and its inner steps are recorded, not the call.
     `untrusted`: the result was written by others, and models get it marked as such.
+    `settle(call, **arguments)`: gives arguments that take the place of the call's own before anybody is asked about
+    it, such as the hash of a file that it names: what is approved is then exactly what is done.
+    `only_in`: the execution mode without which it is not callable.
+    `own_files`: what it changes are files of the user's own workspace, of which older versions are kept.
     `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
     Raises BadTool for what is not whole.
     """
 
     def decorate(function: Function) -> Tool:
         called = name or function.__name__
+        if called.startswith(CONNECTED):
+            raise BadTool(f"tool '{called}': names that begin with {CONNECTED} are those of connected servers")
         if not _NAME.match(called):
             raise BadTool(f"tool '{called}': a name is small letters, digits and _, two to 63 of them")
         if effect not in ("read", "write"):
@@ -158,6 +179,9 @@ def tool(
             composite=composite,
             untrusted=untrusted,
             preview=preview,
+            settle=settle,
+            only_in=only_in,
+            own_files=own_files,
         )
 
     return decorate

@@ -1,8 +1,8 @@
 """What tools give and take: typed values that are stored and sent as JSON. Knows no tool and no provider."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from agents.exchange import Value
 
@@ -35,11 +35,15 @@ class SearchPage(Value):
 
 
 class FetchedPage(Value):
-    """`url`: where the text came from in the end, after redirects."""
+    """`url`: where the text came from in the end, after redirects. `text`: of long pages one part, `part` of `parts`.
+    `is_whole`: whether it can all be read; of very long pages the end cannot."""
 
     url: str
     title: str = ""
     text: str
+    is_whole: bool = True
+    part: int = 1
+    parts: int = 1
 
 
 # --- documents (S174)
@@ -124,8 +128,20 @@ class DocumentText(Value):
 Language = Literal["python", "javascript", "typescript", "bash"]
 
 
+class StoredFile(Value):
+    """`version`, `scope_id`: of a file in a workspace, which version it is, and of which conversation, project or
+    user."""
+
+    path: str
+    size_bytes: int = 0
+    media_type: str = ""
+    version: int | None = None
+    scope_id: str | None = None
+
+
 class CodeRun(Value):
-    """`exit_code` is None where the run was stopped before it ended."""
+    """`exit_code` is None where the run was stopped before it ended; `note` then says why, and whatever else is to be
+    known of it. `created_files`: paths of what it made or changed; `stored_files`: those that the workspace has now."""
 
     code: str
     language: Language = "python"
@@ -133,11 +149,15 @@ class CodeRun(Value):
     stderr: str = ""
     exit_code: int | None = None
     created_files: tuple[str, ...] = ()
+    stored_files: tuple[StoredFile, ...] = ()
+    note: str = ""
 
 
-class StoredFile(Value):
-    path: str
-    size_bytes: int = 0
+class Artifacts(Value):
+    """Files that go along with a handoff. `left_out`: what does not, with why."""
+
+    files: tuple[StoredFile, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class FileText(Value):
@@ -163,6 +183,16 @@ class MailHeader(Value):
     snippet: str = ""
     thread_id: str | None = None
     message_id: str | None = None
+    account: str = Field(default="", description="the mailbox that it is in, where the user has some of their own")
+
+
+class MailAttachment(Value):
+    """`number`: its place among the mail's attachments, from 1 on. `size_bytes`: as it would be saved."""
+
+    number: int
+    name: str
+    media_type: str = "application/octet-stream"
+    size_bytes: int = 0
 
 
 class MailMessage(MailHeader):
@@ -170,7 +200,39 @@ class MailMessage(MailHeader):
     reply_to: str | None = None
     body: str = ""
     references: tuple[str, ...] = ()
-    attachments: tuple[str, ...] = ()
+    attachments: tuple[MailAttachment, ...] = ()
+
+    @field_validator("attachments", mode="before")
+    @classmethod
+    def _names_alone(cls, value: Any) -> Any:
+        """As they stand in older journals."""
+        if not isinstance(value, list | tuple):
+            return value
+        return [{"number": n, "name": one} if isinstance(one, str) else one for n, one in enumerate(value, start=1)]
+
+
+class MailboxFacts(Value):
+    """`shared`: the installation's, for whoever has none of their own. `trouble`: why it cannot be used, in words."""
+
+    address: str
+    name: str = ""
+    kind: Literal["imap", "gmail", "shared"] = "imap"
+    is_default: bool = False
+    trouble: str = ""
+
+
+class DraftMail(Value):
+    """A draft as it would be sent. `digest`: of its bytes; another one means that somebody changed it since."""
+
+    id: str
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    subject: str = ""
+    body: str = ""
+    attachments: tuple[MailAttachment, ...] = ()
+    account: str = Field(default="", description="the mailbox that it is in, where the user has some of their own")
+    digest: str
 
 
 class OutgoingMail(Value):
@@ -194,20 +256,74 @@ class StoredMail(Value):
     message_id: str
     to: tuple[str, ...] = ()
     subject: str = ""
+    sender: str = Field(default="", description="the address that it is from")
 
 
 # --- images
 
 
+class ModelUse(Value):
+    """What a model took that a tool asked: counted like the agents' own calls. `cost_usd`: None if not known."""
+
+    model: str
+    provider: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: str | None = None
+
+
 class MadeImage(Value):
-    """`path`: where it lies in the workspace."""
+    """`path`: where it lies in the workspace of `scope`, and `version` which one of that file it is."""
 
     path: str
+    scope: str = "conversation"
+    scope_id: str | None = None
     alt: str = ""
     media_type: str = "image/png"
+    width: int | None = None
+    height: int | None = None
+    size_bytes: int | None = None
+    version: int | None = None
+    use: ModelUse | None = None
 
 
 class ImageReading(Value):
     image: str
     question: str
     text: str
+    use: ModelUse | None = None
+
+
+# --- presentations
+
+
+class MadeSlides(Value):
+    """Paths in the workspace. `overview`: a picture of all slides; `pictures`: one of each."""
+
+    path: str
+    slides: int
+    overview: str
+    pictures: tuple[str, ...] = ()
+
+
+# --- apps (S197)
+
+
+class AppInstalled(Value):
+    """`said`: what the installer wrote."""
+
+    installed: bool
+    packages: tuple[str, ...]
+    said: str = ""
+
+
+class AppStarted(Value):
+    """`url`: of its preview, from this installation on. Where it did not come up `note` says why, and `said` what it
+    wrote."""
+
+    running: bool
+    title: str
+    port: int
+    url: str = ""
+    note: str = ""
+    said: str = ""

@@ -24,6 +24,7 @@ from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
+ATTACHED = "Ids of documents that belong to the question: uploaded before, and the caller's to see."
 TEMPORARY = "Nothing is remembered of it, nothing remembered is told in it, and no list has it."
 
 
@@ -92,6 +93,11 @@ class ReplyRunSerializer(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
+class AttachmentSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField(help_text="Of the document.")
+    name = serializers.CharField(help_text="Of the file, when it was attached.")
+
+
 class MessageSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     parent_id = serializers.UUIDField(allow_null=True)
@@ -100,6 +106,7 @@ class MessageSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     mode = serializers.CharField(allow_null=True)
     client_id = serializers.CharField(allow_null=True)
+    attachments = AttachmentSerializer(many=True)
     execution = ReplyRunSerializer(allow_null=True)
     sources = SourceSerializer(many=True)
     checks = CheckSerializer(many=True)
@@ -140,6 +147,9 @@ class SaySerializer(serializers.Serializer[Any]):
     mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
     client_id = serializers.CharField(required=False, allow_null=True, default=None)
     options = OptionsSerializer(required=False, allow_null=True, default=None)
+    attachment_ids = serializers.ListField(
+        child=serializers.CharField(), required=False, allow_null=True, default=None, help_text=ATTACHED
+    )
 
 
 class SaidSerializer(serializers.Serializer[Any]):
@@ -192,7 +202,9 @@ class QuerySerializer(OptionsSerializer):
         default=None,
         help_text='What needs no yes in this run: [{"tool", "conditions": [{"path", "op", "value"}]}]. Scope approve.',
     )
-    attachment_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
+    attachment_ids = serializers.ListField(
+        child=serializers.CharField(), required=False, allow_null=True, help_text=ATTACHED
+    )
     document_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
 
     # What the run is given besides the question, under these names.
@@ -206,6 +218,8 @@ class QuerySerializer(OptionsSerializer):
         "execution_mode",
         "show_plan",
         "budget",
+        "attachment_ids",
+        "document_ids",
     )
 
     def validate_tier(self, tier: str | None) -> str | None:
@@ -229,11 +243,7 @@ class QuerySerializer(OptionsSerializer):
 
 def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:
     """What is wrong with values that are right by themselves; empty texts where nothing is."""
-    faults = {
-        name: "Documents are not available yet in this installation. Leave this out."
-        for name in ("attachment_ids", "document_ids")
-        if attrs.get(name)
-    }
+    faults = {}
     if attrs["project_id"] and attrs["conversation_id"]:
         faults["project_id"] = "A conversation that exists has its project already. Leave one of the two out."
     if attrs["temporary"] and attrs["conversation_id"]:

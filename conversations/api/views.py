@@ -119,7 +119,7 @@ class ConversationMessages(ScopedView):
             given["text"],
             mode=given["mode"],
             client_id=given["client_id"],
-            options=chosen(given["options"] or {}),
+            options=chosen({**(given["options"] or {}), "attachment_ids": given["attachment_ids"] or None}),
         )
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)

@@ -15,6 +15,12 @@ const LANGUAGES = [
   "json", "markdown", "python", "rust", "sql", "typescript", "xml", "yaml",
 ];
 
+const CHART_PARTS = [
+  "BarController", "BubbleController", "DoughnutController", "LineController", "PieController", "PolarAreaController", "RadarController",
+  "ScatterController", "ArcElement", "BarElement", "LineElement", "PointElement", "CategoryScale", "LinearScale", "RadialLinearScale",
+  "Filler", "Legend", "Tooltip",
+];
+
 // Each bundle: the packages in it and the text of its entry.
 const BUNDLES = {
   "preact.js": {
@@ -34,6 +40,14 @@ const BUNDLES = {
       export { Marked } from "marked";
       export { default as DOMPurify } from "dompurify";
     `,
+  },
+  "chart.js": {
+    packages: ["chart.js", "@kurkle/color"],
+    entry: [
+      `import { Chart, ${CHART_PARTS.join(", ")} } from "chart.js";`,
+      `Chart.register(${CHART_PARTS.join(", ")});`,
+      `export { Chart };`,
+    ].join("\n"),
   },
   "highlight.js": {
     packages: ["highlight.js"],

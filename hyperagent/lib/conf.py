@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
 from hyperagent.lib.mail_servers import IMAP_FORM, SMTP_FORM, imap_server, smtp_server
+from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
@@ -24,6 +25,8 @@ SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET")
 # A number of tokens, not one.
 NO_SECRETS = ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD", "RUN_BUDGET_TOKENS")
 SECRET_URLS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN", "STORAGE_URL")
+# Several secrets with commas between.
+SECRET_LISTS = ("SECRET_KEY_FALLBACKS",)
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -114,9 +117,18 @@ class Config(BaseModel):
     secret_key: SecretStr = Field(
         SecretStr(""), alias="SECRET_KEY", min_length=32, description="at least 32 random characters"
     )
+    secret_key_fallbacks: Words = Field(
+        (), alias="SECRET_KEY_FALLBACKS", description="former values of SECRET_KEY, with commas between", repr=False
+    )
     debug: bool = Field(False, alias="DEBUG", description=FLAG)
     site_url: str = Field(
         "http://127.0.0.1:8000", alias="SITE_URL", description="the address that people open: http(s)://host[:port]"
+    )
+    preview_host: str = Field(
+        "",
+        alias="PREVIEW_HOST",
+        pattern=r"^([a-z0-9-]+\.)*[a-z0-9-]+$|^$",
+        description="a name of which every subdomain leads here, such as previews.example.org; for previews of apps",
     )
     allowed_hosts: Words = Field((), alias="ALLOWED_HOSTS", description="host names, with commas between")
     csrf_trusted_origins: Words = Field(
@@ -161,6 +173,20 @@ class Config(BaseModel):
         le=10_000_000_000,
         description="bytes of one document, 1000 to 10000000000",
     )
+    workspace_file_max_bytes: int = Field(
+        100_000_000,
+        alias="WORKSPACE_FILE_MAX_BYTES",
+        ge=1_000,
+        le=10_000_000_000,
+        description="bytes of one file in a workspace, 1000 to 10000000000",
+    )
+    workspace_quota_bytes: int = Field(
+        1_000_000_000,
+        alias="WORKSPACE_QUOTA_BYTES",
+        ge=1_000,
+        le=100_000_000_000_000,
+        description="bytes of all files of one person or project, 1000 to 100000000000000",
+    )
     queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
     db_pool_size: int = Field(
         16, alias="DB_POOL_SIZE", ge=1, le=200, description="database connections of one web process, 1 to 200"
@@ -174,6 +200,15 @@ class Config(BaseModel):
     # The mailbox that the mail agent works in: both, or none.
     smtp_url: SecretStr = Field(SecretStr(""), alias="SMTP_URL", description=SMTP_FORM)
     imap_url: SecretStr = Field(SecretStr(""), alias="IMAP_URL", description=IMAP_FORM)
+    # Mailboxes of people's own.
+    gmail_client_id: str = Field("", alias="GMAIL_CLIENT_ID", description="the OAuth client's id")
+    gmail_client_secret: SecretStr = Field(
+        SecretStr(""), alias="GMAIL_CLIENT_SECRET", description="the OAuth client's secret"
+    )
+    gmail_base_url: str = Field(
+        "", alias="GMAIL_BASE_URL", description="http(s)://host[:port] that stands for Google's servers; unset: Google"
+    )
+    mail_allow_private: bool = Field(False, alias="MAIL_ALLOW_PRIVATE", description=FLAG)
     webhook_allow_private: bool = Field(False, alias="WEBHOOK_ALLOW_PRIVATE", description=FLAG)
     watch_roots: Words = Field(
         (), alias="WATCH_ROOTS", description="absolute paths of folders that may be watched, with commas between"
@@ -233,11 +268,46 @@ class Config(BaseModel):
     sandbox_provider: Annotated[SandboxProvider, Lower] = Field(
         SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, boxlite, docker or none"
     )
+    sandbox_max_boxes: int = Field(
+        20, alias="SANDBOX_MAX_BOXES", ge=1, le=1000, description="sandboxes that are open on one machine, 1 to 1000"
+    )
+    sandbox_max_boxes_per_user: int = Field(
+        5, alias="SANDBOX_MAX_BOXES_PER_USER", ge=1, le=1000, description="open sandboxes of one user, 1 to 1000"
+    )
+    sandbox_seconds_per_day: int = Field(
+        14_400,
+        alias="SANDBOX_SECONDS_PER_DAY",
+        ge=0,
+        le=8_640_000,
+        description="seconds that programs of one user may run within 24 hours, 0 for no limit",
+    )
+    sandbox_image: str = Field(
+        "python:3.11-slim", alias="SANDBOX_IMAGE", description="the image that docker and boxlite make sandboxes of"
+    )
+    e2b_api_key: SecretStr = Field(SecretStr(""), alias="E2B_API_KEY", description="the key of an E2B account")
+    e2b_template: str = Field("", alias="E2B_TEMPLATE", description="the name of an E2B template; unset: E2B's own")
+    snapshot_retention_hours: int = Field(
+        24, alias="SNAPSHOT_RETENTION_HOURS", ge=1, le=8_760, description="hours, 1 to 8760"
+    )
+    snapshot_max_size_bytes: int = Field(
+        100_000_000,
+        alias="SNAPSHOT_MAX_SIZE_BYTES",
+        ge=1_000,
+        le=10_000_000_000,
+        description="bytes of one snapshot of a sandbox, 1000 to 10000000000",
+    )
     search_provider: Annotated[SearchProvider | None, Lower] = Field(
         None, alias="SEARCH_PROVIDER", description="tavily, searxng or ddgs; unset: whichever is configured"
     )
+    tavily_api_key: SecretStr = Field(SecretStr(""), alias="TAVILY_API_KEY", description="a key from tavily.com")
+    tavily_base_url: str = Field(
+        "", alias="TAVILY_BASE_URL", description="http(s)://host[:port][/path] that stands for Tavily's; unset: Tavily"
+    )
+    searxng_url: str = Field(
+        "", alias="SEARXNG_URL", description="the address of a SearXNG: http(s)://host[:port][/path]"
+    )
 
-    @field_validator("site_url")
+    @field_validator("site_url", "gmail_base_url")
     @classmethod
     def _web_address(cls, value: str) -> str:
         parts = urlsplit(value)
@@ -283,6 +353,15 @@ class Config(BaseModel):
         imap_server(value.get_secret_value())
         return value
 
+    @field_validator("tavily_base_url", "searxng_url")
+    @classmethod
+    def _service(cls, value: str) -> str:
+        try:
+            canonical(value, allow_private=True)
+        except BadAddress:
+            raise ValueError("not a web address") from None
+        return value.rstrip("/")
+
     @field_validator("watch_roots")
     @classmethod
     def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -300,6 +379,13 @@ class Config(BaseModel):
     @property
     def is_https(self) -> bool:
         return self.site_url.startswith("https://")
+
+    @property
+    def preview_name(self) -> str:
+        """Below it each app that is previewed has a name of its own. On the machine itself that is `localhost`, which
+        every browser takes for this machine; empty where there is none."""
+        here = urlsplit(self.site_url).hostname or ""
+        return self.preview_host or ("localhost" if here in ("127.0.0.1", "localhost") else "")
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -336,7 +422,9 @@ def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
         LLMSettings.from_env(env)
     except BadSettings as error:
         problems += [str(fault) for fault in error.faults]
-    problems += _half_a_mailbox(env)
+    problems += _half(env, ("SMTP_URL", "IMAP_URL"), "the mailbox")
+    problems += _half(env, ("GMAIL_CLIENT_ID", "GMAIL_CLIENT_SECRET"), "connecting Gmail")
+    problems += _search_without_means(env)
     if needs_servers:
         problems += _missing(env)
     if problems:
@@ -363,11 +451,21 @@ def _missing(env: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _half_a_mailbox(env: Mapping[str, str]) -> list[str]:
-    missing = [name for name in ("SMTP_URL", "IMAP_URL") if not env.get(name, "").strip()]
+def _half(env: Mapping[str, str], names: tuple[str, str], what: str) -> list[str]:
+    missing = [name for name in names if not env.get(name, "").strip()]
     if len(missing) != 1:
         return []
-    return [f"{missing[0]} is not set, and the mailbox needs both SMTP_URL and IMAP_URL: set it, or none of them"]
+    return [f"{missing[0]} is not set, and {what} needs both {names[0]} and {names[1]}: set it, or none of them"]
+
+
+def _search_without_means(env: Mapping[str, str]) -> list[str]:
+    """The service that is named cannot be asked without its key or its address."""
+    needed = {"tavily": "TAVILY_API_KEY", "searxng": "SEARXNG_URL"}
+    chosen = env.get("SEARCH_PROVIDER", "").strip().lower()
+    name = needed.get(chosen, "")
+    if not name or env.get(name, "").strip():
+        return []
+    return [f"{name} is not set, and SEARCH_PROVIDER={chosen} needs it: set it, or take SEARCH_PROVIDER out"]
 
 
 def is_secret(name: str) -> bool:
@@ -387,7 +485,7 @@ def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:
             password = urlsplit(value).password or ""
             found |= {password, unquote(password)}
         elif is_secret(name):
-            found.add(value)
+            found |= {value, *(part.strip() for part in value.split(","))} if name in SECRET_LISTS else {value}
     # Shorter ones would blot out ordinary words.
     return tuple(sorted((value for value in found if len(value) >= 6), key=len, reverse=True))
 

@@ -11,10 +11,11 @@ import structlog
 from hyperagent.lib.conf import LogFormat
 
 HIDDEN = "[hidden]"
-# Credentials by their shape, wherever they come from: bearer headers, our tokens, providers' keys, passwords in URLs.
+# Credentials by their shape, wherever they come from: bearer headers, our tokens, providers' keys, passwords in
+# URLs, and what people bring back from a sign-in elsewhere (OAuth).
 _SHAPES = re.compile(
-    r"(?i)(?<=bearer )[\w.~+/=-]{8,}|\b(?:sk|pk|ha|whsec|tvly|e2b)[-_][\w-]{12,}|\bAIza[\w-]{20,}"
-    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)"
+    r"(?i)(?<=bearer )[\w.~+/=-]{8,}|\b(?:sk|pk|ha|whsec|tvly|e2b)[-_][\w-]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{20,}"
+    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)|(?<=[?&]code=)[\w.~%/+-]{8,}"
 )
 _SECRET_KEYS = re.compile(
     r"(?i)password|passwd|secret|authorization|cookie|api_?key|(?<!prompt_)(?<!completion_)token$"

@@ -1,7 +1,7 @@
 """The addresses of mail servers, SMTP_URL and IMAP_URL, as values. Pure: connects to nothing."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -31,7 +31,9 @@ _SCHEMES: Final[dict[str, tuple[Security, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """`sender`: the address that mails come from; only of an SMTP server."""
+    """`sender`: the address that mails come from, and the name before it; only of an SMTP server. `setting`: which of
+    the installation's settings says all this; empty for a server that a person named, which is reached with care.
+    """
 
     host: str
     port: int
@@ -39,11 +41,20 @@ class MailServer:
     user: str
     password: str = field(repr=False)
     sender: str = ""
+    sender_name: str = ""
+    setting: str = ""
 
     @property
     def shown(self) -> str:
         """For people: without the password."""
         return f"{self.host}:{self.port}"
+
+    @property
+    def way_out(self) -> str:
+        """What a person can do where the server does not let us in."""
+        if self.setting:
+            return f"An administrator has to correct {self.setting}."
+        return "Connect the mailbox again at /mail/."
 
 
 def smtp_server(url: str) -> MailServer:
@@ -52,7 +63,7 @@ def smtp_server(url: str) -> MailServer:
     sender = query.get("from", [server.user])[-1]
     if not _ADDRESS.match(sender):
         raise ValueError("no address that mails come from")
-    return MailServer(server.host, server.port, server.security, server.user, server.password, sender)
+    return replace(server, sender=sender, setting="SMTP_URL")
 
 
 def imap_server(url: str) -> MailServer:
@@ -60,7 +71,7 @@ def imap_server(url: str) -> MailServer:
     server, _ = _server(url, "imap")
     if not server.user:
         raise ValueError("no user")
-    return server
+    return replace(server, setting="IMAP_URL")
 
 
 def _server(url: str, protocol: str) -> tuple[MailServer, dict[str, list[str]]]:

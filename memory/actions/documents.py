@@ -48,7 +48,8 @@ def add(
     """
     shared_with = _groups_allowed(user, visibility, groups)
     document_id = uuid.uuid4()
-    kept = files.keep(file, owner_id=user.pk, document_id=document_id, limit_bytes=settings.CONFIG.document_max_bytes)
+    name = files.name_of(user.pk, document_id)
+    kept = files.keep(file, name=name, limit_bytes=settings.CONFIG.document_max_bytes)
     fresh = Document(
         id=document_id,
         owner=user,

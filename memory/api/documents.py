@@ -226,4 +226,7 @@ class DocumentPageImage(DocumentsView):
         asked.is_valid(raise_exception=True)
         if document.doc_type != "pdf" or not 1 <= number <= document.total_pages:
             raise NotThere
-        return files.page_picture(request, document, number, width=asked.validated_data["width"])
+        width = asked.validated_data["width"]
+        return files.page_picture(
+            request, stored_as=document.stored_as, key=document.sha256, number=number, width=width
+        )

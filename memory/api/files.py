@@ -1,4 +1,4 @@
-"""A document's bytes over HTTP: the file to be saved, and pictures of its pages, which are kept for a while."""
+"""Stored bytes over HTTP: a file to be saved or shown, and pictures of its pages, which are kept for a while."""
 
 from collections.abc import AsyncIterator
 from threading import BoundedSemaphore
@@ -20,9 +20,10 @@ WIDTHS: Final = (400, 800, 1200, 1600, 2000)
 _DRAWING: Final = BoundedSemaphore(2)
 DRAWN_WITHIN_S: Final = 20.0
 # Whatever a file claims to be, no browser may run it.
+NOTHING_RUNS: Final = "default-src 'none'; sandbox"
 _HARMLESS: Final = {
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Content-Security-Policy": NOTHING_RUNS,
     "Cache-Control": "private, no-cache",
 }
 
@@ -31,7 +32,7 @@ class FileGone(Refused):
     status = 410
 
     def __init__(self) -> None:
-        super().__init__("file_gone", "The file of this document is gone. Its owner can give it again.")
+        super().__init__("file_gone", "The bytes of this file are gone. Whoever gave it can give it again.")
 
 
 class NotDrawn(Refused):
@@ -40,49 +41,70 @@ class NotDrawn(Refused):
 
 def download(document: Document) -> HttpResponseBase:
     """Never shown by a browser: saved under its name."""
+    return streamed(opened(document.stored_as), size_bytes=document.size_bytes, filename=document.filename)
+
+
+def opened(stored_as: str) -> IO[bytes]:
+    """Raises FileGone."""
     try:
-        opened = files.open_file(document.stored_as)
+        return files.open_file(stored_as)
     except (FileNotFoundError, ValueError):
         raise FileGone from None
+
+
+def streamed(
+    content: IO[bytes],
+    *,
+    size_bytes: int,
+    filename: str,
+    head: bytes = b"",
+    shown_as: str | None = None,
+    policy: str = NOTHING_RUNS,
+) -> HttpResponseBase:
+    """The stream as a file to be saved under its name; with `shown_as`, a harmless type, one that a browser shows.
+    `head`: what was read of it already."""
     return StreamingHttpResponse(
-        _pieces(opened),
-        content_type="application/octet-stream",
+        _pieces(content, head),
+        content_type=shown_as or "application/octet-stream",
         headers={
             **_HARMLESS,
-            "Content-Length": str(document.size_bytes),
-            "Content-Disposition": content_disposition_header(as_attachment=True, filename=document.filename) or "",
+            "Content-Security-Policy": policy,
+            "Content-Length": str(size_bytes),
+            "Content-Disposition": content_disposition_header(as_attachment=shown_as is None, filename=filename) or "",
         },
     )
 
 
-async def _pieces(opened: IO[bytes]) -> AsyncIterator[bytes]:
+async def _pieces(content: IO[bytes], head: bytes) -> AsyncIterator[bytes]:
     """Not whole in memory: a file that is given as it is would be, under ASGI."""
     try:
-        while piece := await in_thread(opened.read)(CHUNK_BYTES):
+        if head:
+            yield head
+        while piece := await in_thread(content.read)(CHUNK_BYTES):
             yield piece
     finally:
-        opened.close()
+        content.close()
 
 
-def page_picture(request: HttpRequest, document: Document, number: int, *, width: int) -> HttpResponse:
-    """A PNG; the same picture again costs nothing but the question."""
+def page_picture(request: HttpRequest, *, stored_as: str, key: str, number: int, width: int) -> HttpResponse:
+    """A page of a PDF as a PNG; the same picture again, by the file's `key`, costs nothing but the question."""
     drawn_width = next((step for step in WIDTHS if step >= width), WIDTHS[-1])
-    etag = f'"{document.sha256[:32]}-{number}-{drawn_width}"'
+    etag = f'"{key[-32:]}-{number}-{drawn_width}"'
     headers = {**_HARMLESS, "ETag": etag}
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
         return HttpResponse(status=304, headers=headers)
     picture = pictures.find(etag)
     if picture is None:
-        picture = _draw(document, number, drawn_width)
+        picture = _draw(stored_as, number, drawn_width)
         pictures.keep(etag, picture)
     return HttpResponse(picture, content_type="image/png", headers=headers)
 
 
-def _draw(document: Document, number: int, width: int) -> bytes:
+def _draw(stored_as: str, number: int, width: int) -> bytes:
     if not _DRAWING.acquire(timeout=DRAWN_WITHIN_S):
         raise NotDrawn("busy", "Many pages are being drawn just now. Try again in a moment.")
     try:
-        with files.on_this_disk(document.stored_as) as path:
+        with files.on_this_disk(stored_as) as path:
             return page_image(path, number, width=width)
     except FileNotFoundError:
         raise FileGone from None

@@ -1,8 +1,9 @@
-"""The routes of documents, memories and projects in the API, below `/api/v1/`."""
+"""The routes of documents, memories, projects and files in the API, below `/api/v1/`."""
 
 from django.urls import path
 
-from memory.api import connectors, documents, memories, projects
+import memory.addresses  # noqa: F401 - what stands between < and > below
+from memory.api import connectors, documents, memories, projects, workspaces
 
 urlpatterns = [
     path("documents", documents.DocumentList.as_view(), name="documents"),
@@ -19,6 +20,19 @@ urlpatterns = [
     ),
     path("documents/<uuid:document_id>/cancel", documents.DocumentCancel.as_view(), name="document-cancel"),
     path("documents/<uuid:document_id>/again", documents.DocumentAgain.as_view(), name="document-again"),
+    path("files", workspaces.PlaceList.as_view(), name="file-places"),
+    path("files/<workspace_scope:scope>/<uuid:scope_id>/", workspaces.FileList.as_view(), name="files"),
+    path("files/<workspace_scope:scope>/<uuid:scope_id>/<path:path>", workspaces.FileDetail.as_view(), name="file"),
+    path(
+        "file-versions/<workspace_scope:scope>/<uuid:scope_id>/<path:path>",
+        workspaces.FileVersions.as_view(),
+        name="file-versions",
+    ),
+    path(
+        "file-moves/<workspace_scope:scope>/<uuid:scope_id>/<path:path>",
+        workspaces.FileMoves.as_view(),
+        name="file-moves",
+    ),
     *memories.urlpatterns,
     *projects.urlpatterns,
     *connectors.urlpatterns,

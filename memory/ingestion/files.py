@@ -1,4 +1,5 @@
-"""The bytes of documents in Django's file storage: written once under the document's id, read, removed, swept."""
+"""Bytes in Django's file storage: written once under a name that nothing else has, read, removed. Those of documents
+stand under the document's id; those of workspaces: `memory.workspaces`."""
 
 import errno
 import hashlib
@@ -39,8 +40,8 @@ class NoRoom(Refused):
 class TooBig(Refused):
     status = 413
 
-    def __init__(self, limit_bytes: int) -> None:
-        message = f"The file is larger than {limit_bytes:,} bytes. Split it, or ask for a higher DOCUMENT_MAX_BYTES."
+    def __init__(self, limit_bytes: int, *, setting: str = "DOCUMENT_MAX_BYTES") -> None:
+        message = f"The file is larger than {limit_bytes:,} bytes. Split it, or ask for a higher {setting}."
         super().__init__("too_big", message, fields={"file": [message]})
 
 
@@ -54,10 +55,14 @@ class Kept:
     head: bytes
 
 
-def keep(content: IO[bytes], *, owner_id: UUID, document_id: UUID, limit_bytes: int) -> Kept:
+def name_of(owner_id: UUID, document_id: UUID) -> str:
+    """Under which the bytes of a document are kept."""
+    return f"{FOLDER}/{owner_id}/{document_id}"
+
+
+def keep(content: IO[bytes], *, name: str, limit_bytes: int) -> Kept:
     """Stores it in one pass, hashed on the way, never whole in memory. Raises NoRoom and TooBig; then nothing is left
     of it."""
-    name = f"{FOLDER}/{owner_id}/{document_id}"
     passing = _Passing(content, limit_bytes)
     try:
         stored_as = default_storage.save(name, passing)

@@ -4,23 +4,22 @@ A document may go without anybody asking for it by `memory.actions`: with its ow
 with it; keywords, vectors and files do not, and are found here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 import structlog
-from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.queue import enqueue, oldest_waiting_s
 from memory.ingestion import files, pictures
 from memory.ingestion.lease import UNFINISHED
 from memory.models import Document
+from memory.stray_bytes import remove_strays
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +28,6 @@ AT_ONCE: Final = 200
 # A document that nobody holds waits for a job. If jobs wait, its own may be among them.
 LOST_AFTER_S: Final = 60
 LOST_AFTER_WHILE_JOBS_WAIT_S: Final = 900
-# A file that is just being written has no row yet.
-FILE_GRACE: Final = timedelta(hours=1)
 _OF_NOBODY: Final = """
     WITH RECURSIVE one AS (
         (SELECT document_id FROM {table} ORDER BY document_id LIMIT 1)
@@ -85,44 +82,15 @@ def _remove_rows(table: str) -> int:
 
 
 def _remove_files() -> int:
-    removed = 0
-    for owner_id, names in _stored():
-        paths = [f"{files.FOLDER}/{owner_id}/{name}" for name in names]
-        known = set(Document.objects.filter(stored_as__in=paths).values_list("stored_as", flat=True))
-        is_there = _is_user(owner_id)
-        for path in paths:
-            if path not in known and (not is_there or _is_old(path)):
-                files.remove(path)
-                removed += 1
-    return removed
+    return remove_strays(files.FOLDER, known=_known, is_there=_is_user)
 
 
-def _stored() -> Iterator[tuple[str, list[str]]]:
-    """The names of files by the folders in which they lie."""
-    try:
-        owners, _ = default_storage.listdir(files.FOLDER)
-    except FileNotFoundError:
-        return
-    for owner_id in owners:
-        yield owner_id, _listed(f"{files.FOLDER}/{owner_id}")
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return list(default_storage.listdir(folder)[1])
-    except FileNotFoundError:
-        return []
+def _known(names: Sequence[str]) -> set[str]:
+    return set(Document.objects.filter(stored_as__in=names).values_list("stored_as", flat=True))
 
 
 def _is_user(owner_id: str) -> bool:
     try:
         return User.objects.filter(pk=UUID(owner_id)).exists()
     except ValueError:
-        return False
-
-
-def _is_old(path: str) -> bool:
-    try:
-        return default_storage.get_modified_time(path) < timezone.now() - FILE_GRACE
-    except FileNotFoundError:
         return False

@@ -1,4 +1,4 @@
-"""The tables of what is known: documents, projects and memories."""
+"""The tables of what is known: documents, projects, memories and files."""
 
 from memory.models.documents import (
     Chunk,
@@ -12,6 +12,7 @@ from memory.models.documents import (
 )
 from memory.models.memories import Memory, MemorySwitch, MemoryUse
 from memory.models.projects import Connector, ConnectorItem, Project
+from memory.models.workspaces import FileVersion, StoredBytes, WorkspaceFile
 
 __all__ = [
     "Chunk",
@@ -21,11 +22,14 @@ __all__ = [
     "DocumentPage",
     "DocumentVector",
     "EmbeddingModel",
+    "FileVersion",
     "Memory",
     "MemorySwitch",
     "MemoryUse",
     "Posting",
     "Project",
+    "StoredBytes",
     "Vector",
     "VectorGraph",
+    "WorkspaceFile",
 ]

@@ -36,3 +36,5 @@ FRAME_BYTES: Final = 32 * MIB
 
 IMAGE_WIDTH_MOST: Final = 2_400
 IMAGE_PIXELS_MOST: Final = 8_000_000
+PICTURE_PIXELS_MOST: Final = 50_000_000
+"""Of a picture that somebody gives; four bytes each while it is open."""

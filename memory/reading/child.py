@@ -52,6 +52,10 @@ def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     path = Path(request["path"])
     if request["do"] == "read":
         yield from _read(path, request["doc_type"], request["filename"], request["first_page"])
+    elif request["do"] == "picture":
+        from memory.reading.parsers.picture import seen  # late, as below
+
+        yield {"picture": seen(path, longest=request["longest"])}
     else:
         from memory.reading.parsers.pdf_image import png_of  # late: it draws, and reading does not
 

@@ -92,3 +92,14 @@ def not_in_zip(doc_type: str) -> Unreadable:
 
 def no_such_page(number: int, total: int) -> Unreadable:
     return Unreadable("not_there", f"There is no page {number}: the document has {total}.")
+
+
+def no_picture() -> Unreadable:
+    return Unreadable("not_supported", "This is no picture that can be opened. PNG, JPEG, WebP and GIF can.")
+
+
+def large_picture(width: int, height: int) -> Unreadable:
+    most = caps.PICTURE_PIXELS_MOST // 1_000_000
+    return Unreadable(
+        "too_big", f"The picture has {width:,} × {height:,} pixels, and {most} million can be opened. Save it smaller."
+    )

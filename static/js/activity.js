@@ -12,6 +12,8 @@ const DOING = {
   resuming: "A worker stopped; another one goes on",
 };
 
+const TOOLS = Object.assign(Object.create(null), { execute_code: "Running a program", execute_script: "Running a script" });
+
 const STATUS = {
   pending: "Not begun", running: "Running", awaiting_user: "Waiting for a person", completed: "Done", failed: "Failed", skipped: "Skipped",
   cancelled: "Stopped", deleted: "Stopped by you",
@@ -32,7 +34,7 @@ export function doing(execution) {
   if (isWaiting(execution)) return waitingWords(execution);
   const { kind, text } = execution.activity ?? { kind: execution.status, text: "" };
   if (kind === "stage") return text;
-  if (kind === "tool") return `Using ${text}`;
+  if (kind === "tool") return TOOLS[text] ?? `Using ${text}`;
   return DOING[kind] ?? "Working";
 }
 

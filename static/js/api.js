@@ -42,6 +42,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
   }
 
   const ofDocument = (id) => `/api/v1/documents/${encodeURIComponent(id)}`;
+  const ofFile = (url, kind) => url.replace("/files/", `/${kind}/`);
   const conversation = (id) => `/api/v1/conversations/${encodeURIComponent(id)}`;
   return {
     listConversations: (next = null) => call("GET", next ? sameOriginPath(next) : "/api/v1/conversations"),
@@ -68,6 +69,10 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     deleteDocument: (id) => call("DELETE", ofDocument(id)),
     cancelDocument: (id) => call("POST", `${ofDocument(id)}/cancel`, {}),
     readDocumentAgain: (id) => call("POST", `${ofDocument(id)}/again`, {}),
+    // `url`: a file's own, as the server gave it.
+    deleteFile: (url) => call("DELETE", url),
+    restoreFile: (url, version) => call("POST", ofFile(url, "file-versions"), { version }),
+    moveFile: (url, to) => call("POST", ofFile(url, "file-moves"), { to }),
     search: (wanted) => call("POST", "/api/v1/search", wanted),
     cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
   };

@@ -1,7 +1,9 @@
 // What the whole page shares: which conversation is open, the list of them, and the moves between them.
 import { batch, computed, signal } from "../vendor/preact.js";
 import { createConversationList } from "./conversation_list.js";
+import { createUploads } from "./documents_upload.js";
 import { watchInbox } from "./inbox_socket.js";
+import { takeDrops } from "./file_drop.js";
 import { openSession } from "./session.js";
 
 const PATH = /^\/c\/([0-9a-f-]{36})\/?$/i;
@@ -15,6 +17,9 @@ export function createApplication({ page, csrfToken, api }) {
   const session = signal(null);
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
+  const attaching = createUploads({ csrfToken, limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
+  const dropping = signal(false); // files are held over the page
+  takeDrops(attaching, dropping);
   const waitingForMe = signal(0); // requests in the inbox
   const temporary = signal(page.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
   const temporaries = new Set(temporary.value ? [page.conversation_id] : []);
@@ -49,7 +54,7 @@ export function createApplication({ page, csrfToken, api }) {
   }
 
   // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
-  async function say(text, mode, options) {
+  async function say(text, mode, options, attachments) {
     if (!session.value) {
       const conversation = await api.createConversation({ ...(temporary.value && { temporary: true }), ...(nextProject.value && { project_id: nextProject.value.id }) });
       batch(() => {
@@ -58,7 +63,7 @@ export function createApplication({ page, csrfToken, api }) {
         go(conversation.id);
       });
     }
-    session.value.say(text, mode, options);
+    session.value.say(text, mode, options, attachments);
     list.touch(session.value.conversationId);
   }
 
@@ -79,5 +84,5 @@ export function createApplication({ page, csrfToken, api }) {
   list.loadMore();
   watchInbox((count) => (waitingForMe.value = count));
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, signedOut, roster, waitingForMe, temporary, conversationId, project, moveTo, go, say, remove };
+  return { page, csrfToken, api, list, session, signedOut, roster, attaching, dropping, waitingForMe, temporary, conversationId, project, moveTo, go, say, remove };
 }

@@ -6,8 +6,21 @@ const KEPT_FILES = 500; // of one drop
 const UNREACHABLE = "The connection broke off before the file had arrived. Try again.";
 const SIGNED_OUT = "You are signed out. Sign in in another tab, then try again.";
 
+// A file as a new document.
+const asDocument = {
+  method: "POST",
+  url: () => "/api/v1/documents",
+  body(file) {
+    const form = new FormData();
+    form.append("file", file, file.name);
+    return form;
+  },
+  outcomeOf,
+};
+
 // state: "waiting" | "sending" | "checking" (it has arrived) | "added" | "known" (the same bytes are here) | "failed"
-export function createUploads({ csrfToken, limitBytes, added }) {
+// `as`: where a file goes and in which form, and what an answer means; without it each becomes a document.
+export function createUploads({ csrfToken, limitBytes, added, as = asDocument }) {
   const items = signal([]);
   const requests = new Map(); // id → XMLHttpRequest
   let last = 0;
@@ -28,18 +41,16 @@ export function createUploads({ csrfToken, limitBytes, added }) {
   function send({ id, file }) {
     const request = new XMLHttpRequest();
     requests.set(id, request);
-    const body = new FormData();
-    body.append("file", file, file.name);
     request.upload.onprogress = ({ loaded, total }) => change(id, { sent: total ? loaded / total : 0 });
     request.upload.onload = () => change(id, { state: "checking", sent: 1 });
-    request.onload = () => finish(id, outcomeOf(request.status, request.response));
+    request.onload = () => finish(id, as.outcomeOf(request.status, request.response));
     request.onerror = () => finish(id, standing(UNREACHABLE));
-    request.open("POST", "/api/v1/documents");
+    request.open(as.method, as.url(file));
     request.responseType = "json";
     request.setRequestHeader("Accept", "application/json");
     request.setRequestHeader("X-CSRFToken", csrfToken);
     change(id, { state: "sending", sent: 0 });
-    request.send(body);
+    request.send(as.body(file));
   }
 
   function finish(id, outcome) {
@@ -86,6 +97,10 @@ export function tooBig({ size }, limitBytes) {
 export function outcomeOf(status, answer) {
   if (status === 201) return { state: "added", documentId: answer?.doc_id ?? null };
   if (status === 200) return { state: "known", documentId: answer?.doc_id ?? null, knownAs: answer?.filename ?? "" };
+  return refusalOf(status, answer);
+}
+
+export function refusalOf(status, answer) {
   if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: SIGNED_OUT };
   return { state: "failed", error: answer?.error?.message ?? `The server answered with status ${status}. Try again in a moment.` };
 }
@@ -122,7 +137,10 @@ export async function filesOf(transfer) {
 
 async function collect(entry, found) {
   if (found.length >= KEPT_FILES || entry.name.startsWith(".")) return;
-  if (entry.isFile) return void found.push(await new Promise((resolve, reject) => entry.file(resolve, reject)));
+  if (entry.isFile) {
+    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+    return void found.push(Object.assign(file, { within: entry.fullPath.slice(1) })); // with the folders that were dropped
+  }
   const reader = entry.createReader();
   for (let some; !some || some.length; ) { // a reader gives a hundred at a time
     some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));

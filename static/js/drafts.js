@@ -23,10 +23,10 @@ function write(key, value) {
 export const readDraft = (userId, conversationId) => String(read(`draft.${userId}.${conversationId ?? NEW}`, ""));
 export const writeDraft = (userId, conversationId, text) => write(`draft.${userId}.${conversationId ?? NEW}`, text || null);
 
-// [{client_id, text, mode, options?}]
+// [{client_id, text, mode, options?, attachments?}]
 export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
 export const writeOutbox = (userId, conversationId, items) =>
-  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode, options }) => ({ client_id, text, mode, options })) : null);
+  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode, options, attachments }) => ({ client_id, text, mode, options, attachments })) : null);
 
 export const readMode = () => read("mode", null);
 export const writeMode = (mode) => write("mode", mode);

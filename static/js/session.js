@@ -132,8 +132,9 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     });
   }
 
-  function send({ client_id, text, mode, options }) {
-    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }), ...(options && { options }) }) ?? false;
+  function send({ client_id, text, mode, options, attachments }) {
+    const attached = attachments?.length ? { attachment_ids: attachments.map(({ id }) => id) } : null;
+    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }), ...(options && { options }), ...attached }) ?? false;
   }
 
   async function start() {
@@ -182,8 +183,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   }
 
   // The text is kept (here and in localStorage) until the server says that it is stored; the server drops repetitions.
-  function say(text, mode, options) {
-    const item = { client_id: freshId(), text, mode, options };
+  function say(text, mode, options, attachments) {
+    const item = { client_id: freshId(), text, mode, options, attachments };
     dispatch({ type: "queued", ...item });
     send(item);
   }
@@ -220,9 +221,9 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   }
 
   // The same question once more, for an agent that suits it better; what another one is writing to it is stopped.
-  function askAgain(execution, text, mode) {
+  function askAgain(execution, { text, attachments }, mode) {
     if (isLive(execution)) stop(execution.id);
-    say(text, mode);
+    say(text, mode, undefined, attachments);
   }
 
   // How a run went that ended before we looked. Once for each; a failure is told and may be tried again.

@@ -10,6 +10,8 @@ const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_us
 
 const NO_CHECKS = Object.freeze([]);
 
+const NOTHING_ATTACHED = Object.freeze([]);
+
 const REDUCERS = { loaded, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected };
 
 export function reduce(state, action) {
@@ -63,9 +65,9 @@ function addReply(state, reply) {
   return { ...state, chosen, executions, messages: withMessage(state.messages, reply) };
 }
 
-function queued(state, { client_id, text, mode, options }) {
+function queued(state, { client_id, text, mode, options, attachments }) {
   const others = state.outbox.filter((item) => item.client_id !== client_id);
-  return { ...state, outbox: [...others, { client_id, text, mode, ...(options && { options }), error: null }] };
+  return { ...state, outbox: [...others, { client_id, text, mode, ...(options && { options }), ...(attachments?.length && { attachments }), error: null }] };
 }
 
 function refused(state, { client_id, error }) {
@@ -230,8 +232,11 @@ function asTime(iso) {
   return Number.isNaN(time) ? null : time;
 }
 
-function asMessage({ id, parent_id, role, text, created_at, mode, client_id, execution }) {
-  return { id, parent_id: parent_id ?? null, role, text, created_at, mode: mode ?? null, client_id: client_id ?? null, execution_id: execution?.id ?? null };
+function asMessage({ id, parent_id, role, text, created_at, mode, client_id, attachments, execution }) {
+  return {
+    id, parent_id: parent_id ?? null, role, text, created_at, mode: mode ?? null, client_id: client_id ?? null, attachments: attachments ?? NOTHING_ATTACHED,
+    execution_id: execution?.id ?? null,
+  };
 }
 
 function withMessage(messages, message) {

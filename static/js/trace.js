@@ -1,5 +1,6 @@
 // How a run came to its answer, as a pure fold of its events: routing, plan, agents with what each did, questions to people.
-// Tokens are store.js's. Names of steps and agents come from models: tables are lists that are searched, never objects.
+// Tokens are store.js's, programs and what came of them hands.js's. Names of steps and agents come from models: tables are lists that are searched, never objects.
+import { HANDS, lost } from "./hands.js";
 
 const ENDED = new Set(["completed", "failed", "skipped", "cancelled", "deleted"]);
 
@@ -33,12 +34,10 @@ const EVENTS = {
   handoff: (trace, event) => noted(trace, event, {
     kind: "handoff", source: event.source_agent, target: event.target_agent, task: event.task_description, context: event.context ?? "",
   }),
-  code_result: (trace, event) => noted(trace, event, {
-    kind: "code", code: event.code, stdout: event.stdout ?? "", stderr: event.stderr ?? "", exitCode: event.exit_code ?? null,
-  }),
+  ...Object.fromEntries(Object.entries(HANDS).map(([type, apply]) => [type, (trace, event) => withEntries(trace, event.agent_id, (entries) => apply(entries, event))])),
   guardrail: (trace, event) => noted(trace, event, { kind: "guardrail", scanner: event.scanner, action: event.action, reason: event.reason }),
   skill_output: (trace, event) => noted(trace, event, { kind: "skill", skill: event.skill_id, output: event.output }),
-  agent_shutdown: (trace, event) => noted(trace, event, { kind: "resumed", reason: event.reason }),
+  agent_shutdown: (trace, event) => noted({ ...trace, agents: trace.agents.map(withLost) }, event, { kind: "resumed", reason: event.reason }),
   journal_cut: cutShort,
   source: (trace, event) => withAgent(trace, event.agent_id, (agent) => ({ ...agent, sources: withSource(agent.sources, event.source) })),
   usage: (trace, event) => withAgent(trace, event.agent_id, (agent) => ({ ...agent, usage: addUsage(agent.usage, event.usage) })),
@@ -180,6 +179,16 @@ export function addUsage(sum, more) {
 
 function noted(trace, { agent_id, timestamp }, entry) {
   return withAgent(trace, agent_id, (agent) => ({ ...agent, entries: [...agent.entries, { ...entry, at: timestamp ?? null }] }));
+}
+
+function withEntries(trace, agentId, change) {
+  return withAgent(trace, agentId, (agent) => ({ ...agent, entries: change(agent.entries) }));
+}
+
+// The programs of all agents ran beside the worker that is gone.
+function withLost(agent) {
+  const entries = lost(agent.entries);
+  return entries === agent.entries ? agent : { ...agent, entries };
 }
 
 function changedEntry(trace, agentId, at, change) {

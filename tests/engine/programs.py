@@ -21,6 +21,7 @@ from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import first_lineage
 from agents.engine.run import Program
+from agents.engine.scripts import Script, Waits
 from agents.engine.states import EffectStatus, StepKind, StepStatus
 from tests.doubles.memory_journal import Killed, MemoryJournal, MemoryStore
 
@@ -125,7 +126,15 @@ class Limited:
     hangs: bool = False
 
 
-Op = Step | Note | Now | Ask | AskTogether | Emit | Do | DoTheSame | All | Fork | Wait | Skip | Hear | Limited
+@dataclass(frozen=True)
+class Scripted:
+    """Code that is run from its start each time, and makes these calls in another order each time."""
+
+    calls: tuple["Body", ...]
+
+
+Simple = Step | Note | Now | Ask | AskTogether | Emit | Do | DoTheSame | Wait | Skip | Hear
+Op = Simple | All | Fork | Limited | Scripted
 Body = tuple[Op, ...]
 
 usually_caught = st.sampled_from([True, True, True, False])
@@ -150,7 +159,8 @@ def bodies(depth: int = 3, *, longest: int = 5) -> st.SearchStrategy[Body]:
     fan_out = st.builds(All, st.lists(inner, max_size=3).map(tuple), usually_caught)
     fork = st.builds(_fork, inner, st.integers(0, 2), st.sampled_from([False, False, True]))
     limited = st.builds(_limit, inner, st.booleans())
-    ops: st.SearchStrategy[Op] = st.one_of(simple, simple, fan_out, fork, limited)
+    scripted = st.builds(Scripted, st.lists(inner, max_size=3).map(tuple))
+    ops: st.SearchStrategy[Op] = st.one_of(simple, simple, fan_out, fork, limited, scripted)
     return st.lists(ops, min_size=1, max_size=longest).map(tuple)
 
 
@@ -171,6 +181,8 @@ def parts(op: Op) -> tuple[Body, ...]:
     match op:
         case All():
             return op.branches
+        case Scripted():
+            return op.calls
         case Fork() | Limited():
             return (op.body,)
         case _:
@@ -189,6 +201,8 @@ def uncounted(body: Body) -> Body:
                 continue
             case All():
                 kept.append(All(tuple(map(uncounted, op.branches)), op.caught))
+            case Scripted():
+                kept.append(Scripted(tuple(map(uncounted, op.calls))))
             case Fork():
                 kept.append(Fork(uncounted(op.body), op.after))
             case Limited():
@@ -346,6 +360,8 @@ class Performance:
                     return "heard"
                 case Limited():
                     return await self._limited(op, place)
+                case Scripted():
+                    return await self._scripted(op, place)
                 case Wait():
                     return await self.ctx.wait(self.handles.pop(0)) if self.handles else "nobody to wait for"
         except StepFailed as error:
@@ -402,6 +418,26 @@ class Performance:
         effect = Effect("send", arguments, perform, None if op.probe is Probe.NONE else probe)
         self.seen.append(await self.ctx.effect(effect))
         return "sent"
+
+    async def _scripted(self, op: Scripted, place: str) -> Any:
+        async def perform(script: Script) -> Outcome:
+            async def call(number: int, body: Body) -> Any:
+                await self.outside.weather()
+
+                async def inside(ctx: Context) -> Any:
+                    return await Performance(self.outside, ctx, f"{place}:{number}", tuple(self.seen)).perform(body)
+
+                try:
+                    return number, await script.call("call", [place, number], inside)
+                except StepFailed as error:
+                    return number, error.as_json()
+
+            calls = [call(number, body) for number, body in enumerate(op.calls)]
+            self.outside.chance.shuffle(calls)
+            return Outcome([value for _, value in sorted(await asyncio.gather(*calls), key=lambda one: one[0])])
+
+        waits = Waits(resting_s=self.outside.chance.choice([0, 0.001]), settling_s=0.05)
+        return await self.ctx.script("script", {"place": place, "seen": self.seen}, perform, waits=waits)
 
     async def _limited(self, op: Limited, place: str) -> Any:
         async def body(ctx: Context) -> Any:

@@ -313,7 +313,7 @@ def test_the_roster_says_what_each_agent_can_do_and_what_it_lacks(alice: Any, ap
     assert chat["typical_use_cases"]
 
 
-def test_an_agent_without_its_provider_says_which_setting_mends_it() -> None:
+def test_an_agent_without_its_provider_says_how_to_mend_it(alice: Any) -> None:
     needy = specs()["chat"].model_copy(update={"needs": ("mailbox",)})
 
-    assert "IMAP_URL" in why_unavailable(needy)
+    assert "Connect one at /mail/." in why_unavailable(needy, alice.pk)

@@ -15,6 +15,7 @@ from conversations import actions
 from conversations.models import Conversation, Message
 from hyperagent.lib.refusals import Refused
 from tests.faces.runs import append, make_run, tokens
+from tests.memory.giving import uploaded
 
 BASE = "/api/v1/conversations"
 
@@ -47,6 +48,29 @@ def test_a_question_with_a_client_id_that_was_seen_is_not_said_twice(alice: Any,
     assert (first.status_code, second.status_code) == (201, 200)
     assert first.json() == second.json()
     assert Execution.objects.count() == 1
+
+
+@pytest.mark.spec("S52")
+def test_attached_documents_go_with_the_question_and_with_each_answer_to_it(
+    alice: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    table = uploaded(alice, "month,sales\nJan,1\n", filename="sales.csv")
+    api, conversation = api_of(alice), actions.create(alice)
+    url, ids = f"{BASE}/{conversation.id}/messages", [str(table.pk)]
+
+    said = api.post(url, {"text": "Plot it", "attachment_ids": ids}, format="json").json()
+
+    assert said["message"]["attachments"] == [{"id": ids[0], "name": "sales.csv"}]
+    first = Execution.objects.get(pk=said["reply"]["execution"]["id"])
+    assert first.input["options"]["attachment_ids"] == ids
+    append(first, Complete(answer="Done."))
+    again = actions.retry_reply(alice, uuid.UUID(said["message"]["id"]))
+    assert again.execution.input["options"]["attachment_ids"] == ids
+    assert api.get(url).json()["results"][0]["attachments"] == said["message"]["attachments"]
+    theirs = f"{BASE}/{actions.create(charlie).id}/messages"
+    refused = api_of(charlie).post(theirs, {"text": "Plot it", "attachment_ids": ids}, format="json")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_such_document")
+    assert "sales.csv" not in refused.content.decode()
 
 
 def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_both(alice: Any) -> None:
@@ -203,7 +227,6 @@ def test_a_token_that_may_only_read_asks_nothing(alice: Any, api_of: Callable[..
         ({"text": "\x00\x00"}, "question_empty", "text"),
         ({"text": "x" * 1_000_000}, "question_too_long", "text"),
         ({"text": "Hi", "mode": "juggling"}, "unknown_mode", "mode"),
-        ({"text": "Hi", "mode": "image"}, "mode_not_available", "mode"),
         ({"text": "Hi", "client_id": "x" * 101}, "bad_client_id", "client_id"),
         ({}, "invalid", "text"),
         ({"text": ["Hi"]}, "invalid", "text"),

@@ -44,6 +44,7 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
             "GUARDRAILS_TOOL_ENABLED": "0",
             "GUARDRAILS_VIOLATION_ACTION": "warn",
             "SEARCH_PROVIDER": "searxng",
+            "SEARXNG_URL": "http://search:8888",
             "SANDBOX_PROVIDER": "none",
         }
     )

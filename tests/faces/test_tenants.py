@@ -21,6 +21,8 @@ from hyperagent.accounts import actions as accounts
 from hyperagent.notices import actions as notices
 from memory import projects
 from memory.models import Connector, Memory
+from memory.workspaces import files
+from memory.workspaces.places import Place, Scope
 from tests.faces.runs import append, make_agent, make_request, make_run, make_step, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
 from tests.memory.giving import given
@@ -29,6 +31,8 @@ from tests.memory.giving import given
 pytestmark = pytest.mark.django_db(transaction=True)
 # Addresses at which everybody but an administrator is told, whatever they name, that it is not for them.
 ADMINISTRATORS = ("api/v1/hitl/switches/",)
+# Of an address of a file: what is told beside the id, which is a secret.
+FILE = {"scope": "conversation", "path": "a.txt"}
 METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 # Addresses that belong to nobody: they show what is the caller's own, or the same to everybody.
 NOBODYS = {
@@ -54,6 +58,7 @@ NOBODYS = {
     "search",
     "projects",
     "connectors",
+    "files",
     "memory",
     "memory/export",
     "webhooks",
@@ -88,7 +93,15 @@ def alices(alice: Any) -> dict[str, str]:
         "switch_id": str(Switch.objects.create(scope="user", target=str(alice.pk), reason="Alice's laptop").id),
         "endpoint_id": str(endpoint.id),
         "delivery_id": str(notices.send_test(endpoint).id),
+        "scope_id": _a_file(alice),
     }
+
+
+def _a_file(alice: Any) -> str:
+    """Below `FILE`, in a conversation of its own."""
+    place = Place(Scope(FILE["scope"]), actions.create(alice).id)
+    files.write(alice.pk, place, FILE["path"], b"Alice's file")
+    return str(place.scope_id)
 
 
 def patterns(resolver: Any, prefix: str = "") -> Iterator[tuple[str, set[str]]]:
@@ -108,6 +121,7 @@ def addresses() -> list[tuple[str, set[str]]]:
 def filled(route: str, values: dict[str, str]) -> str:
     for name, value in values.items():
         route = route.replace(f"<uuid:{name}>", value)
+    route = route.replace("<workspace_scope:scope>", FILE["scope"]).replace("<path:path>", FILE["path"])
     # What stands below a named thing.
     return "/" + route.replace("<int:number>", "1")
 
@@ -138,7 +152,7 @@ def test_charlie_gets_404_for_everything_of_alices_and_changes_nothing(
         for route, names in named:
             if not route.startswith(beginnings):
                 continue
-            assert names - {"number"} <= set(alices), f"the test does not know what /{route} names"
+            assert names - {"number", *FILE} <= set(alices), f"the test does not know what /{route} names"
             for method in METHODS:
                 answer = getattr(client, method)(filled(route, alices))
                 missing = getattr(client, method)(filled(route, dict.fromkeys(alices, str(uuid.uuid4()))))

@@ -28,7 +28,7 @@ def worker(log: Path) -> Iterator[psutil.Process]:
     env = {**os.environ, "DATABASE_URL": url, "QUEUE_WORKERS": "1", "LOG_LEVEL": "INFO"}
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", "worker", "--runners", "0", "--no-embedder"],
+            [sys.executable, "manage.py", "worker", "--runners", "0", "--no-embedder", "--no-sandboxes"],
             cwd=BASE_DIR,
             env=env,
             stdout=output,

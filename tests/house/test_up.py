@@ -88,7 +88,7 @@ class Up:
 
     def pid_of(self, name: str) -> int:
         """Of a part by its name in the log; 0 while it is away."""
-        if name in ("runner", "jobs", "embedder"):
+        if name in ("runner", "jobs", "embedder", "sandboxes"):
             with suppress(psutil.Error):
                 for child in psutil.Process(self.pid_of("worker")).children():
                     if name in child.cmdline():
@@ -248,7 +248,9 @@ def test_other_commands_find_the_running_servers_and_the_doctor_is_content(runni
 
 
 @pytest.mark.spec("B1")
-@pytest.mark.parametrize("name", ["redis", "postgres", "model", "web", "worker", "runner", "jobs", "embedder"])
+@pytest.mark.parametrize(
+    "name", ["redis", "postgres", "model", "web", "worker", "runner", "jobs", "embedder", "sandboxes"]
+)
 def test_a_killed_part_comes_back(running: Up, name: str) -> None:
     before = until(lambda: running.pid_of(name), what=name)
 

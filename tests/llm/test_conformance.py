@@ -1,5 +1,6 @@
 """What we read ourselves equals what LiteLLM's own stream says, for each protocol."""
 
+import base64
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from hyperagent.lib.llm import (
     adapter,
     resolve,
 )
+from hyperagent.lib.llm.images import Shape
+from hyperagent.lib.llm.types import Picture, SeenMessage
 from hyperagent.lib.llm.wire.reader import Answer
 from tests.llm.asking import KEY, SEARCH, ask
 from tests.scripted import Script, ScriptedCall, ScriptedServer, ScriptedUsage
@@ -266,3 +269,34 @@ async def test_a_model_that_needs_the_responses_interface_for_tools_goes_through
 
     assert not adapter.reads_itself(resolve.targets(settings, with_tools)[0], with_tools)
     assert adapter.reads_itself(resolve.targets(settings, without)[0], without)
+
+
+# ── Pictures
+
+PICTURE = b"\x89PNG\r\n\x1a\n and so on"
+
+
+@pytest.mark.parametrize("name", ["openai", "gemini", "anthropic"])
+async def test_pictures_go_to_each_provider_and_come_from_it_in_its_own_words(
+    scripted_server: ScriptedServer, name: str
+) -> None:
+    """Through LiteLLM; with the price that its table knows."""
+    base = {"openai": "/v1", "gemini": "/v1beta", "anthropic": ""}[name]
+    env = {f"{name.upper()}_API_KEY": "k", f"{name.upper()}_BASE_URL": f"{scripted_server.url}{base}"}
+    models = ModelGateway(LLMSettings.from_env(env))
+    encoded = base64.b64encode(PICTURE).decode()
+    shown = Picture(media_type="image/png", content=encoded)
+    asked = SeenMessage(role=Role.USER, content="What?", pictures=(shown,))
+    request = ModelRequest(tier=Tier.PRO, agent="vision", messages=(asked,))
+    scripted_server.script(Script(text="A wall.", match="What?"))
+
+    assert await models.sees(request) is True
+    assert (await models.complete(request)).text == "A wall."
+    assert shown.content in json.dumps(scripted_server.calls[0].body)
+    if name != "anthropic":
+        scripted_server.script(Script(image=encoded, usage=ScriptedUsage(completion_tokens=1000), match="A wall"))
+        made = await models.draw("A wall", Shape.LANDSCAPE)
+        assert (made.content, made.usage.completion_tokens) == (PICTURE, 1000)
+        assert made.cost_usd is not None
+        assert made.cost_usd > 0
+    await models.aclose()

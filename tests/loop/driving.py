@@ -17,7 +17,7 @@ from agents.engine.states import StepKind, StepStatus
 from agents.exchange import AgentInput
 from agents.loop import react
 from agents.loop_state import Looped
-from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings, ToolReply
+from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolReply
 from agents.runtime.outbox import Outbox
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.config import LLMSettings
@@ -66,6 +66,18 @@ class Door:
 
     def lacks(self, names: Sequence[str]) -> str:
         return " ".join(self.missing[name] for name in names if name in self.missing)
+
+    def provider(self, name: str) -> Any:
+        raise KeyError(f"this door has no provider {name}")
+
+    async def connected(self, context: AgentContext) -> Mapping[str, Any]:
+        return {}
+
+    async def connected_names(self, context: AgentContext) -> Mapping[str, Sequence[str]]:
+        return {}
+
+    async def lacks_for(self, about: About, names: Sequence[str]) -> str:
+        return self.lacks(names)
 
     async def call(
         self, context: AgentContext, name: str, arguments: Any, *, allowed: Sequence[str], call_id: str | None

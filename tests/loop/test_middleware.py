@@ -137,6 +137,7 @@ def test_the_default_stack_has_the_members_that_agents_need() -> None:
     assert stack == [
         "todo",
         "workspace",
+        "codeact",
         "soft_disable",
         "patch_tool_calls",
         "compression",

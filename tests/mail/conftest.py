@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.mail.account import MailAccount
+from agents.mail.account import ServerAccount
 from hyperagent.lib.mail_servers import imap_server, smtp_server
 from tests.mail.dovecot import Dovecot, Inside
 from tests.mail.sink import Sink
@@ -32,5 +32,5 @@ def sink() -> Iterator[Sink]:
 
 
 @pytest.fixture
-def account(dovecot: Dovecot, mailbox: Inside, sink: Sink) -> MailAccount:
-    return MailAccount(smtp_server(sink.url), imap_server(dovecot.url))
+def account(dovecot: Dovecot, mailbox: Inside, sink: Sink) -> ServerAccount:
+    return ServerAccount(smtp_server(sink.url), imap_server(dovecot.url))

@@ -35,6 +35,7 @@ ssl_key = <{folder}/key.pem
 disable_plaintext_auth = no
 auth_mechanisms = plain
 auth_cache_size = 1M
+auth_failure_delay = 0
 mail_location = maildir:{folder}/mail/%n
 mail_max_userip_connections = 200
 first_valid_uid = 0
@@ -62,6 +63,10 @@ service imap {{
 }}
 service anvil {{
   {unprivileged}
+  # Whoever was refused is not kept waiting the next time.
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
 }}
 {users}
 namespace inbox {{

@@ -18,7 +18,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hyperagent.settings")
 django.setup()
 
-from agents.mail.account import MailAccount  # noqa: E402
+from agents.mail.account import ServerAccount  # noqa: E402
 from agents.mail.smtp import Handover  # noqa: E402
 from agents.mail.writing import Letter  # noqa: E402
 from agents.pipeline.programs import programs  # noqa: E402
@@ -75,19 +75,21 @@ class FallingHandover(Handover):
         self.fate.tempt()
 
 
-class FallingAccount(MailAccount):
+class FallingAccount(ServerAccount):
     """May die between the ledger's commit and the server, around the ledger's second mark, and before the record."""
 
     fate: Fate
 
-    async def send(self, about: About, mail: OutgoingMail, *, touching: Callable[[], Awaitable[None]]) -> StoredMail:
+    async def send(
+        self, about: About, mail: OutgoingMail, *, touching: Callable[[], Awaitable[None]], **more: Any
+    ) -> StoredMail:
         async def touch() -> None:
             self.fate.tempt()
             await touching()
             self.fate.tempt()
 
         self.fate.tempt()
-        stored = await super().send(about, mail, touching=touch)
+        stored = await super().send(about, mail, touching=touch, **more)
         self.fate.tempt()
         return stored
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from agents.mail.account import MailAccount
+from agents.mail.account import ServerAccount
 from agents.mail.smtp import MAY_BE_SENT
 from agents.runtime.context import About
 from agents.tools.tool import ToolError
@@ -50,7 +50,7 @@ class Touch:
             raise self._trouble
 
 
-async def trouble_of(account: MailAccount, outgoing: OutgoingMail, touch: Touch) -> ToolError:
+async def trouble_of(account: ServerAccount, outgoing: OutgoingMail, touch: Touch) -> ToolError:
     with pytest.raises(ToolError) as caught:
         await account.send(HERE, outgoing, touching=touch)
     return caught.value
@@ -61,7 +61,7 @@ async def trouble_of(account: MailAccount, outgoing: OutgoingMail, touch: Touch)
 
 @pytest.mark.spec("S178", "S179")
 async def test_a_mail_arrives_once_and_a_copy_with_its_message_id_is_in_sent(
-    account: MailAccount, sink: Sink, mailbox: Inside
+    account: ServerAccount, sink: Sink, mailbox: Inside
 ) -> None:
     touch = Touch()
 
@@ -78,7 +78,7 @@ async def test_a_mail_arrives_once_and_a_copy_with_its_message_id_is_in_sent(
 
 
 async def test_blind_copies_arrive_and_only_the_copy_in_sent_names_them(
-    account: MailAccount, sink: Sink, mailbox: Inside
+    account: ServerAccount, sink: Sink, mailbox: Inside
 ) -> None:
     await account.send(HERE, mail("blind", bcc=("spy@example.org",)), touching=Touch())
 
@@ -91,7 +91,9 @@ async def test_blind_copies_arrive_and_only_the_copy_in_sent_names_them(
 
 
 @pytest.mark.spec("S178")
-async def test_an_answer_stands_in_its_thread_and_leaves_the_own_address_out(account: MailAccount, sink: Sink) -> None:
+async def test_an_answer_stands_in_its_thread_and_leaves_the_own_address_out(
+    account: ServerAccount, sink: Sink
+) -> None:
     answer = mail(
         "answer",
         cc=("Team@Example.org", "carol@example.org"),
@@ -107,7 +109,7 @@ async def test_an_answer_stands_in_its_thread_and_leaves_the_own_address_out(acc
     assert arrived.recipients == ("bob@example.org", "carol@example.org")
 
 
-async def test_letters_of_all_languages_arrive_as_they_were_written(account: MailAccount, sink: Sink) -> None:
+async def test_letters_of_all_languages_arrive_as_they_were_written(account: ServerAccount, sink: Sink) -> None:
     written = mail("letters", to=("jürg@bücher.example",), subject="Grüße 日本", body="Привет\n.\n..\n" + "ä" * 3000)
 
     await account.send(HERE, written, touching=Touch())
@@ -119,7 +121,7 @@ async def test_letters_of_all_languages_arrive_as_they_were_written(account: Mai
 
 
 async def test_a_server_that_keeps_its_own_copy_in_sent_does_not_get_a_second(
-    account: MailAccount, mailbox: Inside, sink: Sink
+    account: ServerAccount, mailbox: Inside, sink: Sink
 ) -> None:
     sink.on_arrival = lambda arrived: mailbox.put("Sent", arrived.raw)
 
@@ -130,7 +132,7 @@ async def test_a_server_that_keeps_its_own_copy_in_sent_does_not_get_a_second(
 
 
 async def test_a_mail_whose_copy_cannot_be_kept_was_sent_all_the_same(sink: Sink) -> None:
-    account = MailAccount(smtp_server(sink.url), imap_server("imap://u:p@127.0.0.1:1"))
+    account = ServerAccount(smtp_server(sink.url), imap_server("imap://u:p@127.0.0.1:1"))
 
     sent = await account.send(HERE, mail("unkept"), touching=Touch())
 
@@ -138,7 +140,7 @@ async def test_a_mail_whose_copy_cannot_be_kept_was_sent_all_the_same(sink: Sink
     assert sent.id == "<unkept@hyperagent>"
 
 
-async def test_many_mails_at_once_all_arrive_once(account: MailAccount, sink: Sink, mailbox: Inside) -> None:
+async def test_many_mails_at_once_all_arrive_once(account: ServerAccount, sink: Sink, mailbox: Inside) -> None:
     names = [f"many-{number}" for number in range(40)]
 
     await asyncio.gather(*(account.send(HERE, mail(name), touching=Touch()) for name in names))
@@ -151,7 +153,7 @@ async def test_many_mails_at_once_all_arrive_once(account: MailAccount, sink: Si
 
 
 @pytest.mark.spec("B2")
-async def test_one_refused_recipient_and_nobody_gets_the_mail(account: MailAccount, sink: Sink) -> None:
+async def test_one_refused_recipient_and_nobody_gets_the_mail(account: ServerAccount, sink: Sink) -> None:
     sink.refused = frozenset({"carol@example.org"})
     touch = Touch()
 
@@ -163,7 +165,7 @@ async def test_one_refused_recipient_and_nobody_gets_the_mail(account: MailAccou
 
 
 @pytest.mark.spec("B2")
-async def test_a_mail_refused_after_it_was_read_surely_was_not_sent(account: MailAccount, sink: Sink) -> None:
+async def test_a_mail_refused_after_it_was_read_surely_was_not_sent(account: ServerAccount, sink: Sink) -> None:
     sink.says = "554 looks like spam"
     touch = Touch()
 
@@ -176,7 +178,7 @@ async def test_a_mail_refused_after_it_was_read_surely_was_not_sent(account: Mai
 
 @pytest.mark.spec("B2")
 async def test_a_connection_that_breaks_before_the_last_answer_leaves_it_open(
-    account: MailAccount, sink: Sink, mailbox: Inside
+    account: ServerAccount, sink: Sink, mailbox: Inside
 ) -> None:
     sink.hangs_up = True
 
@@ -208,7 +210,7 @@ async def test_every_way_to_break_off_is_told_as_what_it_proves(
     touch = Touch()
 
     with Rude(lines) as rude:
-        account = MailAccount(
+        account = ServerAccount(
             smtp_server(f"smtp://127.0.0.1:{rude.port}?from=team@example.org"), imap_server("imap://u:p@127.0.0.1:1")
         )
         trouble = await trouble_of(account, mail(), touch)
@@ -218,7 +220,7 @@ async def test_every_way_to_break_off_is_told_as_what_it_proves(
 
 
 @pytest.mark.spec("B2")
-async def test_whoever_may_not_touch_the_world_sends_nothing(account: MailAccount, sink: Sink) -> None:
+async def test_whoever_may_not_touch_the_world_sends_nothing(account: ServerAccount, sink: Sink) -> None:
     class NotYours(BaseException):
         """As the signal of a lost lease."""
 
@@ -232,7 +234,7 @@ async def test_whoever_may_not_touch_the_world_sends_nothing(account: MailAccoun
 
 @pytest.mark.spec("B2")
 async def test_a_mail_that_nobody_waits_for_any_more_is_finished_once_it_was_begun(
-    account: MailAccount, sink: Sink, mailbox: Inside
+    account: ServerAccount, sink: Sink, mailbox: Inside
 ) -> None:
     sending = asyncio.ensure_future(account.send(HERE, mail("stopped"), touching=Touch()))
     loop = asyncio.get_running_loop()
@@ -252,7 +254,7 @@ async def test_a_mail_that_nobody_waits_for_any_more_is_finished_once_it_was_beg
 
 
 async def test_a_wrong_password_is_told_without_it(dovecot: Dovecot, sink: Sink) -> None:
-    account = MailAccount(
+    account = ServerAccount(
         smtp_server(f"smtp://team%40example.org:hunter22@127.0.0.1:{sink.port}"),
         imap_server(f"imap://team%40example.org:hunter22@127.0.0.1:{dovecot.port}"),
     )
@@ -268,7 +270,7 @@ async def test_a_wrong_password_is_told_without_it(dovecot: Dovecot, sink: Sink)
 
 async def test_a_mail_that_is_too_large_for_the_server_is_refused_before_it_travels() -> None:
     with Sink(max_bytes=1000) as small:
-        account = MailAccount(smtp_server(small.url), imap_server("imap://u:p@127.0.0.1:1"))
+        account = ServerAccount(smtp_server(small.url), imap_server("imap://u:p@127.0.0.1:1"))
         trouble = await trouble_of(account, mail(body="x" * 2000), Touch())
 
     assert "(552). Nothing was sent." in trouble.message
@@ -276,7 +278,7 @@ async def test_a_mail_that_is_too_large_for_the_server_is_refused_before_it_trav
 
 async def test_an_address_that_the_server_cannot_write_to_is_named() -> None:
     with Sink(knows_utf8=False) as plain:
-        account = MailAccount(smtp_server(plain.url), imap_server("imap://u:p@127.0.0.1:1"))
+        account = ServerAccount(smtp_server(plain.url), imap_server("imap://u:p@127.0.0.1:1"))
         trouble = await trouble_of(account, mail(to=("jürg@example.org",)), Touch())
 
     assert "letters such as ü before the @. Nothing was sent." in trouble.message
@@ -284,14 +286,14 @@ async def test_an_address_that_the_server_cannot_write_to_is_named() -> None:
 
 async def test_certificates_are_looked_at(dovecot: Dovecot, mailbox: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     url = dovecot.url.replace("imap://", "imaps://").replace(f":{dovecot.port}", f":{dovecot.tls_port}")
-    account = MailAccount(smtp_server("smtp://a%40b:c@127.0.0.1:1"), imap_server(url))
+    account = ServerAccount(smtp_server("smtp://a%40b:c@127.0.0.1:1"), imap_server(url))
 
     with pytest.raises(ToolError, match="no valid certificate"):
         await account.search(HERE, "inbox", "", limit=1)
     monkeypatch.setenv("SSL_CERT_FILE", str(dovecot.certificate))
 
     assert await account.search(HERE, "inbox", "", limit=1) == ()
-    starting = MailAccount(smtp_server("smtp://a%40b:c@127.0.0.1:1"), imap_server(f"imap+tls{dovecot.url[4:]}"))
+    starting = ServerAccount(smtp_server("smtp://a%40b:c@127.0.0.1:1"), imap_server(f"imap+tls{dovecot.url[4:]}"))
     assert await starting.search(HERE, "inbox", "", limit=1) == ()
 
 
@@ -299,7 +301,7 @@ async def test_certificates_are_looked_at(dovecot: Dovecot, mailbox: Inside, mon
 
 
 @pytest.mark.spec("S178", "S179")
-async def test_a_draft_is_kept_and_not_sent(account: MailAccount, sink: Sink, mailbox: Inside) -> None:
+async def test_a_draft_is_kept_and_not_sent(account: ServerAccount, sink: Sink, mailbox: Inside) -> None:
     draft = await account.save_draft(HERE, mail("draft", to=()))
 
     assert sink.arrived == []
@@ -312,7 +314,7 @@ async def test_a_draft_is_kept_and_not_sent(account: MailAccount, sink: Sink, ma
 
 @pytest.mark.spec("S178")
 async def test_a_search_finds_by_gmails_words_newest_first_and_leaves_mails_unread(
-    account: MailAccount, mailbox: Inside
+    account: ServerAccount, mailbox: Inside
 ) -> None:
     mailbox.put("INBOX", BOB)
     mailbox.put("INBOX", BOB.replace(b"<q3@", b"<q4@").replace(b"Q3", b"Q4"), flags=r"\Seen")
@@ -334,7 +336,7 @@ async def test_a_search_finds_by_gmails_words_newest_first_and_leaves_mails_unre
 
 
 @pytest.mark.spec("S178", "S179")
-async def test_a_mail_is_read_whole_by_the_id_that_the_search_gave(account: MailAccount, mailbox: Inside) -> None:
+async def test_a_mail_is_read_whole_by_the_id_that_the_search_gave(account: ServerAccount, mailbox: Inside) -> None:
     mailbox.put("INBOX", BOB)
     (head,) = await account.search(HERE, "inbox", "", limit=5)
 
@@ -348,7 +350,7 @@ async def test_a_mail_is_read_whole_by_the_id_that_the_search_gave(account: Mail
 
 
 @pytest.mark.parametrize("id_", ["", "42", "inbox.1.1", "sent.999.1", '<a"b@c>', "../../etc/passwd", "inbox.x.1\r\n"])
-async def test_an_id_that_no_search_gave_is_refused_with_the_way_out(account: MailAccount, id_: str) -> None:
+async def test_an_id_that_no_search_gave_is_refused_with_the_way_out(account: ServerAccount, id_: str) -> None:
     with pytest.raises(ToolError, match="search for it"):
         await account.read(HERE, id_)
 
@@ -365,7 +367,7 @@ async def test_the_folders_are_found_or_made_whatever_the_server_calls_them(
     sink: Sink, named: tuple[str, str] | None, below_inbox: bool, sent: str
 ) -> None:
     with Dovecot(named=named, below_inbox=below_inbox) as server:
-        account = MailAccount(smtp_server(sink.url), imap_server(server.url))
+        account = ServerAccount(smtp_server(sink.url), imap_server(server.url))
         await account.send(HERE, mail("folders"), touching=Touch())
         await account.save_draft(HERE, mail("draft"))
 
@@ -374,8 +376,8 @@ async def test_the_folders_are_found_or_made_whatever_the_server_calls_them(
         assert len(list(Path(server.folder, "mail", "team").glob(".*"))) == 2
 
 
-async def test_a_mail_of_ten_megabytes_is_read_and_of_a_longer_one_the_beginning(
-    account: MailAccount, mailbox: Inside
+async def test_a_mail_of_thirty_megabytes_is_read_and_of_a_longer_one_the_beginning(
+    account: ServerAccount, mailbox: Inside
 ) -> None:
     attached = b"Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"
     line = b"A" * 76 + b"\n"
@@ -384,18 +386,21 @@ async def test_a_mail_of_ten_megabytes_is_read_and_of_a_longer_one_the_beginning
         head = b"From: b@example.org\nMessage-ID: <" + name + b"@x>\nContent-Type: multipart/mixed; boundary=b\n\n"
         return head + b"--b\n\nsee there\n--b\n" + attached + line * lines + b"\n--b--\n"
 
-    mailbox.put("INBOX", letter(b"fits", 120_000))
-    mailbox.put("INBOX", letter(b"long", 150_000))
+    mailbox.put("INBOX", letter(b"fits", 20_000))
+    mailbox.put("INBOX", letter(b"long", 400_000))
 
     fits, long = [await account.read(HERE, f"<{name}@x>") for name in ("fits", "long")]
 
-    assert (fits.body, fits.attachments) == ("see there", ("a.pdf",))
+    (file,) = fits.attachments
+    assert (fits.body, file.name, file.media_type, file.size_bytes) == (
+        "see there", "a.pdf", "application/pdf", 20_000 * 57,
+    )  # fmt: skip
     assert long.body.startswith("see there\n\n(The mail is longer than this")
-    assert long.attachments == ("a.pdf",)
+    assert [file.name for file in long.attachments] == ["a.pdf"]
 
 
 async def test_a_mailbox_that_is_away_cannot_tell(sink: Sink) -> None:
-    account = MailAccount(smtp_server(sink.url), imap_server("imap://u:p@127.0.0.1:1"))
+    account = ServerAccount(smtp_server(sink.url), imap_server("imap://u:p@127.0.0.1:1"))
 
     assert await account.holds(HERE, "sent", "<x@hyperagent>") is None
     with pytest.raises(ToolError, match="cannot be reached"):
@@ -414,7 +419,7 @@ async def test_a_mailbox_that_is_away_cannot_tell(sink: Sink) -> None:
 )
 async def test_a_mailbox_that_talks_rubbish_is_an_error_in_words(lines: Sequence[str]) -> None:
     with Rude(lines) as rude:
-        account = MailAccount(
+        account = ServerAccount(
             smtp_server("smtp://a%40b:c@127.0.0.1:1"), imap_server(f"imap://u:p@127.0.0.1:{rude.port}")
         )
         with pytest.raises(ToolError, match="The mailbox at 127"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.mail.account import MailAccount
+from agents.mail.account import ServerAccount
 from agents.tools.providers import Providers
 from tests.mail.dovecot import Inside
 from tests.mail.sink import Sink
@@ -18,7 +18,7 @@ LETTER = {"subject": "Friday", "greeting": "Hello Bob,", "body": "here it is: gr
 
 
 async def test_it_answers_the_mail_that_it_found_in_its_thread(
-    scripted_server: ScriptedServer, cases: Cases, account: MailAccount, mailbox: Inside, sink: Sink
+    scripted_server: ScriptedServer, cases: Cases, account: ServerAccount, mailbox: Inside, sink: Sink
 ) -> None:
     mailbox.put("INBOX", BOB)
     scripted_server.script(
@@ -36,11 +36,15 @@ async def test_it_answers_the_mail_that_it_found_in_its_thread(
     assert output.result == "I answered Bob."
     assert output.data["action"] == "reply"
     found = await account.read(HERE, output.data["reply"]["id"])
-    assert (found.subject, found.body) == ("Re: Q3 report für alle", "Hello Bob,\n\nhere it is: grüße.\n\nAlice")
+    assert found.subject == "Re: Q3 report für alle"
+    assert found.body == (
+        "Hello Bob,\n\nhere it is: grüße.\n\nAlice\n\nBob Builder <bob@example.org>, 2026-11-20 10:00:00+01:00:\n"
+        "> The revenue was 42 million."
+    )
 
 
 async def test_it_drafts_searches_and_reads(
-    scripted_server: ScriptedServer, cases: Cases, account: MailAccount, mailbox: Inside, sink: Sink
+    scripted_server: ScriptedServer, cases: Cases, account: ServerAccount, mailbox: Inside, sink: Sink
 ) -> None:
     mailbox.put("INBOX", BOB)
     providers = Providers(mailbox=account)
@@ -60,7 +64,7 @@ async def test_it_drafts_searches_and_reads(
 
 
 async def test_a_refused_recipient_is_told_in_the_answer(
-    scripted_server: ScriptedServer, cases: Cases, account: MailAccount, sink: Sink
+    scripted_server: ScriptedServer, cases: Cases, account: ServerAccount, sink: Sink
 ) -> None:
     sink.refused = frozenset({"bob@example.org"})
     scripted_server.script(says({"action": "send", "to": ["bob@example.org"], "say": "Hello"}), says(LETTER))

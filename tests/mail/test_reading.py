@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.mail.answering import reply_to
 from agents.mail.html_text import text_of
 from agents.mail.reading import TOO_DEEP, head_of, message_of
-from agents.tools.catalogue.mail_tools import reply_to
 from agents.tools.values import MailMessage
 
 PARTS = [
@@ -101,8 +101,8 @@ inner text
     found = read(raw)
 
     assert found.body == "plain"
-    assert found.attachments[1] == "without a name (message/rfc822)"
-    assert "\u202e" not in found.attachments[0]
+    assert found.attachments[1].name == "without a name (message/rfc822)"
+    assert "\u202e" not in found.attachments[0].name
 
 
 def test_an_html_mail_is_read_as_people_see_it() -> None:

@@ -1,17 +1,19 @@
-"""SMTP_URL and IMAP_URL: read as what they say, refused by name, and the mail agent is offered with them."""
+"""The settings of mail: read as what they say, refused by name; the mail agent is offered to whoever has a mailbox."""
 
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from agents import registry
 from agents.availability import providers_of, why_unavailable
-from agents.mail.account import MailAccount
+from agents.mail.mailboxes import Mailboxes
 from hyperagent.lib import conf
 from hyperagent.lib.conf import BASE_DIR
 from hyperagent.lib.mail_servers import Security, imap_server, smtp_server
+from tests.mail.own import connected
 
 GOOD = {
     "SECRET_KEY": "k" * 40,
@@ -67,14 +69,39 @@ def test_passwords_are_blotted_out_of_the_log_as_they_are_and_as_they_are_writte
     assert {"hunt/er22", "hunt%2Fer22"} <= set(secrets)
 
 
-def test_the_mail_agent_is_offered_where_a_mailbox_is_configured() -> None:
-    mail = registry.agents()["mail"].spec
-    with_mailbox = providers_of(conf.load({**GOOD, "SMTP_URL": SMTP, "IMAP_URL": IMAP}))
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [("GMAIL_CLIENT_ID", "GMAIL_CLIENT_SECRET"), ("GMAIL_CLIENT_SECRET", "GMAIL_CLIENT_ID")],
+)
+def test_half_a_client_of_google_is_refused_with_the_way_out(given: str, missing: str) -> None:
+    with pytest.raises(conf.BadConfig, match=f"{missing} is not set, and connecting Gmail needs both"):
+        conf.load({**GOOD, given: "x" * 20})
 
-    assert isinstance(with_mailbox.mailbox, MailAccount)
-    assert with_mailbox.mailbox.address == "team@example.org"
-    assert why_unavailable(mail, with_mailbox) == ""
-    assert why_unavailable(mail, providers_of(conf.load(GOOD))) == "Mail is not configured: set IMAP_URL and SMTP_URL."
+
+def test_former_keys_are_secrets_one_by_one() -> None:
+    env = {**GOOD, "SECRET_KEY_FALLBACKS": "former-key-number-one, former-key-number-two"}
+
+    assert conf.load(env).secret_key_fallbacks == ("former-key-number-one", "former-key-number-two")
+    assert {"former-key-number-one", "former-key-number-two"} <= set(conf.secrets_in(env))
+
+
+@pytest.mark.django_db
+def test_the_mail_agent_is_offered_to_whoever_has_a_mailbox(alice: Any, charlie: Any) -> None:
+    mail = registry.agents()["mail"].spec
+    for_everybody = providers_of(conf.load({**GOOD, "SMTP_URL": SMTP, "IMAP_URL": IMAP}))
+    without = providers_of(conf.load(GOOD))
+    account = connected(alice)
+
+    assert isinstance(for_everybody.mailbox, Mailboxes)
+    assert for_everybody.mailbox.shared is not None
+    assert for_everybody.mailbox.shared.address == "team@example.org"
+    assert why_unavailable(mail, charlie.pk, for_everybody) == ""
+    assert why_unavailable(mail, charlie.pk, without) == "You have connected no mailbox yet. Connect one at /mail/."
+    assert why_unavailable(mail, alice.pk, without) == ""
+
+    account.state, account.trouble = "reconnect", "The server did not accept it."
+    account.save()
+    assert "alice@example.org has to be connected again, at /mail/." in why_unavailable(mail, alice.pk, without)
 
 
 def test_the_doctor_says_what_is_wrong_with_the_mailbox_and_shows_no_password() -> None:

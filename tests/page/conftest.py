@@ -1,5 +1,6 @@
 """What the page's tests share: a browser, a server for the page's own files, and what the browser complained about."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_pla
 
 ROOT = Path(__file__).parents[2]
 # Names and addresses elsewhere lead nowhere. Not by a route for all requests: that doubles what a page costs.
-FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+# Previews of apps have names below localhost.
+NAMES = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost"
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", f"--host-resolver-rules={NAMES}"]
 OWN = ("http://127.0.0.1", "ws://127.0.0.1")
 # What a page is looked at in: both sizes and both schemes, but not each with each.
 FORMS: dict[str, dict[str, Any]] = {
@@ -48,6 +51,17 @@ def _whole_site() -> Iterator[Any]:
 
     with Site() as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def sandboxes(_whole_site: Any) -> Iterator[None]:
+    """The process that holds the boxes, as `manage.py worker` starts it."""
+    site = _whole_site
+    site._start("sandboxes", (sys.executable, "manage.py", "sandboxes"), {})
+    site._until(lambda: "sandboxes.ready" in site.log("sandboxes"), "sandboxes")
+    yield
+    site.processes["sandboxes"].terminate()
+    site.processes["sandboxes"].wait(30)
 
 
 @pytest.fixture
@@ -157,10 +171,15 @@ def open_stage(open_context: Any, static_site: str) -> Iterator[Any]:
 
     opened: list[tuple[Watched, Stage]] = []
 
-    def open_it(*turns: Any, answers: dict[str, tuple[int, dict[str, Any]]] | None = None, **options: Any) -> Stage:
+    def open_it(
+        *turns: Any,
+        answers: dict[str, tuple[int, dict[str, Any]]] | None = None,
+        picture: bytes | None = None,
+        **options: Any,
+    ) -> Stage:
         context = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
         watched: Watched = open_context(**context)
-        stage = Stage(watched.new_page(), static_site, list(turns), answers=answers or {}).open()
+        stage = Stage(watched.new_page(), static_site, list(turns), answers=answers or {}, picture=picture).open()
         opened.append((watched, stage))
         return stage
 

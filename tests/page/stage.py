@@ -95,6 +95,8 @@ class Stage:
     steer_answer: Json | None = field(default_factory=lambda: {"type": "ack"})
     socket: WebSocketRoute | None = None
     has_refused: bool = False
+    picture: bytes | None = None
+    """What every file of a workspace is, to who asks for its bytes; without, there is none."""
 
     def open(self) -> "Stage":
         self.page.route(re.compile(r"/api/v1/"), self._api)
@@ -126,11 +128,22 @@ class Stage:
 
     def _api(self, route: Route) -> None:
         path = re.sub(r"^.*?/api/v1", "", route.request.url).partition("?")[0]
+        is_form = "multipart" in route.request.headers.get("content-type", "")
         if route.request.method == "POST":
-            self.posts.append((path, route.request.post_data_json or {}))
+            self.posts.append((path, {} if is_form else route.request.post_data_json or {}))
+        if path.startswith("/files/"):
+            self._file(route)
+            return
         status, body = self.answers.get(path) or (200, self._reading(path))
         self.has_refused = self.has_refused or status >= 400
         route.fulfill(status=status, json=body)
+
+    def _file(self, route: Route) -> None:
+        if self.picture is None:
+            self.has_refused = True
+            route.fulfill(status=404, json={"error": {"code": "not_found", "message": "There is no such file."}})
+        else:
+            route.fulfill(body=self.picture, content_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
 
     def _reading(self, path: str) -> Json:
         conversation = {

@@ -23,7 +23,7 @@ def page(watched: Watched, static_site: str) -> Page:
 
 
 @pytest.mark.spec("S144", "S146", "B10")
-@pytest.mark.parametrize("file", ["store_cases.mjs", "trace_cases.mjs", "blocks_cases.mjs"])
+@pytest.mark.parametrize("file", ["store_cases.mjs", "trace_cases.mjs", "hands_cases.mjs", "blocks_cases.mjs"])
 def test_the_pages_state_is_a_function_of_the_events(page: Page, static_site: str, file: str) -> None:
     result = page.evaluate(RUN_ALL, f"{static_site}/tests/page/{file}")
 

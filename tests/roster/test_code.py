@@ -116,10 +116,10 @@ async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server
 
     await cases(task, fake_providers(sandbox=sandbox)).output()
 
-    inputs = json.loads(sandbox.files["inputs.json"])
+    inputs = json.loads(sandbox.files[".given/inputs.json"])
     assert inputs["rag-1"]["result"] == "x" * 3_000
     assert inputs["rag-1"]["data"]["chunks"] == [{"text": "Budget: 7"}]
-    assert "`inputs.json`" in prompt(scripted_server, 0)
+    assert "`.given/inputs.json`" in prompt(scripted_server, 0)
 
 
 async def test_an_answer_without_a_program_is_asked_for_again_and_then_taken_as_it_is(

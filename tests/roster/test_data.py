@@ -1,15 +1,18 @@
 """The data agent: a plan, a program, figures and charts; and figures of its own where no program can be run."""
 
+import json
+
 import pytest
 
+from agents.charts import MARK, picture_of, taken_out
 from agents.exchange import Options
-from agents.roster.data.charts import taken_out
 from agents.roster.data.table import described, number_of, table_in
-from agents.tools.values import CodeRun
+from agents.tools.providers import OriginalFile
+from agents.tools.values import CodeRun, ListedDocument
 from tests.roster.driving import Cases, found_by, prompt, says, task_for
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
-from tests.tools.doubles import FakeSandbox, fake_providers
+from tests.tools.doubles import FakeDocuments, FakeSandbox, FakeWorkspace, fake_providers
 
 CSV = "month,revenue\nJan,10\nFeb,20\nMar,60"
 CODE = "print('total 90')"
@@ -26,9 +29,9 @@ async def test_a_table_is_planned_computed_drawn_and_explained(scripted_server: 
     output = await case.output()
 
     assert output.result == "Revenue was 90 in all." == shown(case.all_events)
-    assert sandbox.files["task.txt"].endswith(CSV)
+    assert sandbox.files[".given/task.txt"].endswith(CSV)
     assert "sum 90" in prompt(scripted_server, 0)
-    assert "`task.txt`" in prompt(scripted_server, 1)
+    assert "`.given/task.txt`" in prompt(scripted_server, 1)
     assert "total 90" in prompt(scripted_server, 2)
     assert "@chart" not in prompt(scripted_server, 2)
     assert output.data["stdout"] == "total 90"
@@ -49,8 +52,8 @@ async def test_it_works_on_what_the_agents_before_it_found(scripted_server: Scri
 
     await cases(task_for("data", "Analyse it", dependency_outputs=before), fake_providers(sandbox=sandbox)).output()
 
-    assert sorted(sandbox.files) == ["found_1_2.txt", "inputs.json"]
-    assert sandbox.files["found_1_2.txt"] == CSV
+    assert sorted(sandbox.files) == [".given/found_1_2.txt", ".given/inputs.json"]
+    assert sandbox.files[".given/found_1_2.txt"] == CSV
 
 
 async def test_it_reads_the_files_that_belong_to_the_question(scripted_server: ScriptedServer, cases: Cases) -> None:
@@ -60,9 +63,74 @@ async def test_it_reads_the_files_that_belong_to_the_question(scripted_server: S
 
     await cases(task_for("data", "Analyse both", options=options), fake_providers(sandbox=sandbox)).output()
 
-    assert sorted(sandbox.files) == ["1_report.pdf", "2_report.pdf"]
-    assert sandbox.files["1_report.pdf"].startswith("page 1")
-    assert "`2_report.pdf`" in prompt(scripted_server, 1)
+    assert sorted(sandbox.files) == [".given/1_report.pdf", ".given/2_report.pdf"]
+    assert sandbox.files[".given/1_report.pdf"].startswith("page 1")
+    assert "`.given/2_report.pdf`" in prompt(scripted_server, 1)
+
+
+@pytest.mark.spec("S55", "S81")
+async def test_the_original_of_an_attached_file_lies_where_programs_find_it(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    workbook = b"PK\x03\x04\x00\xff no text"
+    documents = FakeDocuments(
+        originals={"d1": OriginalFile("Q3 sales.xlsx", workbook), "d2": OriginalFile("../by month.csv", CSV.encode())}
+    )
+    workspace = FakeWorkspace(files={"earlier.csv": CSV, "notes.md": "no table"})
+    scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
+    options = Options(attachment_ids=("d1", "d2"), interactive=False)
+    case = cases(
+        task_for("data", "Analyse this", options=options), fake_providers(documents=documents, workspace=workspace)
+    )
+
+    await case.output()
+
+    assert workspace.files["Q3 sales.xlsx"].encode("latin-1") == workbook
+    assert workspace.files["by month.csv"] == CSV
+    asked = prompt(scripted_server, 1)
+    for name in ("Q3 sales.xlsx", "by month.csv", "earlier.csv"):
+        assert f"- `{name}`" in asked
+    assert asked.count("sum 90") == 2
+    assert "notes.md" not in asked
+
+
+async def test_a_document_that_the_question_names_is_found_without_being_attached(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    documents = FakeDocuments(
+        documents=(
+            ListedDocument(doc_id="d7", filename="Sales.csv"),
+            ListedDocument(doc_id="d8", filename="xsales.csv"),
+        ),
+        originals={"d7": OriginalFile("Sales.csv", CSV.encode())},
+    )
+    workspace = FakeWorkspace()
+    scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
+
+    await cases(
+        task_for("data", "Plot Sales.csv by month"), fake_providers(documents=documents, workspace=workspace)
+    ).output()
+
+    assert list(workspace.files) == ["Sales.csv"]
+
+
+@pytest.mark.spec("S40", "S177")
+async def test_a_program_that_fails_is_mended_by_its_error_and_not_for_ever(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    broken = CodeRun(code="1/0", stderr="ZeroDivisionError: division by zero", exit_code=1)
+    sandbox = FakeSandbox(outputs={"1/0": broken, CODE: CodeRun(code=CODE, stdout="total 90\n", exit_code=0)})
+    scripted_server.script(says(PLAN), says("```python\n1/0\n```"), says(f"```python\n{CODE}\n```"), says("It is 90."))
+    mended = await cases(task_for("data", f"Sum it\n{CSV}"), fake_providers(sandbox=sandbox)).output()
+    assert (mended.task_done, mended.result) == (True, "It is 90.")
+    assert "ZeroDivisionError" in prompt(scripted_server, 2)
+
+    again = FakeSandbox(outputs={"1/0": broken})
+    program = "```python\n1/0\n```"
+    scripted_server.script(says(PLAN), says(program), says(program), says(program), says("It could not be computed."))
+    given_up = await cases(task_for("data", f"Sum it\n{CSV}"), fake_providers(sandbox=again)).output()
+
+    assert (given_up.task_done, given_up.error, len(again.ran)) == (False, "program_failed", 3)
 
 
 async def test_without_a_sandbox_the_figures_of_the_table_are_the_answer(
@@ -129,6 +197,50 @@ def test_prose_is_no_table(text: str) -> None:
 )
 def test_a_number_is_read_with_its_signs(cell: str, number: float | None) -> None:
     assert number_of(cell) == number
+
+
+@pytest.mark.spec("B24")
+def test_of_a_chart_only_figures_words_and_a_few_choices_are_taken() -> None:
+    given = {
+        "title": "Revenue",
+        "type": "line",
+        "file": "/home/user/revenue.png",
+        "data": {
+            "labels": ["Jan", 2, None],
+            "datasets": [
+                {
+                    "label": ["a", "b"],
+                    "data": [1, "2", None],
+                    "backgroundColor": "url(https://evil.example)",
+                    "fill": "x",
+                },
+                {"data": [{"x": 1, "y": 2, "z": 3}, [4, 5]], "type": "evil", "yAxisID": "y1"},
+            ],
+        },
+        "options": {
+            "onClick": "alert(1)",
+            "indexAxis": 7,
+            "plugins": {"tooltip": {"callbacks": "evil"}},
+            "scales": {"y": {"title": {"text": "EUR", "color": "url(x)"}, "stacked": True, "min": "0"}, "x": "evil"},
+        },
+    }
+
+    _, (chart,) = taken_out(f"{MARK} {json.dumps(given)}".replace("null", "NaN"))
+
+    assert (chart.title, chart.file) == ("Revenue", "/home/user/revenue.png")
+    assert chart.spec == {
+        "type": "line",
+        "data": {
+            "labels": ["Jan", "2", ""],
+            "datasets": [
+                {"label": "a b", "data": [1, 2.0, None], "fill": True},
+                {"data": [{"x": 1, "y": 2}, {"x": 4, "y": 5}], "yAxisID": "y1"},
+            ],
+        },
+        "options": {"scales": {"y": {"title": {"text": "EUR"}, "stacked": True, "min": 0.0}}},
+    }
+    assert picture_of(chart, ("/home/user/revenue.png",)) == picture_of(chart, ("revenue.png",)) == "revenue.png"
+    assert picture_of(chart, ("other.png",)) == ""
 
 
 def test_only_whole_charts_are_taken_from_the_output() -> None:

@@ -142,6 +142,8 @@ async def test_the_provider_gives_nobody_anothers_pages_and_says_what_is_wrong_w
 
     assert "4.2 million" in page.text
     assert (page.first_page, page.last_page, page.total_pages) == (1, 1, 1)
+    original = await provider.original(hers, str(document.id))
+    assert (original.filename, original.content) == (REPORT.name, REPORT.read_bytes())
     for about, document_id, why in (
         (his, str(document.id), "There is no document"),
         (hers, str(uuid4()), "There is no document"),
@@ -150,6 +152,8 @@ async def test_the_provider_gives_nobody_anothers_pages_and_says_what_is_wrong_w
     ):
         with pytest.raises(ToolError, match=why):
             await provider.read(about, document_id, first_page=1, last_page=5)
+        with pytest.raises(ToolError, match=why):
+            await provider.original(about, document_id)
     with pytest.raises(ToolError, match="nothing from page 7"):
         await provider.read(hers, str(document.id), first_page=7, last_page=9)
     nothing = await provider.search(his, "revenue", top_k=5, document_ids=[str(document.id)], filters=DocumentFilters())

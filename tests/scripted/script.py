@@ -45,6 +45,8 @@ class Script(BaseModel):
     thinking: str | None = None
     thinking_signature: str | None = None
     tool_calls: list[ScriptedCall] = []
+    image: str | None = None
+    """Base64 of the image that is made, where one is asked for; without it, an answer that has only an address."""
     finish_reason: str | None = None
     """OpenAI's word; translated for the others. None: what fits the answer."""
     usage: ScriptedUsage = ScriptedUsage()

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from tests.scripted.images import image_answer
 from tests.scripted.script import Call, Script, ScriptedCall, echo_of
 from tests.scripted.speak import AnthropicSpeaker, Ending, GeminiSpeaker, OpenAISpeaker, Speaker
 
@@ -125,6 +126,7 @@ class ScriptedServer:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._openai)
         app.router.add_post("/v1/embeddings", self._embeddings)
+        app.router.add_post("/v1/images/generations", self._images)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/messages", self._anthropic)
         app.router.add_post("/v1beta/models/{action:.+}", self._gemini)
@@ -179,6 +181,12 @@ class ScriptedServer:
         self._end(call, finished=True)
         usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
         return _json({"object": "list", "data": rows, "model": body["model"], "usage": usage})
+
+    async def _images(self, request: web.Request) -> web.StreamResponse:
+        body = orjson.loads(await request.read())
+        speaker = OpenAISpeaker(body["model"], self._next_id(), include_usage=False)
+        call = self._note(request, "images", body["model"], [body["prompt"]], False, body)
+        return await self._answer(request, call, speaker, None)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
         return _json({"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]})
@@ -246,6 +254,9 @@ class ScriptedServer:
         return response
 
     def _whole(self, call: Call, speaker: Speaker, script: Script) -> web.StreamResponse:
+        if call.protocol == "images" or script.image is not None:
+            self._end(call, finished=True)
+            return _json(image_answer(call.protocol, script))
         call.tokens_sent = len(script.tokens())
         calls = _with_ids(script.tool_calls, speaker.reply_id)
         body = speaker.whole(script.text, script.thinking, calls, _ending(script, call))

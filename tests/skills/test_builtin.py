@@ -200,6 +200,93 @@ class TestTaskPlanning:
         assert "'nobody'" in end.value["error"]
 
 
+SALES = "month,revenue\nJan,10\nFeb,80\n"
+CHART = {"title": "Revenue", "type": "bar", "data": {"labels": ["Jan"], "datasets": [{"data": [10]}]}, "file": "r.png"}
+STEPS = json.dumps({"steps": ["sum it"], "charts": ["revenue by month"]})
+
+
+def workshop(*runs: dict[str, Any], files: tuple[str, ...] = ("sales.csv", "notes.md")) -> dict[str, Function]:
+    """A workspace with these files, and what each program gives in turn."""
+    left = list(runs)
+
+    def read(given: dict[str, Any]) -> ToolReply:
+        return ToolReply("marked", {"path": given["path"], "text": SALES})
+
+    def run(given: dict[str, Any]) -> ToolReply:
+        return ToolReply("ran", {"code": given["code"], "stdout": "", "stderr": "", "created_files": [], **left.pop(0)})
+
+    return {
+        "list_files": lambda _: ToolReply("listed", [{"path": path, "size_bytes": 9} for path in files]),
+        "read_file": read,
+        "use_document": lambda given: ToolReply("there", {"path": f"{given['document_id'][:4]}.xlsx", "text": ""}),
+        "execute_code": run,
+    }
+
+
+class TestDataAnalysis:
+    @pytest.mark.spec("S194")
+    async def test_it_plans_runs_mends_and_says_what_the_program_found(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        broken = {"exit_code": 1, "stderr": "KeyError: 'sales'"}
+        works = {"exit_code": 0, "stdout": f"Total: 90\n@chart {json.dumps(CHART)}\n", "created_files": ["r.png"]}
+        for said in (STEPS, "```python\nprint(x)\n```", "```python\nprint(90)\n```", "It was **90** in all."):
+            scripted_server.say(said)
+        case = alone(asking("data_analysis", question="How much in all?"), workshop(broken, works))
+
+        end = await case.drive()
+
+        output = end.value["output"]
+        assert (output["summary"], output["code"], output["stdout"]) == (
+            "It was **90** in all.",
+            "print(90)",
+            "Total: 90",
+        )
+        assert [chart["title"] for chart in output["charts"]] == ["Revenue"]
+        assert output["files"] == ["r.png"]
+        assert [(event["title"], event["path"]) for event in case.events("visualization")] == [("Revenue", "r.png")]
+        planning, _, mending, summing = (call.last_user for call in scripted_server.calls)
+        assert "sales.csv, which begins" in planning
+        assert "Jan,10" in planning
+        assert "notes.md" not in planning
+        assert "KeyError: 'sales'" in mending
+        assert "Total: 90" in summing
+        assert "@chart" not in summing
+
+    async def test_a_document_is_taken_as_the_file_that_it_is(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        document = "0a1b2c3d-0000-4000-8000-000000000001"
+        for said in (STEPS, "```python\nprint(90)\n```", "90."):
+            scripted_server.say(said)
+        functions = workshop({"exit_code": 0, "stdout": "90"})
+        case = alone(asking("data_analysis", question="How much?", files=[document]), functions)
+
+        end = await case.drive()
+
+        assert end.value["output"]["summary"] == "90."
+        assert "0a1b.xlsx: the program has to find out" in scripted_server.calls[0].last_user
+
+    async def test_what_cannot_be_analysed_is_said(self, alone: Alone, scripted_server: ScriptedServer) -> None:
+        nothing = await alone(asking("data_analysis", question="How much?"), workshop(files=())).drive()
+        assert "There is no file of data" in nothing.value["error"]
+
+        def refuse(_: dict[str, Any]) -> ToolReply:
+            raise Refused("Running code is not configured: set SANDBOX_PROVIDER.")
+
+        for said in (STEPS, "```python\nprint(90)\n```"):
+            scripted_server.say(said)
+        off = await alone(asking("data_analysis", question="?"), {**workshop(), "execute_code": refuse}).drive()
+        assert off.value == {"error": "Error: Running code is not configured: set SANDBOX_PROVIDER."}
+
+        for said in (STEPS, *["```python\n1/0\n```"] * 3):
+            scripted_server.say(said)
+        failing = workshop(*[{"exit_code": 1, "stderr": "ZeroDivisionError"}] * 3)
+        failed = await alone(asking("data_analysis", question="?"), failing).drive()
+        assert "No program ran to its end in 3 tries" in failed.value["error"]
+        assert "ZeroDivisionError" in failed.value["error"]
+
+
 class SmallWeb:
     """Two ports of the tools at once: a search that finds one page, and that page."""
 

@@ -72,11 +72,11 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
 
 @pytest.mark.spec("S194")
 def test_the_skills_of_the_product_are_whole() -> None:
-    assert {"code_generation", "task_planning", "web_research"} <= skills().keys()
+    assert {"code_generation", "data_analysis", "task_planning", "web_research"} <= skills().keys()
 
 
 @pytest.mark.spec("S192")
-@pytest.mark.parametrize("skill_id", ["code_generation", "task_planning", "web_research"])
+@pytest.mark.parametrize("skill_id", ["code_generation", "data_analysis", "task_planning", "web_research"])
 def test_a_skill_describes_itself_with_schemas_of_what_it_takes_and_gives(skill_id: str) -> None:
     metadata = skills()[skill_id].metadata
 

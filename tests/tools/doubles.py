@@ -4,18 +4,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agents.apps.starters import STARTERS
+from agents.browser.values import SeenPage
+from agents.mail.files import AttachedFile
 from agents.runtime.context import About, AgentContext
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request
-from agents.tools.providers import Providers
+from agents.tools.providers import OriginalFile, Providers
 from agents.tools.tool import ToolError
 from agents.tools.values import (
+    AppInstalled,
+    AppStarted,
+    Artifacts,
     Chunk,
     ChunkMetadata,
     CodeRun,
     DocumentFilters,
     DocumentList,
     DocumentText,
+    DraftMail,
     FetchedPage,
     FileText,
     Folder,
@@ -24,6 +31,7 @@ from agents.tools.values import (
     Language,
     ListedDocument,
     MadeImage,
+    MailboxFacts,
     MailHeader,
     MailMessage,
     OutgoingMail,
@@ -84,6 +92,7 @@ class FakeDocuments:
         ),
     )
     documents: tuple[ListedDocument, ...] = (ListedDocument(doc_id="d1", filename="report.pdf", state="ready"),)
+    originals: dict[str, OriginalFile] = field(default_factory=dict)
     note: str = ""
     asked: list[tuple[str, int, tuple[str, ...], DocumentFilters]] = field(default_factory=list)
 
@@ -109,6 +118,11 @@ class FakeDocuments:
         found = [document for document in self.documents if name_contains in document.filename]
         return DocumentList(documents=tuple(found[:limit]), total=len(found))
 
+    async def original(self, about: About, document_id: str) -> OriginalFile:
+        if document_id not in self.originals:
+            raise ToolError(f"There is no document {document_id} that this user may see.")
+        return self.originals[document_id]
+
     async def read(self, about: About, document_id: str, *, first_page: int, last_page: int) -> DocumentText:
         last = min(last_page, 30)
         return DocumentText(
@@ -129,9 +143,19 @@ class FakeSandbox:
     files: dict[str, str] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
 
-    async def run(self, about: About, code: str, *, language: Language) -> CodeRun:
+    async def run(
+        self,
+        about: About,
+        code: str,
+        *,
+        language: Language,
+        heard: Callable[[Literal["stdout", "stderr"], str], None] | None = None,
+    ) -> CodeRun:
         self.ran.append(code)
-        return self.outputs.get(code, CodeRun(code=code, language=language, exit_code=0))
+        run = self.outputs.get(code, CodeRun(code=code, language=language, exit_code=0))
+        if heard is not None and run.stdout:
+            heard("stdout", run.stdout)
+        return run
 
     async def read_file(self, about: About, path: str) -> FileText:
         if path not in self.files:
@@ -145,6 +169,27 @@ class FakeSandbox:
     async def list_files(self, about: About, path: str) -> tuple[StoredFile, ...]:
         return tuple(StoredFile(path=name, size_bytes=len(text.encode())) for name, text in self.files.items())
 
+    async def collect_artifacts(
+        self, about: About, patterns: Sequence[str], *, max_files: int, max_size_mb: float
+    ) -> Artifacts:
+        return Artifacts(files=(await self.list_files(about, "."))[:max_files])
+
+    async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts:
+        files = await self.list_files(about, ".")
+        return Artifacts(files=tuple(file for file in files if file.path in paths))
+
+    async def cleanup_artifacts(self, about: About, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.files.pop(path, None)
+
+
+@dataclass
+class FakeScripts:
+    """Runs nothing; `tests.codeact.driving` has those that do."""
+
+    async def run_script(self, about: About, code: str, **_: Any) -> CodeRun:
+        return CodeRun(code=code, exit_code=0)
+
 
 @dataclass
 class FakeMailbox:
@@ -154,33 +199,88 @@ class FakeMailbox:
     sent: list[OutgoingMail] = field(default_factory=list)
     drafts: list[OutgoingMail] = field(default_factory=list)
     searched: list[tuple[str, str, int]] = field(default_factory=list)
+    addresses: tuple[MailboxFacts, ...] = ()
+    attached: dict[int, AttachedFile] = field(default_factory=dict)
+    sent_files: list[tuple[AttachedFile, ...]] = field(default_factory=list)
     can_tell: bool = True
     before_send: Happens = nothing
     after_send: Happens = nothing
 
-    async def search(self, about: About, folder: Folder, query: str, *, limit: int) -> tuple[MailHeader, ...]:
+    async def accounts(self, about: About) -> tuple[MailboxFacts, ...]:
+        return self.addresses
+
+    async def labels(self, about: About, *, account: str = "") -> tuple[str, ...]:
+        return ()
+
+    async def search(
+        self, about: About, folder: Folder, query: str, *, limit: int, account: str = ""
+    ) -> tuple[MailHeader, ...]:
         self.searched.append((folder, query, limit))
         heads = set(MailHeader.model_fields)
         return tuple(MailHeader.model_validate(mail.model_dump(include=heads)) for mail in self.inbox[:limit])
 
-    async def read(self, about: About, message_id: str) -> MailMessage:
+    async def read(self, about: About, message_id: str, *, account: str = "") -> MailMessage:
         for mail in self.inbox:
             if mail.id == message_id:
                 return mail
         raise ToolError(f"there is no mail with the id {message_id}: search for it first.")
 
-    async def save_draft(self, about: About, mail: OutgoingMail) -> StoredMail:
+    async def thread(self, about: About, message_id: str, *, limit: int, account: str = "") -> tuple[MailMessage, ...]:
+        return (await self.read(about, message_id),)
+
+    async def attachment(self, about: About, message_id: str, number: int, *, account: str = "") -> AttachedFile:
+        if number not in self.attached:
+            raise ToolError(f"This mail has no attachment {number}.")
+        return self.attached[number]
+
+    async def save_draft(
+        self, about: About, mail: OutgoingMail, *, files: Sequence[AttachedFile] = (), account: str = ""
+    ) -> StoredMail:
         self.drafts.append(mail)
+        self.sent_files.append(tuple(files))
         return StoredMail(id=f"draft-{len(self.drafts)}", message_id=mail.message_id, to=mail.to, subject=mail.subject)
 
-    async def send(self, about: About, mail: OutgoingMail, *, touching: Happens = nothing) -> StoredMail:
+    async def draft(self, about: About, draft_id: str, *, account: str = "") -> DraftMail:
+        for number, mail in enumerate(self.drafts, start=1):
+            if draft_id == f"draft-{number}":
+                digest = str(hash(mail.model_dump_json()))
+                return DraftMail(
+                    id=draft_id, to=mail.to, cc=mail.cc, subject=mail.subject, body=mail.body, digest=digest
+                )
+        raise ToolError(f"there is no draft with the id {draft_id}: search for it first.")
+
+    async def send(
+        self,
+        about: About,
+        mail: OutgoingMail,
+        *,
+        touching: Happens = nothing,
+        files: Sequence[AttachedFile] = (),
+        account: str = "",
+    ) -> StoredMail:
         await self.before_send()
         await touching()
         self.sent.append(mail)
+        self.sent_files.append(tuple(files))
         await self.after_send()
         return StoredMail(id=f"sent-{len(self.sent)}", message_id=mail.message_id, to=mail.to, subject=mail.subject)
 
-    async def holds(self, about: About, folder: Folder, message_id: str) -> bool | None:
+    async def send_draft(
+        self,
+        about: About,
+        draft_id: str,
+        *,
+        message_id: str,
+        digest: str,
+        touching: Happens = nothing,
+        account: str = "",
+    ) -> StoredMail:
+        draft = await self.draft(about, draft_id)
+        assert draft.digest == digest
+        mail = OutgoingMail(message_id=message_id, to=draft.to, cc=draft.cc, subject=draft.subject, body=draft.body)
+        return await self.send(about, mail, touching=touching)
+
+    async def holds(self, about: About, folder: Folder, message_id: str, *, account: str = "") -> bool | None:
         if not self.can_tell:
             return None
         return message_id in [mail.message_id for mail in (self.drafts if folder == "drafts" else self.sent)]
@@ -200,20 +300,129 @@ class FakeImages:
 
 @dataclass
 class FakeWorkspace:
+    """`written`: the keys of the calls that wrote each file."""
+
     files: dict[str, str] = field(default_factory=dict)
+    written: dict[str, list[str]] = field(default_factory=dict)
 
     async def list_files(self, about: About, *, scope: str, prefix: str) -> tuple[StoredFile, ...]:
         found = sorted(path for path in self.files if path.startswith(prefix))
-        return tuple(StoredFile(path=path, size_bytes=len(self.files[path].encode())) for path in found)
+        return tuple(self._stored(path) for path in found)
 
     async def read_file(self, about: About, path: str, *, scope: str) -> FileText:
         if path not in self.files:
-            raise ToolError(f"there is no file {path}.")
+            raise ToolError(f"There is no file {path}.")
         return FileText(path=path, text=self.files[path])
 
-    async def write_file(self, about: About, path: str, text: str, *, scope: str) -> StoredFile:
+    async def write_file(
+        self, about: About, path: str, text: str, *, scope: str, by: str = "", key: str = ""
+    ) -> StoredFile:
         self.files[path] = text
-        return StoredFile(path=path, size_bytes=len(text.encode()))
+        self.written.setdefault(path, []).append(key)
+        return self._stored(path)
+
+    async def edit_file(
+        self, about: About, path: str, old: str, new: str, *, scope: str, by: str = "", key: str = ""
+    ) -> StoredFile:
+        text = (await self.read_file(about, path, scope=scope)).text
+        if text.count(old) != 1:
+            raise ToolError(f"The text to replace stands in {path} {text.count(old)} times.")
+        return await self.write_file(about, path, text.replace(old, new), scope=scope, by=by, key=key)
+
+    async def delete_file(self, about: About, path: str, *, scope: str) -> StoredFile:
+        await self.read_file(about, path, scope=scope)
+        found = self._stored(path)
+        del self.files[path]
+        return found
+
+    async def was_written(self, about: About, path: str, key: str, *, scope: str) -> bool:
+        return key in self.written.get(path, ())
+
+    async def read_bytes(self, about: About, path: str, *, scope: str = "conversation") -> bytes:
+        return (await self.read_file(about, path, scope=scope)).text.encode("latin-1")
+
+    async def write_bytes(
+        self,
+        about: About,
+        path: str,
+        content: bytes,
+        media_type: str = "",
+        *,
+        scope: str = "conversation",
+        by: str = "",
+        key: str = "",
+    ) -> StoredFile:
+        return await self.write_file(about, path, content.decode("latin-1"), scope=scope, by=by, key=key)
+
+    def _stored(self, path: str) -> StoredFile:
+        return StoredFile(path=path, size_bytes=len(self.files[path].encode()))
+
+
+class FakeApps:
+    """Servers come up after `failures` tries."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.files: dict[str, str] = {}
+        self.commands: list[str] = []
+
+    async def create(self, about: Any, starter: str, *, by: str, key: str) -> tuple[StoredFile, ...]:
+        return tuple(StoredFile(path=f"app/{path}") for path in STARTERS[starter].files())
+
+    async def write(self, about: Any, path: str, content: str, *, by: str, key: str) -> StoredFile:
+        self.files[path] = content
+        return StoredFile(path=f"app/{path}", size_bytes=len(content))
+
+    async def install(self, about: Any, packages: Any, *, manager: str) -> AppInstalled:
+        return AppInstalled(installed=False, packages=tuple(packages), said="getaddrinfo failed")
+
+    async def start(self, about: Any, *, title: str, command: str, port: int) -> AppStarted:
+        self.commands.append(command)
+        if len(self.commands) <= self.failures:
+            return AppStarted(
+                running=False, title=title, port=port, note="The server ended.", said="SyntaxError: line 3"
+            )
+        return AppStarted(running=True, title=title, port=port, url="/previews/1/")
+
+
+class FakeBrowser:
+    """One page that stays as it is."""
+
+    def __init__(self, page: SeenPage | None = None) -> None:
+        self.page = page or SeenPage("https://example.org/", "Example", '- button "Go" [ref=e1]', picture=b"jpeg")
+        self.done: list[tuple[str, ...]] = []
+
+    async def navigate(self, about: Any, url: str) -> SeenPage:
+        return self.page
+
+    async def look(self, about: Any) -> SeenPage:
+        return self.page
+
+    async def described(self, about: Any, target: str) -> str:
+        return f"{target} on {self.page.url}"
+
+    async def at_point(self, about: Any, x: int, y: int) -> str:
+        return f"{x}, {y} on {self.page.url}"
+
+    async def focused(self, about: Any) -> str:
+        return f"body on {self.page.url}"
+
+    async def click(self, about: Any, on: str, *, at: Any, touching: Any) -> SeenPage:
+        return await self._did("click", on, touching=touching)
+
+    async def type(self, about: Any, on: str, text: str, *, submit: bool, touching: Any) -> SeenPage:
+        return await self._did("type", on, text, touching=touching)
+
+    async def press(self, about: Any, on: str, key: str, *, touching: Any) -> SeenPage:
+        return await self._did("press", on, key, touching=touching)
+
+    async def scroll(self, about: Any, direction: str, screens: float) -> SeenPage:
+        return self.page
+
+    async def _did(self, *what: str, touching: Any) -> SeenPage:
+        await touching()
+        self.done.append(what)
+        return self.page
 
 
 def fake_providers(**others: Any) -> Providers:
@@ -222,10 +431,13 @@ def fake_providers(**others: Any) -> Providers:
         "web": FakeWeb(),
         "pages": FakePages(),
         "sandbox": FakeSandbox(),
+        "scripts": FakeScripts(),
         "mailbox": FakeMailbox(),
         "documents": FakeDocuments(),
         "images": FakeImages(),
         "workspace": FakeWorkspace(),
+        "apps": FakeApps(),
+        "browser": FakeBrowser(),
     }
     return Providers(**{**fakes, **others})
 

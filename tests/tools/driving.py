@@ -28,6 +28,8 @@ class ToolCase(Case):
     gateway: Gateway | None = None
     settings: PipelineSettings | None = None
     desk: Desk | None = None
+    user_id: UUID = ALICE
+    conversation_id: UUID | None = None
 
     def take_over(self, *, death: Death | None = None, at: int = 0) -> tuple[Run, MemoryJournal]:
         journal, loaded = self.store.take_over(self.execution_id, death=death, at=at)
@@ -37,7 +39,7 @@ class ToolCase(Case):
             models=cast("ModelGateway", None),
             programs=self.programs,
             loaded=loaded,
-            about=About(self.execution_id, user_id=ALICE),
+            about=About(self.execution_id, self.user_id, self.conversation_id),
             tools=self.gateway,
             settings=self.settings,
             desk=self.desk,

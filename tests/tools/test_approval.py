@@ -31,7 +31,7 @@ from tests.tools.doubles import FakeMailbox, fake_providers
 from tests.tools.driving import ALICE, ToolCase, case_of, gateway_of, seen
 
 MAIL = {"to": ["bob@example.org"], "subject": "Hello", "body": "Hi Bob"}
-WHOLE = {**MAIL, "cc": [], "bcc": []}
+WHOLE = {**MAIL, "cc": [], "bcc": [], "attachments": [], "account": ""}
 
 
 class Notes:
@@ -132,7 +132,7 @@ async def test_a_protected_call_is_asked_about_with_all_that_a_person_has_to_kno
         "risk": "high",
         "irreversible": True,
         "effect": "write",
-        "preview": {"kind": "mail", **WHOLE, "in_reply_to": ""},
+        "preview": {"kind": "mail", **MAIL, "cc": [], "bcc": [], "in_reply_to": ""},
     }
     assert set(schema["properties"]) == set(WHOLE)
     assert box.sent == []
@@ -151,7 +151,14 @@ def test_the_protected_tools_of_the_catalogue_say_how_people_see_them() -> None:
     assert protected == {
         "send_email": previews.mail,
         "reply_to_message": previews.mail,
+        "send_draft": previews.draft,
         "execute_code": previews.code,
+        "execute_script": previews.code,
+        "app_install_packages": previews.plain,
+        "app_start_server": previews.command,
+        "browser_click": previews.plain,
+        "browser_type": previews.plain,
+        "browser_press_key": previews.plain,
     }
 
 

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from agents.exchange import AgentInput, Options
+from agents.mail.answering import reply_to
+from agents.mail.files import AttachedFile
 from agents.runtime.context import AgentContext
-from agents.tools.catalogue.mail_tools import reply_to
 from agents.tools.gateway import Gateway
-from agents.tools.providers import Providers
+from agents.tools.providers import OriginalFile, Providers
 from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT
-from agents.tools.values import CodeRun, DocumentFilters, FetchedPage, MailMessage
+from agents.tools.values import CodeRun, DocumentFilters, FetchedPage, MailMessage, OutgoingMail
 from tests.doubles.memory_journal import Death
 from tests.tools.doubles import (
     APPROVE_ALL,
@@ -47,13 +48,24 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "search_documents": {"query": "x"},
     "read_document": {"document_id": "d1"},
     "list_documents": {},
+    "use_document": {"document_id": "d1"},
     "execute_code": {"code": "print(1)"},
+    "execute_script": {"code": "print(1)"},
     "sandbox_file": {"operation": "list"},
+    "collect_artifacts": {},
+    "restore_artifacts": {"paths": ["a.py"]},
+    "cleanup_artifacts": {"paths": ["a.py"]},
+    "list_mailboxes": {},
+    "list_labels": {},
     "search_inbox": {},
     "search_sent": {},
     "search_drafts": {},
     "read_message": {"message_id": "m1"},
+    "read_thread": {"message_id": "m1"},
+    "read_attachment": {"message_id": "m1"},
+    "save_attachment": {"message_id": "m1"},
     "draft_email": {"to": [], "subject": "x", "body": "y"},
+    "send_draft": {"draft_id": "draft-1"},
     "send_email": {"to": ["bob@example.org"], "subject": "x", "body": "y"},
     "reply_to_message": {"message_id": "m1", "to": ["bob@example.org"], "body": "y"},
     "generate_image": {"prompt": "a bicycle"},
@@ -61,6 +73,20 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "list_files": {},
     "read_file": {"path": "a.txt"},
     "write_file": {"path": "a.txt", "content": "x"},
+    "edit_file": {"path": "a.txt", "old": "hello", "new": "x"},
+    "generate_slides": {"title": "Talk", "slides": [{"kind": "title", "title": "Talk"}]},
+    "create_app_project": {},
+    "app_write_file": {"path": "a.js", "content": "x"},
+    "app_install_packages": {"packages": ["left-pad"]},
+    "app_start_server": {"title": "Shop", "command": "node server.js"},
+    "delete_file": {"path": "a.txt"},
+    "browser_navigate": {"url": "https://example.org"},
+    "browser_screenshot": {},
+    "browser_scroll": {},
+    "browser_click": {"target": "e1"},
+    "browser_type": {"target": "e1", "text": "x"},
+    "browser_press_key": {"key": "Enter"},
+    "browser_get_stream_url": {},
 }
 
 
@@ -70,6 +96,12 @@ async def used(name: str, arguments: dict[str, Any], *, task: AgentInput | None 
     found = tools()[name]
     agent = "chat" if found.agents == ANY_AGENT else found.agents[0]
     return await call_once(gateway, name, arguments, agent=agent, task=task)
+
+
+def in_its_mode(name: str) -> AgentInput | None:
+    mode = tools()[name].only_in
+    options = Options(execution_mode=mode)
+    return AgentInput(agent_id="a", agent_name="a", task="?", options=options) if mode else None
 
 
 # --- while nothing is configured
@@ -85,7 +117,7 @@ async def test_each_tool_refuses_clearly_while_its_provider_is_not_configured(na
     agents = tools()[name].agents
     agent = "chat" if agents == ANY_AGENT else agents[0]
 
-    reply = await call_once(Gateway(Providers()), name, ARGUMENTS[name], agent=agent)
+    reply = await call_once(Gateway(Providers()), name, ARGUMENTS[name], agent=agent, task=in_its_mode(name))
 
     assert reply["is_error"]
     assert reply["data"] == {"error": "not_configured"}
@@ -97,11 +129,16 @@ async def test_each_tool_refuses_clearly_while_its_provider_is_not_configured(na
 async def test_each_tool_works_with_its_provider(name: str) -> None:
     fakes: dict[str, Any] = {
         "pages": FakePages({"https://example.org": FetchedPage(url="https://example.org", text="Hello")}),
-        "mailbox": FakeMailbox(inbox=(MESSAGE,)),
+        "mailbox": FakeMailbox(
+            inbox=(MESSAGE,),
+            drafts=[OutgoingMail(message_id="<d@x>", to=("bob@example.org",), subject="x", body="y")],
+            attached={1: AttachedFile("a.txt", "text/plain", b"Hello")},
+        ),
         "workspace": FakeWorkspace(files={"a.txt": "hello"}),
+        "documents": FakeDocuments(originals={"d1": OriginalFile("sales.csv", b"month,revenue\nJan,10\n")}),
     }
 
-    reply = await used(name, ARGUMENTS[name], **fakes)
+    reply = await used(name, ARGUMENTS[name], task=in_its_mode(name), **fakes)
 
     assert not reply["is_error"], reply
     assert reply["data"] is not None
@@ -411,15 +448,17 @@ async def test_files_of_the_workspace_are_written_listed_and_read_and_people_see
     async def program(context: AgentContext) -> Any:
         await context.tool("write_file", {"path": "report.md", "content": "# Q3"})
         return [
-            (await context.tool("list_files", {"prefix": "rep"})).data,
+            [file["path"] for file in (await context.tool("list_files", {"prefix": "rep"})).data],
             (await context.tool("read_file", {"path": "report.md"})).data["text"],
         ]
 
     case = case_of(program, Gateway(fake_providers(workspace=workspace)))
     end = await case.drive()
 
-    assert end.value == [[{"path": "report.md", "size_bytes": 4}], "# Q3"]
-    assert [event["path"] for event in case.events("workspace_update")] == ["report.md"]
+    assert end.value == [["report.md"], "# Q3"]
+    assert [(event["path"], event["operation"], event["size_bytes"]) for event in case.events("workspace_update")] == [
+        ("report.md", "written", 4)
+    ]
 
 
 @pytest.mark.spec("B2")

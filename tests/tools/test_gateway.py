@@ -192,7 +192,7 @@ async def test_a_provider_that_is_not_configured_is_told_with_the_way_out_and_th
     reply = await call_once(gateway_of(both, providers=fake_providers(images=Providers().images)), "both", {})
 
     assert reply["data"] == {"error": "not_configured"}
-    assert reply["content"].startswith("Error: Images are not configured: set OPENAI_API_KEY or GEMINI_API_KEY.")
+    assert reply["content"].startswith("Error: Images are not configured: set OPENAI_API_KEY or GEMINI_API_KEY, or ")
     assert reply["content"].endswith("Until then, do without both.")
 
 
@@ -503,7 +503,7 @@ async def test_specs_are_given_in_the_order_asked_and_an_unknown_one_is_a_fault_
 
 def test_what_is_not_configured_is_told_in_words_with_the_way_out() -> None:
     told = gateway_of().lacks(("web",))
-    assert told.startswith("Web search is not configured: set TAVILY_API_KEY or SEARCH_PROVIDER.")
+    assert told.startswith("Web search is not configured: set TAVILY_API_KEY (a key from tavily.com)")
     assert gateway_of(providers=fake_providers()).lacks(("web", "mailbox")) == ""
     with pytest.raises(KeyError, match="there is no provider mail"):
         gateway_of().lacks(("mail",))

@@ -89,7 +89,18 @@ def test_every_tool_that_an_agent_names_is_there_and_is_for_that_agent() -> None
 def test_the_protected_tools_are_those_of_the_list() -> None:
     protected = {name for name, found in tools().items() if found.requires_approval}
 
-    assert protected == {"send_email", "reply_to_message", "execute_code"}
+    assert protected == {
+        "send_email",
+        "reply_to_message",
+        "send_draft",
+        "execute_code",
+        "execute_script",
+        "app_install_packages",
+        "app_start_server",
+        "browser_click",
+        "browser_type",
+        "browser_press_key",
+    }
 
 
 @pytest.mark.spec("S185")

@@ -329,7 +329,13 @@ async def test_an_approval_is_asked_with_the_final_arguments_and_waits_without_d
     case = case_of(_send(), Gateway(fake_providers(mailbox=box), checks=Checks(approvals=(ask,))), agent="mail")
     assert (await case.drive()).how == "waiting"
     assert box.sent == []
-    assert case.open_requests[0].question["arguments"] == {**MAIL, "cc": [], "bcc": []}
+    assert case.open_requests[0].question["arguments"] == {
+        **MAIL,
+        "cc": [],
+        "bcc": [],
+        "attachments": [],
+        "account": "",
+    }
 
     case.answer({"status": "approved"})
     end = await case.drive()
@@ -355,7 +361,7 @@ async def test_a_tool_that_only_reads_is_one_step_with_its_arguments() -> None:
 def test_every_tool_that_cannot_be_undone_needs_approval_and_can_be_looked_up() -> None:
     irreversible = [found for found in tools().values() if found.irreversible]
 
-    assert [found.name for found in irreversible] == ["reply_to_message", "send_email"]
+    assert [found.name for found in irreversible] == ["reply_to_message", "send_draft", "send_email"]
     assert all(found.requires_approval and found.effect == "write" and found.probe for found in irreversible)
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from agents import registry, wholeness
-from agents.availability import PROVIDERS
+from agents.availability import providers_of
 from agents.pipeline.programs import programs
 from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
@@ -57,11 +57,12 @@ async def _serve(name: str, concurrency: int) -> None:
         lease_s=config.lease_seconds,
         deadlines=_deadlines(config),
     )
+    gateway = ModelGateway(models, slots)
     runner = Runner(
         options,
-        models=ModelGateway(models, slots),
+        models=gateway,
         programs=programs(),
-        gateway=Gateway(PROVIDERS),
+        gateway=Gateway(providers_of(config, gateway)),
         settings=_pipeline_settings(config),
     )
     loop = asyncio.get_running_loop()

@@ -1,5 +1,5 @@
-"""`manage.py worker`: keeps this machine's runners, its cluster of background jobs and its embedder alive. Runs nothing
-itself."""
+"""`manage.py worker`: keeps this machine's runners, its cluster of background jobs, its embedder and its sandboxes
+alive. Runs nothing itself."""
 
 import argparse
 import asyncio
@@ -17,20 +17,21 @@ from django.db import DatabaseError, connection
 
 from agents.actions import release_runner
 from hyperagent.lib import queue
-from hyperagent.lib.conf import BASE_DIR
+from hyperagent.lib.conf import BASE_DIR, SandboxProvider
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
 from hyperagent.settings import CONFIG
 
 log = logging.getLogger(__name__)
 JOBS = "jobs"
 EMBEDDER = "embedder"
+SANDBOXES = "sandboxes"
 WATCH_EVERY_S = 5.0
 # A runner gives its runs back within ten seconds.
 STOP_TIMEOUT_S = 11.0
 
 
 class Command(BaseCommand):
-    help = "Starts and supervises the runners of this machine, one cluster of background jobs and one embedder."
+    help = "Starts and supervises the runners of this machine, its background jobs, its embedder and its sandboxes."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,10 +42,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--no-embedder", dest="embedder", action="store_false", help="where another worker of this machine has one"
         )
+        parser.add_argument(
+            "--no-sandboxes", dest="sandboxes", action="store_false", help="where no programs shall run on this machine"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        runners, concurrency, embedder = options["runners"], options["concurrency"], options["embedder"]
-        if not asyncio.run(work(runners=runners, concurrency=concurrency, embedder=embedder)):
+        wanted = {name: options[name] for name in ("runners", "concurrency", "embedder", "sandboxes")}
+        if not asyncio.run(work(**wanted)):
             sys.exit(1)
 
 
@@ -54,7 +58,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-async def work(*, runners: int, concurrency: int, embedder: bool) -> bool:
+async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: bool) -> bool:
     """Supervises until SIGTERM; false if something did not start."""
     supervisor = Supervisor(Log(sys.stdout, as_json=CONFIG.log_format == "json"))
     supervisor.stop_on_signals()
@@ -63,6 +67,7 @@ async def work(*, runners: int, concurrency: int, embedder: bool) -> bool:
     cluster = f"{worker}-{JOBS}"
     programs = [_runner(f"{worker}-{number}", number, concurrency) for number in range(1, runners + 1)]
     programs += [_jobs(cluster), *([_embedder(worker)] if embedder else [])]
+    programs += [_sandboxes(worker)] if sandboxes and CONFIG.sandbox_provider is not SandboxProvider.NONE else []
     try:
         await asyncio.gather(*(supervisor.start(program) for program in programs))
         await _watch(supervisor, cluster)
@@ -100,6 +105,15 @@ def _embedder(worker: str) -> Program:
         EMBEDDER,
         _manage("embedder"),
         env={**os.environ, "HYPERAGENT_PROCESS": "embedder", "HYPERAGENT_NAME": f"{worker}-{EMBEDDER}"},
+        stop_timeout_s=STOP_TIMEOUT_S,
+    )
+
+
+def _sandboxes(worker: str) -> Program:
+    return Program(
+        SANDBOXES,
+        _manage(SANDBOXES),
+        env={**os.environ, "HYPERAGENT_PROCESS": SANDBOXES, "HYPERAGENT_NAME": f"{worker}-{SANDBOXES}"},
         stop_timeout_s=STOP_TIMEOUT_S,
     )
 

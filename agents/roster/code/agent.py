@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from agents.attached import given_files
 from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.code_blocks import code_in, fenced
 from agents.exchange import AgentInput, Work
 from agents.programming import (
     INPUTS,
+    LIBRARIES,
     Programmed,
     as_block,
     data_of,
     output_of,
     partial_of,
+    put_file,
     put_inputs,
     sandbox_lacks,
     told_files,
@@ -38,7 +41,15 @@ SPEC = AgentSpec(
         "Convert this JSON into CSV",
         "Compare the budget from my documents with the benchmarks that were found, in code",
     ),
-    tools=("execute_code", "sandbox_file"),
+    tools=(
+        "execute_code",
+        "sandbox_file",
+        "use_document",
+        "read_document",
+        "list_documents",
+        "list_files",
+        "read_file",
+    ),
     temperature=0.1,
     data_fields=("code", "stdout", "stderr", "exit_code"),
 )
@@ -50,13 +61,13 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     if not task.capable:
         return await _briefly(context, task)
     cannot_run = await sandbox_lacks(context)
-    files = () if cannot_run else await put_inputs(context, task)
+    files = () if cannot_run else await _files(context, task)
     told = briefing(task)
     made = await write_program(
         context,
         task,
         SPEC,
-        system=fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS),
+        system=fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS, libraries=LIBRARIES),
         user=told + told_files(files),
         cannot_run=cannot_run,
     )
@@ -67,6 +78,14 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "summarize", "Saying what came of it"):
         text, model = await _summary(context, task, told, made)
     return _work(task, made, text, model)
+
+
+async def _files(context: AgentContext, task: AgentInput) -> tuple[str, ...]:
+    """The names of what lies in the working folder for this task."""
+    names = await put_inputs(context, task)
+    for file in await given_files(context, task, as_files=True):
+        names += (file.name,) if file.is_there else await put_file(context, file.name, file.text)
+    return names
 
 
 async def _summary(context: AgentContext, task: AgentInput, told: str, made: Programmed) -> tuple[str, str | None]:

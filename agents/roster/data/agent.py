@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from agents.attached import given_files
 from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
+from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
 from agents.engine.events import Visualization
 from agents.exchange import AgentInput, Work
 from agents.handing_over import hand_over
 from agents.programming import (
     INPUTS,
+    LIBRARIES,
     Programmed,
     as_block,
     data_of,
@@ -26,7 +29,6 @@ from agents.programming import (
     write_program,
 )
 from agents.prompts import fill, read_prompt
-from agents.roster.data.charts import MARK, Chart, taken_out
 from agents.roster.data.material import Material, material_of, told
 from agents.runtime.context import AgentContext
 from agents.small import SMALL_CHARS, ask_small
@@ -46,13 +48,20 @@ SPEC = AgentSpec(
         "Find the outliers in these measurements",
         "Summarise the survey's answers by department",
     ),
-    tools=("execute_code", "sandbox_file", "read_document"),
+    tools=(
+        "execute_code",
+        "sandbox_file",
+        "use_document",
+        "read_document",
+        "list_documents",
+        "list_files",
+        "read_file",
+    ),
     temperature=0.1,
     data_fields=("analysis_plan", "code", "stdout", "stderr", "exit_code", "visualizations"),
 )
 
 HERE = Path(__file__).parent
-MOST_DOCUMENTS: Final = 10
 
 
 class AnalysisPlan(BaseModel):
@@ -71,7 +80,9 @@ class AnalysisPlan(BaseModel):
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    materials = material_of(task, await _documents(context, task))
+    cannot_run = await sandbox_lacks(context) if task.capable else ""
+    files = await given_files(context, task, as_files=task.capable and not cannot_run)
+    materials = material_of(task, files)
     if not task.capable:
         return await _briefly(context, task, materials)
     about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}"
@@ -81,26 +92,17 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         handoff = await hand_over(context, plan.handoff_to, task.task, why=plan.question)
         if handoff is not None:
             return Work(result="", handoff=handoff)
-    made = await _program(context, task, f"{about}\n\n## The plan\n{plan.told()}", materials)
+    made = await _program(context, task, f"{about}\n\n## The plan\n{plan.told()}", materials, cannot_run=cannot_run)
     if made.handoff is not None:
         return Work(result="", handoff=made.handoff)
     made, charts = _without_charts(made)
     for chart in charts:
-        context.emit(Visualization(title=chart.title, spec=chart.spec))
+        picture = picture_of(chart, made.ran.files if made.ran else ())
+        context.emit(Visualization(title=chart.title, spec=chart.spec, path=picture))
     with stage(context, "summarize", "Saying what the data say"):
         told_so_far = f"{about}\n\n## The plan\n{plan.told()}"
         text, model = await _summary(context, task, told_so_far, made, charts)
     return _work(plan, made, charts, text, model, has_figures=any(material.table for material in materials))
-
-
-async def _documents(context: AgentContext, task: AgentInput) -> list[tuple[str, str]]:
-    """Text of the files that whoever asked named; one that cannot be read is left out, as its tool call shows."""
-    found = []
-    for doc_id in (*task.options.attachment_ids, *task.options.document_ids)[:MOST_DOCUMENTS]:
-        reply = await context.tool("read_document", {"document_id": doc_id})
-        if not reply.is_error and isinstance(reply.data, dict) and reply.data.get("text"):
-            found.append((str(reply.data.get("filename") or f"{doc_id}.txt"), str(reply.data["text"])))
-    return found
 
 
 async def _plan(context: AgentContext, task: AgentInput, about: str) -> AnalysisPlan:
@@ -110,14 +112,23 @@ async def _plan(context: AgentContext, task: AgentInput, about: str) -> Analysis
     return await context.structured(request, AnalysisPlan, stage="analyze")
 
 
-async def _program(context: AgentContext, task: AgentInput, user: str, materials: tuple[Material, ...]) -> Programmed:
-    cannot_run = await sandbox_lacks(context)
+async def _program(
+    context: AgentContext, task: AgentInput, user: str, materials: tuple[Material, ...], *, cannot_run: str
+) -> Programmed:
     files: tuple[str, ...] = ()
     if not cannot_run:
         files = await put_inputs(context, task)
         for material in materials:
-            files += await put_file(context, material.name, material.text)
-    system = fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS, chart_mark=MARK)
+            there = material.is_there
+            files += (material.name,) if there else await put_file(context, material.name, material.text)
+    system = fill(
+        read_prompt(HERE / "generate.md"),
+        rules=house_rules(),
+        inputs=INPUTS,
+        libraries=LIBRARIES,
+        chart_mark=MARK,
+        chart_form=CHART_FORM,
+    )
     return await write_program(context, task, SPEC, system=system, user=user + told_files(files), cannot_run=cannot_run)
 
 

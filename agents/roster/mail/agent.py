@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from agents.briefing import briefing, house_rules, quoted
 from agents.exchange import AgentInput, Work
+from agents.mail.answering import reply_to
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
 from agents.roster.mail.letter import Letter, told
@@ -17,7 +18,6 @@ from agents.small import ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.summing_up import summed_up
-from agents.tools.catalogue.mail_tools import reply_to
 from agents.tools.tool import ToolError
 from agents.tools.values import MailMessage, OutgoingMail
 from hyperagent.lib.llm.types import Message, Role, Tier
@@ -25,7 +25,14 @@ from hyperagent.lib.llm.types import Message, Role, Tier
 SPEC = AgentSpec(
     name="mail",
     description="Works in the person's mailbox: finds and reads mails, drafts them, sends and answers them.",
-    capabilities=("mail search", "reading mail", "drafting mail", "sending mail", "answering mail"),
+    capabilities=(
+        "mail search",
+        "reading mail",
+        "drafting mail",
+        "sending mail",
+        "answering mail",
+        "attachments of mails",
+    ),
     typical_use_cases=(
         "Find the mail from Bob about the Q3 report",
         "Do I have unread mails from the bank?",
@@ -34,12 +41,18 @@ SPEC = AgentSpec(
         "What did I write to the agency last week?",
     ),
     tools=(
+        "list_mailboxes",
+        "list_labels",
         "search_inbox",
         "search_sent",
         "search_drafts",
         "read_message",
+        "read_thread",
+        "read_attachment",
+        "save_attachment",
         "draft_email",
         "send_email",
+        "send_draft",
         "reply_to_message",
     ),
     needs=("mailbox",),
@@ -51,10 +64,21 @@ SPEC = AgentSpec(
 )
 
 HERE = Path(__file__).parent
-TOOLS: Final = {"read": "read_message", "draft": "draft_email", "send": "send_email", "reply": "reply_to_message"}
+TOOLS: Final = {
+    "read": "read_message",
+    "draft": "draft_email",
+    "send": "send_email",
+    "reply": "reply_to_message",
+    "send_draft": "send_draft",
+    "save_attachments": "save_attachment",
+}
 MAX_RESULTS: Final = 10
 NO_RECIPIENT: Final = "I do not know the mail address to send this to, so nothing was sent. Tell me the address."
 GUESSED: Final = "I was not given these mail addresses, so nothing was written to them: {addresses}."
+NOTHING_ATTACHED: Final = "Nothing is attached to this mail, so there is nothing to save."
+MOST_SAVED: Final = 20
+MOST_READ: Final = 3
+MOST_OF_THREAD: Final = 6
 NOTHING_FOUND: Final = "I found no mail for '{query}', so nothing was done."
 RESULT_CHARS: Final = 12_000
 
@@ -95,12 +119,14 @@ async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
 
 
 async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
-    if plan.action in ("send", "draft"):
-        return await _write(context, task, plan)
-    if plan.action in ("read", "reply"):
-        return await _with_message(context, task, plan)
-    reply = await context.tool(plan.action, {"query": plan.query, "max_results": MAX_RESULTS})
-    return _done(plan, reply)
+    match plan.action:
+        case "send" | "draft":
+            return await _write(context, task, plan)
+        case "read" | "reply" | "send_draft" | "save_attachments":
+            return await _with_message(context, task, plan)
+        case _:
+            found = {"query": plan.query, "max_results": MAX_RESULTS, **plan.where}
+            return _done(plan, await context.tool(plan.action, found))
 
 
 async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
@@ -115,6 +141,8 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
         "to": [address for address in to if address not in plan.cc],
         "subject": " ".join((plan.subject or letter.subject).split()) or "-",
         "body": letter.text,
+        **plan.where,
+        **plan.along,
     }
     if plan.cc:
         arguments["cc"] = [address for address in to if address in plan.cc]
@@ -123,26 +151,83 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
 
 
 async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
-    """Reads one mail, looked for if its id is not known; and answers it, if that is wanted."""
+    """Does one thing with one mail, which is looked for if its id is not known."""
     message_id = plan.message_id
     if not message_id:
-        found = await context.tool("search_inbox", {"query": plan.query, "max_results": 1})
+        search, named = ("search_drafts", "drafts") if plan.action == "send_draft" else ("search_inbox", "messages")
+        found = await context.tool(search, {"query": plan.query, "max_results": 1, **plan.where})
         if found.is_error:
             return _done(plan, found)
-        heads = found.data.get("messages") if isinstance(found.data, dict) else None
+        heads = found.data.get(named) if isinstance(found.data, dict) else None
         if not heads:
             trouble = NOTHING_FOUND.format(query=plan.query)
             return Done(plan, {"action": plan.action}, trouble=trouble, code="not_found")
         message_id = heads[0]["id"]
-    message = await context.tool(TOOLS["read"], {"message_id": message_id})
+    if plan.action == "send_draft":
+        return _done(plan, await context.tool("send_draft", {"draft_id": message_id, **plan.where}))
+    message = await context.tool(TOOLS["read"], {"message_id": message_id, **plan.where})
     if message.is_error or plan.action == "read":
-        return _done(plan, message)
+        done = _done(plan, message)
+        return await _with_attachments(context, plan, done) if plan.read_attachments and not done.trouble else done
+    if plan.action == "save_attachments":
+        return await _saved(context, plan, message, message_id)
+    return await _answered(context, task, plan, message, message_id)
+
+
+async def _with_attachments(context: AgentContext, plan: MailPlan, done: Done) -> Done:
+    """With the text of what is attached, or why it has none."""
+    message = done.data.get("message") or {}
+    texts = [done.content]
+    for attachment in (message.get("attachments") or [])[:MOST_READ]:
+        arguments = {"message_id": message["id"], "attachment": attachment["number"], **plan.where}
+        texts.append((await context.tool("read_attachment", arguments)).content)
+    return replace(done, content="\n\n".join(texts))
+
+
+async def _saved(context: AgentContext, plan: MailPlan, message: ToolReply, message_id: str) -> Done:
+    """All that is attached to a mail, one by one; what cannot be saved is named."""
+    found = message.data.get("message") if isinstance(message.data, dict) else None
+    attachments = (found or {}).get("attachments") or []
+    if not attachments:
+        return Done(plan, {"action": plan.action}, trouble=NOTHING_ATTACHED, code="not_found")
+    files: list[Any] = []
+    troubles: list[str] = []
+    for attachment in attachments[:MOST_SAVED]:
+        arguments = {"message_id": message_id, "attachment": attachment["number"], **plan.where}
+        reply = await context.tool("save_attachment", arguments)
+        if reply.is_error:
+            troubles.append(f"{attachment['name']}: {reply.content.removeprefix('Error: ')}")
+        elif isinstance(reply.data, dict) and "file" in reply.data:
+            files.append(reply.data["file"])
+    data = {"action": plan.action, "files": files, "count": len(files)}
+    if not files:
+        return Done(plan, data, trouble=" ".join(troubles), code="mail_failed")
+    lines = [*(f"Saved: {file['path']} ({file['size_bytes']:,} bytes)" for file in files), *troubles]
+    return Done(plan, data, content="\n".join(lines))
+
+
+async def _answered(
+    context: AgentContext, task: AgentInput, plan: MailPlan, message: ToolReply, message_id: str
+) -> Done:
     try:
         answer = _addressed(message, plan)
     except ToolError as error:
         return Done(plan, {"action": plan.action}, trouble=error.message, code="recipient_missing")
-    letter = await _letter(context, task, plan, message.content)
-    arguments = {"message_id": message_id, "to": answer.to, "cc": answer.cc, "body": letter.text}
+    answered = message.content
+    if answer.references[:-1]:
+        # It is itself an answer: whoever writes the next one has to know what was said before.
+        thread = {"message_id": message_id, "max_results": MOST_OF_THREAD, **plan.where}
+        reply = await context.tool("read_thread", thread)
+        answered = answered if reply.is_error else reply.content
+    letter = await _letter(context, task, plan, answered)
+    arguments = {
+        "message_id": message_id,
+        "to": answer.to,
+        "cc": answer.cc,
+        "body": letter.text,
+        **plan.where,
+        **plan.along,
+    }
     return replace(_done(plan, await context.tool(TOOLS["reply"], arguments)), text=letter.text)
 
 
@@ -155,7 +240,8 @@ def _addressed(message: ToolReply, plan: MailPlan) -> OutgoingMail:
         raise ToolError(
             "The head of this mail is too long to answer it from here. Answer it in your mailbox."
         ) from None
-    return reply_to(original, "", message_id="", reply_all=plan.reply_all)
+    own = [original.account] if original.account else []
+    return reply_to(original, "", message_id="", reply_all=plan.reply_all, own=own)
 
 
 async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answers: str) -> Letter:
@@ -169,7 +255,7 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answe
         briefing(task),
         f"## What the mail has to say\n{plan.say}",
         f"## To\n{', '.join(plan.to)}" if plan.to else "",
-        f"## The mail that it answers\n{answers}" if answers else "",
+        f"## The mail that it answers, with what was written before it\n{answers}" if answers else "",
         f"## The person in whose name it is written\n{format_user_profile(task.long_term_memory) or 'not known'}",
     ]
     system = fill(read_prompt(HERE / "compose.md"), rules=house_rules())

@@ -25,13 +25,15 @@ class Letter(BaseModel):
 def told(action: str, data: Mapping[str, Any], text: str = "") -> str:
     """What an action came to, without a model: who needs to know learns it all the same."""
     match action:
-        case "send" | "reply":
+        case "send" | "reply" | "send_draft":
             return f"{_mail('The mail was sent', data.get('sent') or data.get('reply') or {})}\n\n{text}".strip()
         case "draft":
             return f"{_mail('A draft was saved, and not sent', data.get('draft') or {})}\n\n{text}".strip()
         case "read":
             message = data.get("message") or {}
             return f"{_head(message)}\n\n{message.get('body', '')}".strip()
+        case "save_attachments":
+            return "\n".join(["Saved:", *(f"- {file['path']}" for file in data.get("files") or [])])
         case _:
             found = data.get("drafts" if action == "search_drafts" else "messages") or []
             return _list(found)

@@ -2,16 +2,26 @@
 
 import json
 import re
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
 from agents.exchange import AgentInput
 from hyperagent.lib.text import title_from
 
-Action = Literal["search_inbox", "search_sent", "search_drafts", "read", "send", "draft", "reply"]
-WRITING: Final = ("send", "draft", "reply")
-NAMED: Final = {"send": "sent", "draft": "draft", "reply": "reply", "read": "message", "search_drafts": "drafts"}
+Action = Literal[
+    "search_inbox", "search_sent", "search_drafts", "read", "send", "draft", "reply", "send_draft", "save_attachments"
+]
+WRITING: Final = ("send", "draft", "reply", "send_draft")
+NAMED: Final = {
+    "send": "sent",
+    "send_draft": "sent",
+    "draft": "draft",
+    "reply": "reply",
+    "read": "message",
+    "search_drafts": "drafts",
+    "save_attachments": "files",
+}
 """Under which name S179 has what an action gave; `messages` for the other two."""
 
 # From the beginning of a word only, and nothing given back: one long word would take minutes otherwise.
@@ -23,6 +33,8 @@ _UNREAD = re.compile(r"(?i)\b(unread|ungelesen\w*)\b")
 _TODAY = re.compile(r"(?i)\b(today|heute)\b")
 # The first that fits counts.
 _ACTIONS: Final[tuple[tuple[Action, re.Pattern[str]], ...]] = (
+    ("send_draft", re.compile(r"(?is)\b(send|schick\w*|sende)\b.*\b(the|my|den|meinen) (draft|entwurf)\b(?!.*@)")),
+    ("save_attachments", re.compile(r"(?is)\b(save|speicher\w*|sicher\w*)\b.*\b(attachments?|anh[aä]ng\w*)\b")),
     ("search_drafts", re.compile(r"(?is)\b(find|show|list|search|which|zeig\w*|such\w*)\b.*\b(drafts|entwürfe)\b")),
     ("search_sent", re.compile(r"(?is)\b(i|ich)\b.*\b(sent|wrote|gesendet|geschickt|geschrieben)\b|\bsent mail")),
     ("reply", re.compile(r"(?i)\b(reply|respond|answer|antworte\w*|beantworte\w*)\b")),
@@ -43,6 +55,19 @@ class MailPlan(BaseModel):
     subject: str = Field(default="", max_length=300)
     say: str = Field(default="", description="what the mail has to say, in your words")
     reply_all: bool = False
+    read_attachments: bool = Field(default=False, description="for read: whether what is attached is read as well")
+    attachments: list[str] = Field(default=[], description="paths of files of the workspace that go along")
+    account: str = Field(default="", description="the person's mailbox that it is about, if they named one")
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """For each tool: in which mailbox."""
+        return {"account": self.account} if self.account else {}
+
+    @property
+    def along(self) -> dict[str, Any]:
+        """For each tool that writes a mail: what goes along."""
+        return {"attachments": [{"path": path} for path in self.attachments]} if self.attachments else {}
 
     @property
     def writes(self) -> bool:

@@ -53,7 +53,7 @@ SCENARIOS: Final = {
 }
 
 DEPTHS: Final = {
-    "quick": Depth(title="a quick look", rounds=2, subquestions=0, weighs=False, words=300),
+    "quick": Depth(title="a quick look", rounds=3, subquestions=0, weighs=False, words=300),
     "standard": Depth(title="a normal investigation", rounds=5, subquestions=3, weighs=True, words=800),
     "deep": Depth(title="a thorough investigation", rounds=8, subquestions=4, weighs=True, words=1_800),
 }

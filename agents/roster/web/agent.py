@@ -1,13 +1,14 @@
 """The web agent: chooses a search, reads what is worth reading, and answers with sources."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import briefing, house_rules, short_briefing
+from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Work
 from agents.passages import Passage, sources_of, told
@@ -41,8 +42,9 @@ HERE = Path(__file__).parent
 TOOLS: Final = {"basic": "web_search", "news": "web_search_news", "deep": "web_search_deep"}
 MOST_PAGES: Final = 3
 MAX_RESULTS: Final = 8
-PASSAGE_CHARS: Final = 5_000
-ALL_PASSAGES_CHARS: Final = 30_000
+DEEP_RESULTS: Final = 4
+PASSAGE_CHARS: Final = 10_000
+ALL_PASSAGES_CHARS: Final = 40_000
 EXCERPT_CHARS: Final = 300
 
 
@@ -57,12 +59,18 @@ class Strategy(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search and the pages gave. `trouble`: why the search gave nothing, for people."""
+    """What the search and the pages gave. `trouble`: why the search gave nothing, for people. `unread`: why pages could
+    not be read, by their addresses."""
 
     page: SearchPage
     fetched: tuple[FetchedPage, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
     code: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.page.results and not self.fetched and not self.trouble
 
     def passages(self) -> list[Passage]:
         read = {page.url: page.text for page in self.fetched}
@@ -84,31 +92,39 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         strategy = Strategy(query=" ".join(task.task.split())[:200] or "-")
     with stage(context, "search", f"Searching the web for: {strategy.query}"):
         found = await _found(context, task, strategy)
+    if task.capable and found.is_empty:
+        with stage(context, "search", "Nothing was found: searching with other words"):
+            strategy = await _strategy(context, task, today, in_vain=strategy.query)
+            found = await _found(context, task, strategy)
     passages = found.passages()
     if found.trouble and not passages:
         data = {"search_query": strategy.query, "search_type": strategy.search_type}
-        return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
+        return Work(result=_in_vain(strategy, found), done=False, error=found.code, partial_data=data, confidence=0)
     with stage(context, "synthesize", "Answering from what was found"):
         reply = await _answer(context, task, found, passages, today)
     return _work(strategy, found, passages, reply)
 
 
-async def _strategy(context: AgentContext, task: AgentInput, today: str) -> Strategy:
+async def _strategy(context: AgentContext, task: AgentInput, today: str, *, in_vain: str = "") -> Strategy:
+    """`in_vain`: what was searched for already and gave nothing."""
     system = fill(read_prompt(HERE / "strategy.md"), today=today, rules=house_rules())
-    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
+    before = f"\n\n## Searched for in vain\n{in_vain}\nChoose fewer and more usual words." if in_vain else ""
+    user = briefing(task) + before
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
     return await context.structured(request, Strategy, stage="search_agent")
 
 
 async def _found(context: AgentContext, task: AgentInput, strategy: Strategy) -> Found:
-    reply = await context.tool(TOOLS[strategy.search_type], {"query": strategy.query, "max_results": MAX_RESULTS})
+    most = DEEP_RESULTS if strategy.search_type == "deep" else MAX_RESULTS
+    reply = await context.tool(TOOLS[strategy.search_type], {"query": strategy.query, "max_results": most})
     page = SearchPage(query=strategy.query, search_type=strategy.search_type)
     if not reply.is_error and reply.data:
         page = SearchPage.model_validate(reply.data)
-    fetched = await _fetched(context, _to_read(task, strategy, page))
+    fetched, unread = await _fetched(context, _to_read(task, strategy, page))
     if not reply.is_error:
-        return Found(page, fetched)
-    return Found(page, fetched, trouble=reply.content.removeprefix("Error: "), code=_code_of(reply))
+        return Found(page, fetched, unread)
+    return Found(page, fetched, unread, trouble=_words_of(reply), code=_code_of(reply))
 
 
 def _to_read(task: AgentInput, strategy: Strategy, page: SearchPage) -> list[str]:
@@ -120,12 +136,13 @@ def _to_read(task: AgentInput, strategy: Strategy, page: SearchPage) -> list[str
     return list(dict.fromkeys([*named, *wanted]))[:MOST_PAGES]
 
 
-async def _fetched(context: AgentContext, urls: list[str]) -> tuple[FetchedPage, ...]:
-    """The pages that could be read; the others are left out, as their tool calls show."""
+async def _fetched(context: AgentContext, urls: list[str]) -> tuple[tuple[FetchedPage, ...], dict[str, str]]:
+    """The pages that could be read, and why the others could not."""
     replies: list[ToolReply] = await context.all(
         *[lambda branch, url=url: branch.tool("fetch_url", {"url": url}) for url in urls]
     )
-    return tuple(FetchedPage.model_validate(reply.data) for reply in replies if not reply.is_error and reply.data)
+    read = tuple(FetchedPage.model_validate(reply.data) for reply in replies if not reply.is_error and reply.data)
+    return read, {url: _words_of(reply) for url, reply in zip(urls, replies, strict=True) if reply.is_error}
 
 
 async def _answer(
@@ -142,6 +159,7 @@ async def _answer(
         f"## The search service's own answer, not a source\n{found.page.answer}" if found.page.answer else "",
         f"## Sources\n{told(passages, limit=PASSAGE_CHARS, total=ALL_PASSAGES_CHARS) or 'Nothing was found.'}",
         f"## Trouble\nThe search failed: {found.trouble}" if found.trouble else "",
+        f"## Pages that could not be read\n{_unread(found.unread)}" if found.unread else "",
     ]
     system = fill(read_prompt(HERE / "synthesize.md"), today=today, rules=house_rules())
     user = "\n\n".join(part for part in parts if part)
@@ -151,7 +169,22 @@ async def _answer(
 
 
 def _passage(result: SearchResult, text: str) -> Passage:
-    return Passage(source_of(result), text or result.raw_content or result.snippet)
+    """With its day, where the search knows it: of news half the meaning."""
+    said = text or result.raw_content or result.snippet
+    return Passage(source_of(result), f"(Published: {result.published})\n{said}" if result.published else said)
+
+
+def _in_vain(strategy: Strategy, found: Found) -> str:
+    """For the person: why there is nothing to answer from."""
+    return " ".join([f"I could not search the web for “{strategy.query}”.", found.trouble, *found.unread.values()])
+
+
+def _unread(unread: Mapping[str, str]) -> str:
+    return quoted("fetch_url", "\n".join(f"- {url}: {why}" for url, why in unread.items()))
+
+
+def _words_of(reply: ToolReply) -> str:
+    return reply.content.removeprefix("Error: ")
 
 
 def _code_of(reply: ToolReply) -> str:

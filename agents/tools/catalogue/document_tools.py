@@ -68,7 +68,8 @@ async def list_documents(
 
 def _attached(call: Call) -> tuple[str, ...]:
     """The documents that whoever asked chose for this run."""
-    return call.agent_input.options.document_ids if call.agent_input else ()
+    options = call.agent_input.options if call.agent_input else None
+    return tuple(dict.fromkeys((*options.attachment_ids, *options.document_ids))) if options else ()
 
 
 def _project(call: Call) -> str | None:

@@ -4,28 +4,54 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agents.engine.events import Image
+from agents.engine.events import Image, Source, WorkspaceUpdate
 from agents.tools.tool import ANY_AGENT, Call, Reply, tool
 
 
-@tool(agents=ANY_AGENT, needs=("images",), timeout_s=180)
+@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300)
 async def generate_image(
     call: Call,
-    prompt: Annotated[str, "What the image shall show, with its style", Field(min_length=1, max_length=4000)],
+    prompt: Annotated[
+        str,
+        "What the image shall show: subject, surroundings, style, light, and any words in it",
+        Field(min_length=1, max_length=4000),
+    ],
     shape: Annotated[Literal["square", "portrait", "landscape"], "Its proportions"] = "square",
 ) -> Reply:
-    """Makes a new image from a description and stores it in the workspace. Not for charts of data: those are code."""
+    """Makes a new image from a description and stores it in the workspace; the user sees it. Slow and dear: once,
+    unless the user asks for more. Not for charts of data: those are code. Not for changing an image that there is."""
     made = await call.providers.images.make(call.about, prompt, shape=shape)
-    call.emit(Image(path=made.path, alt=made.alt or prompt[:200]))
-    return Reply(content=f"The image was stored as {made.path}; the user sees it.", data=made)
+    call.emit(
+        WorkspaceUpdate(
+            path=made.path,
+            operation="written",
+            scope=made.scope,
+            scope_id=made.scope_id,
+            size_bytes=made.size_bytes,
+            media_type=made.media_type,
+            version=made.version,
+        )
+    )
+    call.emit(Image(path=made.path, alt=made.alt or prompt[:200], version=made.version))
+    said = f"The image was stored as {made.path}; the user sees it."
+    return Reply(content=said, data=made.model_copy(update={"use": None}), use=made.use)
 
 
-@tool(agents=ANY_AGENT, needs=("images",), untrusted=True)
+@tool(agents=ANY_AGENT, needs=("images",), untrusted=True, timeout_s=180)
 async def analyze_image(
     call: Call,
-    image: Annotated[str, "Path in the workspace, or the id of an attached file", Field(min_length=1, max_length=500)],
-    question: Annotated[str, "What to find out about it"] = "What does this image show?",
+    image: Annotated[
+        str,
+        "Path in the workspace, the id of an attached file, or the whole address of an image on the web",
+        Field(min_length=1, max_length=2000),
+    ],
+    question: Annotated[str, "What to find out about it", Field(min_length=1, max_length=4000)] = (
+        "What does this image show?"
+    ),
 ) -> Reply:
-    """Looks at an image and answers a question about it, text in it included."""
+    """Looks at an image and answers a question about it, text in it included. For a file of the workspace, an
+    attached file, or an address that the user gave or a search found. Not for PDFs and documents (read_document)."""
     reading = await call.providers.images.look(call.about, image, question)
-    return Reply(content=reading.text, data=reading)
+    is_of_web = image.startswith(("http://", "https://"))
+    sources = (Source(type="web", source=image, url=image, excerpt=reading.text[:300] or None),) if is_of_web else ()
+    return Reply(content=reading.text, data=reading.model_copy(update={"use": None}), sources=sources, use=reading.use)

@@ -1,83 +1,174 @@
-"""The user's mailbox: searching, reading, drafts, and sending after a person's yes (S131, S178, S179).
+"""The user's mailboxes: searching, reading, drafts, and sending after a person's yes (S131, S178, S179).
 
 `data` has the form of S179: the action, and what it gave under its name.
 """
 
-from email.utils import parseaddr
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from agents.engine.events import Source
+from agents.mail.answering import quoting, reply_to
+from agents.mail.attaching import Attachment, files_of, looked_at
 from agents.tools import previews
 from agents.tools.tool import Call, Reply, ToolError, tool
-from agents.tools.values import Address, Folder, MailHeader, MailMessage, OutgoingMail, Subject
+from agents.tools.values import (
+    Address,
+    DraftMail,
+    Folder,
+    MailAttachment,
+    MailboxFacts,
+    MailHeader,
+    MailMessage,
+    OutgoingMail,
+    Subject,
+)
 
 MAIL = ("mail",)
 EXCERPT_CHARS = 300
+BODY_CHARS = 100_000
+SUBJECT_CHARS = 500
 
 Query = Annotated[str, "In Gmail's search syntax, such as from:bob@example.org subject:report newer_than:7d"]
 Limit = Annotated[int, "How many at most, newest first", Field(ge=1, le=50)]
 Recipients = Annotated[tuple[Address, ...], "Mail addresses, without names", Field(min_length=1, max_length=50)]
 MoreRecipients = Annotated[tuple[Address, ...], "Mail addresses, without names", Field(max_length=50)]
-Body = Annotated[str, "The whole text, with greeting and sign-off", Field(min_length=1, max_length=100_000)]
+Body = Annotated[str, "The whole text, with greeting and sign-off", Field(min_length=1, max_length=BODY_CHARS)]
 MessageId = Annotated[str, "The message's id, as a search gives it", Field(min_length=1, max_length=500)]
+Account = Annotated[
+    str, "The address of the mailbox, as list_mailboxes gives it; without it the default one", Field(max_length=254)
+]
+Attachments = Annotated[tuple[Attachment, ...], "Files of the workspace that go along", Field(max_length=20)]
 
-_address: TypeAdapter[str] = TypeAdapter(Address)
+
+@tool(agents=MAIL, needs=("mailbox",))
+async def list_mailboxes(call: Call) -> Reply:
+    """Lists the user's mailboxes, the default one first."""
+    found = await call.providers.mailbox.accounts(call.about)
+    lines = [_mailbox_line(one) for one in found]
+    data = {"action": "list_mailboxes", "mailboxes": list(found), "count": len(found)}
+    return Reply(content="\n".join(lines) or "There is no mailbox.", data=data)
 
 
 @tool(agents=MAIL, needs=("mailbox",), untrusted=True)
-async def search_inbox(call: Call, query: Query = "", max_results: Limit = 10) -> Reply:
+async def list_labels(call: Call, account: Account = "") -> Reply:
+    """Lists the labels that the user made, for searching by label:name. Only Gmail has them."""
+    found = await call.providers.mailbox.labels(call.about, account=account)
+    data = {"action": "list_labels", "labels": list(found), "count": len(found)}
+    return Reply(content="\n".join(found) or "This mailbox has no labels.", data=data)
+
+
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+async def search_inbox(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user received; the newest without a query. Only their heads: read_message has the text."""
-    return await _search(call, "inbox", query, max_results)
+    return await _search(call, "inbox", query, max_results, account)
 
 
 @tool(agents=MAIL, needs=("mailbox",), untrusted=True)
-async def search_sent(call: Call, query: Query = "", max_results: Limit = 10) -> Reply:
+async def search_sent(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user sent. Only their heads: read_message has the text."""
-    return await _search(call, "sent", query, max_results)
+    return await _search(call, "sent", query, max_results, account)
 
 
 @tool(agents=MAIL, needs=("mailbox",), untrusted=True)
-async def search_drafts(call: Call, query: Query = "", max_results: Limit = 10) -> Reply:
+async def search_drafts(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds the user's drafts, which were not sent. Only their heads: read_message has the text."""
-    return await _search(call, "drafts", query, max_results)
+    return await _search(call, "drafts", query, max_results, account)
 
 
 @tool(agents=MAIL, needs=("mailbox",), untrusted=True)
-async def read_message(call: Call, message_id: MessageId) -> Reply:
-    """Reads one mail with its whole text."""
-    message = await call.providers.mailbox.read(call.about, message_id)
-    source = Source(type="mail", source=message.subject or message.id, excerpt=message.body[:EXCERPT_CHARS] or None)
-    return Reply(content=_message_text(message), data={"action": "read", "message": message}, sources=(source,))
+async def read_message(call: Call, message_id: MessageId, account: Account = "") -> Reply:
+    """Reads one mail with its whole text. What is attached is named only: read_attachment, save_attachment."""
+    message = await call.providers.mailbox.read(call.about, message_id, account=account)
+    return Reply(
+        content=message_text(message), data={"action": "read", "message": message}, sources=(_source(message),)
+    )
+
+
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+async def read_thread(
+    call: Call,
+    message_id: MessageId,
+    max_results: Annotated[int, "How many mails of it at most, the newest", Field(ge=1, le=30)] = 10,
+    account: Account = "",
+) -> Reply:
+    """Reads the whole conversation that a mail belongs to, oldest first. For one mail alone: read_message."""
+    found = await call.providers.mailbox.thread(call.about, message_id, limit=max_results, account=account)
+    text = "\n\n---\n\n".join(map(message_text, found))
+    data = {"action": "read", "messages": list(found), "count": len(found)}
+    return Reply(content=text, data=data, sources=tuple(map(_source, found)))
 
 
 # The servers of both sides may look through the whole mail before they answer.
 SENDING_S = 180
 
 
-async def _is_among_drafts(call: Call, **_: Any) -> bool | None:
-    return await call.providers.mailbox.holds(call.about, "drafts", message_id_of(call))
+async def _is_among_drafts(call: Call, account: str = "", **_: Any) -> bool | None:
+    return await call.providers.mailbox.holds(call.about, "drafts", message_id_of(call), account=account)
 
 
-async def _was_sent(call: Call, **_: Any) -> bool | None:
+async def _was_sent(call: Call, account: str = "", **_: Any) -> bool | None:
     """One that is not in Sent may have been sent all the same: the copy comes there afterwards, and people tidy up."""
     if not call.touched:
         return False
-    return await call.providers.mailbox.holds(call.about, "sent", message_id_of(call)) or None
+    return await call.providers.mailbox.holds(call.about, "sent", message_id_of(call), account=account) or None
 
 
-@tool(agents=MAIL, needs=("mailbox",), effect="write", probe=_is_among_drafts)
+async def _new_mail(
+    call: Call, account: str = "", attachments: tuple[Attachment, ...] = (), **_: Any
+) -> dict[str, Any]:
+    """From which address, and with which files exactly: what people approve."""
+    return {"account": await _address_of(call, account), "attachments": await _looked_at(call, attachments)}
+
+
+async def _answer(
+    call: Call,
+    *,
+    message_id: str,
+    to: tuple[str, ...],
+    body: str,
+    cc: tuple[str, ...] = (),
+    attachments: tuple[Attachment, ...] = (),
+    account: str = "",
+    quote: bool = True,
+    **_: Any,
+) -> dict[str, Any]:
+    """The same for an answer; and its subject, and the whole text with what it quotes."""
+    original = await call.providers.mailbox.read(call.about, message_id, account=account)
+    own = await _address_of(call, account or original.account)
+    answer = reply_to(original, body, message_id="", reply_all=False)
+    kept = [address for address in to if address.lower() != own.lower()]
+    return {
+        "account": own,
+        "to": kept or list(to),
+        "cc": [address for address in cc if address.lower() != own.lower()],
+        "subject": answer.subject[:SUBJECT_CHARS],
+        "body": quoting(body, original, limit=BODY_CHARS) if quote else body,
+        "quote": False,
+        "attachments": await _looked_at(call, attachments),
+    }
+
+
+async def _whole_draft(call: Call, *, draft_id: str, account: str = "", **_: Any) -> dict[str, Any]:
+    draft = await call.providers.mailbox.draft(call.about, draft_id, account=account)
+    return {"draft": draft.model_dump(mode="json")}
+
+
+@tool(agents=MAIL, needs=("mailbox",), effect="write", probe=_is_among_drafts, settle=_new_mail, timeout_s=120)
 async def draft_email(
     call: Call,
+    *,
     to: MoreRecipients,
     subject: Subject,
     body: Body,
     cc: MoreRecipients = (),
+    attachments: Attachments = (),
+    account: Account = "",
 ) -> Reply:
     """Puts a mail among the user's drafts, for them to look at and send. Nothing is sent."""
     mail = OutgoingMail(message_id=message_id_of(call), to=to, cc=cc, subject=subject, body=body)
-    draft = await call.providers.mailbox.save_draft(call.about, mail)
+    files = await files_of(call, attachments)
+    draft = await call.providers.mailbox.save_draft(call.about, mail, files=files, account=account)
     text = f"The draft '{subject}' was saved (id {draft.id})."
     return Reply(content=text, data={"action": "draft", "draft": {**draft.model_dump(mode="json"), "body": body}})
 
@@ -90,6 +181,7 @@ async def draft_email(
     irreversible=True,
     probe=_was_sent,
     preview=previews.mail,
+    settle=_new_mail,
     timeout_s=SENDING_S,
 )
 async def send_email(
@@ -100,10 +192,13 @@ async def send_email(
     body: Body,
     cc: MoreRecipients = (),
     bcc: MoreRecipients = (),
+    attachments: Attachments = (),
+    account: Account = "",
 ) -> Reply:
     """Sends a mail in the user's name. It cannot be taken back. To answer a mail, reply_to_message."""
     mail = OutgoingMail(message_id=message_id_of(call), to=to, cc=cc, bcc=bcc, subject=subject, body=body)
-    sent = await call.providers.mailbox.send(call.about, mail, touching=call.touching)
+    files = await files_of(call, attachments)
+    sent = await call.providers.mailbox.send(call.about, mail, files=files, touching=call.touching, account=account)
     return Reply(content=f"The mail '{subject}' was sent to {', '.join(to)}.", data={"action": "send", "sent": sent})
 
 
@@ -115,21 +210,67 @@ async def send_email(
     irreversible=True,
     probe=_was_sent,
     preview=previews.mail,
+    settle=_answer,
     timeout_s=SENDING_S,
 )
 async def reply_to_message(
-    call: Call, message_id: MessageId, to: Recipients, body: Body, cc: MoreRecipients = ()
+    call: Call,
+    *,
+    message_id: MessageId,
+    to: Recipients,
+    body: Body,
+    cc: MoreRecipients = (),
+    subject: Annotated[str, "Filled in by itself", Field(pattern=r"^[^\r\n]*$", max_length=SUBJECT_CHARS)] = "",
+    quote: Annotated[bool, "Whether the mail that it answers stands below the text"] = True,
+    attachments: Attachments = (),
+    account: Account = "",
 ) -> Reply:
     """Answers a mail in the user's name, in its thread. It cannot be taken back. For a new mail, send_email.
 
     Whom it goes to is said here and not taken from the mail, which others wrote: people approve what they see.
     """
-    original = await call.providers.mailbox.read(call.about, message_id)
+    original = await call.providers.mailbox.read(call.about, message_id, account=account)
     mail = reply_to(original, body, message_id=message_id_of(call), reply_all=False)
-    mail = mail.model_copy(update={"to": to, "cc": cc})
-    sent = await call.providers.mailbox.send(call.about, mail, touching=call.touching)
+    mail = mail.model_copy(update={"to": to, "cc": cc, "subject": subject or mail.subject})
+    files = await files_of(call, attachments)
+    sent = await call.providers.mailbox.send(call.about, mail, files=files, touching=call.touching, account=account)
     text = f"The answer was sent to {', '.join((*mail.to, *mail.cc))}."
     return Reply(content=text, data={"action": "reply", "reply": sent})
+
+
+@tool(
+    agents=MAIL,
+    needs=("mailbox",),
+    effect="write",
+    requires_approval=True,
+    irreversible=True,
+    probe=_was_sent,
+    preview=previews.draft,
+    settle=_whole_draft,
+    timeout_s=SENDING_S,
+)
+async def send_draft(
+    call: Call,
+    draft_id: Annotated[str, "The draft's id, as search_drafts gives it", Field(min_length=1, max_length=500)],
+    account: Account = "",
+    draft: Annotated[DraftMail | None, "Filled in by itself"] = None,
+) -> Reply:
+    """Sends one of the user's drafts as it is. It cannot be taken back. To change it first, write it anew."""
+    if draft is None or draft.id != draft_id:
+        raise ToolError("A draft is sent as it is. Write a new mail to send something else.")
+    now = await call.providers.mailbox.draft(call.about, draft_id, account=account)
+    if now != draft:
+        raise ToolError("The draft is not the one that was approved: a draft is sent as it is. Nothing was sent.")
+    sent = await call.providers.mailbox.send_draft(
+        call.about,
+        draft_id,
+        message_id=message_id_of(call),
+        digest=draft.digest,
+        touching=call.touching,
+        account=account,
+    )
+    text = f"The draft '{draft.subject}' was sent to {', '.join(draft.to)}."
+    return Reply(content=text, data={"action": "send", "sent": sent})
 
 
 def message_id_of(call: Call) -> str:
@@ -137,43 +278,37 @@ def message_id_of(call: Call) -> str:
     return f"<{call.key}@hyperagent>"
 
 
-def reply_to(original: MailMessage, body: str, *, message_id: str, reply_all: bool) -> OutgoingMail:
-    """The answer in the original's thread. Raises ToolError if the original names nobody to answer to."""
-    to = _addresses((original.reply_to or original.sender,))
-    if not to:
-        raise ToolError("This mail names no sender that an answer could go to. Ask the user for the address.")
-    others = _addresses((*original.to, *original.cc)) if reply_all else ()
-    subject = " ".join(original.subject.split())
-    return OutgoingMail(
-        message_id=message_id,
-        to=to,
-        cc=tuple(address for address in others if address not in to),
-        subject=subject if subject.lower().startswith("re:") else f"Re: {subject}",
-        body=body,
-        in_reply_to=original.message_id,
-        references=(*original.references, *((original.message_id,) if original.message_id else ())),
-        thread_id=original.thread_id,
-    )
-
-
-async def _search(call: Call, folder: Folder, query: str, limit: int) -> Reply:
-    found = await call.providers.mailbox.search(call.about, folder, query, limit=limit)
+async def _search(call: Call, folder: Folder, query: str, limit: int, account: str) -> Reply:
+    found = await call.providers.mailbox.search(call.about, folder, query, limit=limit, account=account)
     named = "drafts" if folder == "drafts" else "messages"
     data = {"action": f"search_{folder}", named: list(found), "count": len(found)}
     return Reply(content=_heads_text(found, query), data=data)
 
 
-def _addresses(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The mail addresses in these header values, without names and doubles; what is none is left out."""
-    found: list[str] = []
-    for text in texts:
-        try:
-            address = _address.validate_python(parseaddr(text)[1] if text.isprintable() else "")
-        except ValidationError:
-            continue
-        if address not in found:
-            found.append(address)
-    return tuple(found)
+async def _address_of(call: Call, account: str) -> str:
+    """The mailbox that this is from, by its name; empty where there is none to choose."""
+    found = await call.providers.mailbox.accounts(call.about)
+    if not account:
+        return next((one.address for one in found), "")
+    named = next((one.address for one in found if one.address.lower() == account.strip().lower()), None)
+    if named is None:
+        addresses = ", ".join(one.address for one in found) or "none"
+        raise ToolError(f"There is no mailbox {account} here. There are: {addresses}.")
+    return named
+
+
+async def _looked_at(call: Call, attachments: tuple[Attachment, ...]) -> list[dict[str, Any]]:
+    return [one.model_dump(mode="json") for one in await looked_at(call, attachments)]
+
+
+def _source(message: MailMessage) -> Source:
+    return Source(type="mail", source=message.subject or message.id, excerpt=message.body[:EXCERPT_CHARS] or None)
+
+
+def _mailbox_line(mailbox: MailboxFacts) -> str:
+    marks = [mailbox.kind, *(["default"] if mailbox.is_default else [])]
+    trouble = f" Not working: {mailbox.trouble}" if mailbox.trouble else ""
+    return f"{mailbox.address} ({', '.join(marks)}).{trouble}"
 
 
 def _heads_text(found: tuple[MailHeader, ...], query: str) -> str:
@@ -186,7 +321,7 @@ def _heads_text(found: tuple[MailHeader, ...], query: str) -> str:
     )
 
 
-def _message_text(message: MailMessage) -> str:
+def message_text(message: MailMessage) -> str:
     lines = [
         f"id {message.id}",
         f"From: {message.sender}",
@@ -194,6 +329,10 @@ def _message_text(message: MailMessage) -> str:
         f"Cc: {', '.join(message.cc)}" if message.cc else "",
         f"Date: {message.date}",
         f"Subject: {message.subject}",
-        f"Attachments: {', '.join(message.attachments)}" if message.attachments else "",
+        f"Attachments: {'; '.join(map(_attachment_text, message.attachments))}" if message.attachments else "",
     ]
     return "\n".join(line for line in lines if line) + f"\n\n{message.body}"
+
+
+def _attachment_text(attachment: MailAttachment) -> str:
+    return f"{attachment.number}: {attachment.name} ({attachment.size_bytes:,} bytes)"

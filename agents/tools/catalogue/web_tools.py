@@ -6,10 +6,13 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from agents.engine.events import Source
+from agents.tools.clip import clip
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
 from agents.tools.values import FetchedPage, SearchPage, SearchResult
 
 EXCERPT_CHARS = 300
+PART_CHARS = 18_000
+"""So much of a page is read at once: with its head it is what a model gets of a tool's result."""
 
 Query = Annotated[str, "What to search for, as one would type it into a search engine", Field(min_length=1)]
 Count = Annotated[int, "How many results at most", Field(ge=1, le=20)]
@@ -36,13 +39,18 @@ async def web_search_deep(call: Call, query: Query, max_results: Count = 3) -> R
     return await _search(call, query, search_type="deep", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True)
-async def fetch_url(call: Call, url: Annotated[str, "The whole address, with http:// or https://"]) -> Reply:
-    """Reads a web page as text. For an address that the user gave or that a search found, never for a guessed one."""
+@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True, timeout_s=90)
+async def fetch_url(
+    call: Call,
+    url: Annotated[str, "The whole address, with http:// or https://"],
+    part: Annotated[int, "Which part of a long page, from 1", Field(ge=1, le=1000)] = 1,
+) -> Reply:
+    """Reads a web page or a PDF on the web as text. For an address that the user gave or that a search found, never for
+    a guessed one. Long pages come in parts. Not for images (analyze_image)."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ToolError(f"'{url[:200]}' is no web address: it has to begin with http:// or https:// and name a host.")
-    page = await call.providers.pages.fetch(call.about, url)
+    page = part_of(await call.providers.pages.fetch(call.about, url), part)
     source = Source(
         type="web", source=page.title or _host(page.url), url=page.url, excerpt=page.text[:EXCERPT_CHARS] or None
     )
@@ -69,14 +77,42 @@ def _results_text(page: SearchPage) -> str:
     if not page.results:
         return f"Nothing was found for '{page.query}'. Try other or fewer words."
     lines = [f"Answer of the search service: {page.answer}"] if page.answer else []
+    room = PART_CHARS // len(page.results)
     for number, result in enumerate(page.results, start=1):
         when = f" ({result.published})" if result.published else ""
-        lines.append(f"{number}. {result.title}{when}\n{result.url}\n{result.raw_content or result.snippet}")
+        said = clip(result.raw_content or result.snippet, room)
+        lines.append(f"{number}. {result.title}{when}\n{result.url}\n{said}")
     return "\n\n".join(lines)
 
 
+def part_of(page: FetchedPage, part: int) -> FetchedPage:
+    """Cut at the ends of paragraphs where there are any. Raises ToolError for a part that there is not."""
+    cuts = [0]
+    while len(page.text) - cuts[-1] > PART_CHARS:
+        cuts.append(_cut_after(page.text, cuts[-1]))
+    if part > len(cuts):
+        raise ToolError(f"The page has {len(cuts)} parts of text, and no part {part}.")
+    end = cuts[part] if part < len(cuts) else len(page.text)
+    return page.model_copy(update={"text": page.text[cuts[part - 1] : end].strip(), "part": part, "parts": len(cuts)})
+
+
+def _cut_after(text: str, start: int) -> int:
+    """In the last third of what fits, else where it is full."""
+    end = start + PART_CHARS
+    for break_ in ("\n\n", "\n", " "):
+        found = text.rfind(break_, end - PART_CHARS // 3, end)
+        if found > 0:
+            return found + len(break_)
+    return end
+
+
 def _page_text(page: FetchedPage) -> str:
-    return f"{page.title}\n{page.url}\n\n{page.text}" if page.title else f"{page.url}\n\n{page.text}"
+    head = f"{page.title}\n{page.url}\n\n{page.text}" if page.title else f"{page.url}\n\n{page.text}"
+    if page.part < page.parts:
+        return f"{head}\n\n[Part {page.part} of {page.parts}. The next one: fetch_url with part={page.part + 1}.]"
+    if not page.is_whole:
+        return f"{head}\n\n[The page is longer than what is read of it: its end is missing.]"
+    return head
 
 
 def _host(url: str) -> str:

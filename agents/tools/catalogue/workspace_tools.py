@@ -1,53 +1,137 @@
-"""Files of the workspace, which agents, sandbox and page share (S81)."""
+"""Files of the workspace, which agents, sandbox and page share (S81). What is changed can be taken back: older versions
+and deleted files are kept for a while, so nobody is asked."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from agents.engine.events import WorkspaceUpdate
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.values import StoredFile
 
 Scope = Annotated[
     Literal["conversation", "project", "user"], "Whose files: of this conversation, its project, the user"
 ]
 FilePath = Annotated[str, "The file's path, as list_files gives it", Field(min_length=1, max_length=500)]
+MOST_LISTED: Final = 500
+SHOWN_CHARS: Final = 18_000
+"""Below what a model reads of a result, so that it is cut at a line and says how to read on."""
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",))
+@tool(agents=ANY_AGENT, needs=("workspace",), untrusted=True)
 async def list_files(
     call: Call,
     prefix: Annotated[str, "Only paths that begin so", Field(max_length=500)] = "",
     scope: Scope = "conversation",
 ) -> Reply:
-    """Lists the files of the workspace with their sizes. Not the sandbox's own (sandbox_file)."""
+    """Lists the files of the workspace with their sizes. Programs in the sandbox see those of the conversation in
+    their home folder."""
     files = await call.providers.workspace.list_files(call.about, scope=scope, prefix=prefix)
-    lines = [f"{file.path} ({file.size_bytes:,} bytes)" for file in files]
-    return Reply(content="\n".join(lines) or "There are no files.", data=list(files))
+    lines = [f"{file.path} ({file.size_bytes:,} bytes)" for file in files[:MOST_LISTED]]
+    if len(files) > MOST_LISTED:
+        lines.append(f"[{len(files) - MOST_LISTED:,} more are not listed. Give a prefix.]")
+    return Reply(content="\n".join(lines) or "There are no files.", data=list(files[:MOST_LISTED]))
 
 
 @tool(agents=ANY_AGENT, needs=("workspace",), untrusted=True)
-async def read_file(call: Call, path: FilePath, scope: Scope = "conversation") -> Reply:
-    """Reads a text file of the workspace. A document that is to be searched: search_documents."""
+async def read_file(
+    call: Call,
+    path: FilePath,
+    scope: Scope = "conversation",
+    first_line: Annotated[int, "Where to begin, from 1", Field(ge=1)] = 1,
+    last_line: Annotated[int | None, "Where to end; without it as much as can be read at once", Field(ge=1)] = None,
+) -> Reply:
+    """Reads a text file of the workspace, long ones part by part. Not for pictures and tables of thousands of rows:
+    those are for code. A document that is to be searched: search_documents."""
     found = await call.providers.workspace.read_file(call.about, path, scope=scope)
-    return Reply(content=found.text or f"{path} is empty.", data=found)
+    if not found.text:
+        return Reply(content=f"{found.path} is empty.", data=found)
+    shown, note = part_of(found.text, first_line, last_line)
+    content = f"{note}\n{shown}" if note else shown
+    return Reply(content=content, data={"path": found.path, "text": shown})
 
 
-async def _stands_there(call: Call, path: str, content: str, scope: str, **_: Any) -> bool | None:
-    try:
-        found = await call.providers.workspace.read_file(call.about, path, scope=scope)
-    except ToolError:
-        return False
-    return found.text == content
+def part_of(text: str, first_line: int, last_line: int | None) -> tuple[str, str]:
+    """The lines that are wanted as far as they can be read at once, and which of how many those are; no note where it
+    is all. Raises ToolError for a line that is not there."""
+    lines = text.splitlines(keepends=True)
+    if first_line > len(lines):
+        raise ToolError(f"The file has {len(lines):,} lines: there is none from {first_line:,} on.")
+    wanted = lines[first_line - 1 : last_line]
+    kept: list[str] = []
+    room = SHOWN_CHARS
+    for line in wanted:
+        if len(line) > room and kept:
+            break
+        kept.append(line[:room])
+        room -= len(kept[-1])
+    last = first_line - 1 + len(kept)
+    if last == len(lines) and first_line == 1 and len(kept[-1]) == len(lines[-1]):
+        return "".join(kept), ""
+    more = f"; read on with first_line={last + 1}" if last < len(lines) else ""
+    cut = "; a line is too long and was cut" if len(kept[-1]) < len(lines[last - 1]) else ""
+    return "".join(kept), f"[lines {first_line:,} to {last:,} of {len(lines):,}{cut}{more}]"
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", probe=_stands_there)
+async def _was_written(call: Call, path: str, scope: str, **_: Any) -> bool | None:
+    return await call.providers.workspace.was_written(call.about, path, call.key, scope=scope)
+
+
+async def _is_gone(call: Call, path: str, scope: str, **_: Any) -> bool | None:
+    """By its listing: a file that cannot be read as a text is one too."""
+    listed = await call.providers.workspace.list_files(call.about, scope=scope, prefix=path)
+    return path not in {file.path for file in listed}
+
+
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written)
 async def write_file(
     call: Call,
     path: FilePath,
     content: Annotated[str, "The whole new text", Field(max_length=200_000)],
     scope: Scope = "conversation",
 ) -> Reply:
-    """Writes a text file of the workspace; what it had before is replaced. For results that are wanted as a file."""
-    file = await call.providers.workspace.write_file(call.about, path, content, scope=scope)
-    call.emit(WorkspaceUpdate(path=file.path, operation="write"))
+    """Writes a text file of the workspace; what it had before is replaced. For results that are wanted as a file. To
+    change a part of a long file: edit_file."""
+    file = await call.providers.workspace.write_file(
+        call.about, path, content, scope=scope, by=call.agent_name, key=call.key
+    )
+    _tell(call, file, "written", scope)
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
+
+
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written)
+async def edit_file(
+    call: Call,
+    path: FilePath,
+    old: Annotated[str, "What is replaced, letter by letter; it stands in the file exactly once", Field(min_length=1)],
+    new: Annotated[str, "What takes its place; empty to leave it out", Field(max_length=200_000)],
+    scope: Scope = "conversation",
+) -> Reply:
+    """Replaces one passage of a text file of the workspace. Read the file first. For a new file: write_file."""
+    file = await call.providers.workspace.edit_file(
+        call.about, path, old, new, scope=scope, by=call.agent_name, key=call.key
+    )
+    _tell(call, file, "written", scope)
+    return Reply(content=f"{file.path} was changed ({file.size_bytes:,} bytes).", data=file)
+
+
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_is_gone)
+async def delete_file(call: Call, path: FilePath, scope: Scope = "conversation") -> Reply:
+    """Deletes a file of the workspace. Only where the user asked for it, or for a file that this run made."""
+    file = await call.providers.workspace.delete_file(call.about, path, scope=scope)
+    _tell(call, file, "deleted", scope)
+    return Reply(content=f"{file.path} was deleted.", data=file)
+
+
+def _tell(call: Call, file: StoredFile, operation: str, scope: str) -> None:
+    call.emit(
+        WorkspaceUpdate(
+            path=file.path,
+            operation=operation,
+            scope=scope,
+            scope_id=file.scope_id,
+            size_bytes=file.size_bytes,
+            media_type=file.media_type,
+            version=file.version,
+        )
+    )

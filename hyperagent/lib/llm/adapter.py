@@ -23,8 +23,9 @@ from typing import Any
 import orjson
 from pydantic import SecretStr
 
-from hyperagent.lib.llm import plain
+from hyperagent.lib.llm import images, plain
 from hyperagent.lib.llm.errors import ModelError, Reason, model_error, scrub
+from hyperagent.lib.llm.images import Drawn, Shape
 from hyperagent.lib.llm.providers import Limits, Protocol, Provider
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.retry import retry_after_s
@@ -255,6 +256,67 @@ async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> li
     except Exception as error:
         raise _error(error, target, begun=False) from error
     return [row["embedding"] for row in sorted(response.data, key=lambda row: row["index"])]
+
+
+async def draw(target: Target, prompt: str, shape: Shape, *, timeout_s: float) -> Drawn:
+    """For those who do not speak OpenAI's API. Raises ModelError, and WireFault for an answer without an image."""
+    library = await asyncio.to_thread(litellm_library)
+    try:
+        async with asyncio.timeout(timeout_s):
+            response = await library.litellm.aimage_generation(
+                model=f"{target.provider.name}/{target.model}",
+                prompt=prompt,
+                n=1,
+                size=images.size_of(target.model, shape),
+                max_retries=0,
+                timeout=timeout_s,
+                drop_params=True,
+                **_address(target),
+            )
+    except Exception as error:
+        raise _error(error, target, begun=False) from error
+    answer = response.model_dump()
+    return Drawn(
+        images.content_of((answer.get("data") or [{}])[0].get("b64_json")),
+        images.usage_of(answer.get("usage")),
+        provider=target.provider.name,
+        model=target.model,
+        cost_usd=_price_of_image(response, target),
+    )
+
+
+def images_url(target: Target) -> str:
+    """Of a server that speaks OpenAI's API."""
+    return f"{target.provider.base_url or _ADDRESSES[Protocol.OPENAI]}/images/generations"
+
+
+async def image_cost_usd(target: Target, body: bytes) -> Decimal | None:
+    """What the image in this answer of OpenAI's cost, by LiteLLM's price table; None where it has no price."""
+    if target.provider.plain:
+        return None
+    library = await asyncio.to_thread(litellm_library)
+    try:
+        return _price_of_image(library.litellm.ImageResponse(**orjson.loads(body)), target)
+    except (TypeError, ValueError):
+        return None
+
+
+def _price_of_image(response: Any, target: Target) -> Decimal | None:
+    try:
+        cost = litellm_library().litellm.completion_cost(
+            completion_response=response,
+            model=f"{target.provider.name}/{target.model}",
+            custom_llm_provider=target.provider.name,
+            call_type="aimage_generation",
+        )
+    except Exception:  # noqa: BLE001 - LiteLLM raises a bare Exception for a model that is not in its table
+        return None
+    return Decimal(str(round(cost, 10))) if cost else None
+
+
+def has_vision(target: Target) -> bool:
+    """Whether this model is known to look at pictures."""
+    return bool(litellm_library().litellm.supports_vision(model=target.model, custom_llm_provider=target.provider.name))
 
 
 def _options(request: ModelRequest, temperature: float | None) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class LLMSettings(BaseModel):
     fallbacks: dict[Tier, tuple[str, ...]] = {}
     agents: dict[str, Choice] = {}
     embedding_model: str = "local"
+    image_model: str | None = None
     limits: Limits = Limits()
 
     @classmethod
@@ -59,6 +60,7 @@ class LLMSettings(BaseModel):
             fallbacks={tier: reader.names(*FALLBACK_VARIABLES[tier]) for tier in Tier},
             agents=reader.agents(),
             embedding_model=reader.text("EMBEDDING_MODEL") or "local",
+            image_model=reader.text("IMAGE_MODEL"),
             limits=reader.limits(),
         )
         faults = reader.faults + _unresolved(settings, env)
@@ -86,6 +88,7 @@ class LLMSettings(BaseModel):
     def needs_litellm(self) -> bool:
         """Whether any configured call goes through LiteLLM, so that a runner should load it at its start."""
         named = [name for names in self.fallbacks.values() for name in names]
+        named += [self.image_model] if self.image_model else []
         named += [choice.model for choice in (*self.tiers.values(), *self.agents.values()) if choice.model]
         return any(not provider.plain for provider in self.providers) or any(
             name.split("/", 1)[0] in LITELLM_PROVIDERS for name in named
@@ -154,6 +157,8 @@ def _unresolved(settings: LLMSettings, env: Mapping[str, str]) -> list[Fault]:
     for tier, variables in FALLBACK_VARIABLES.items():
         for name in settings.fallbacks[tier]:
             faults += _faults_of_choice(settings, Choice(model=name), "", variables[0])
+    if settings.image_model:
+        faults += _faults_of_choice(settings, Choice(model=settings.image_model), "", "IMAGE_MODEL")
     if classifier := settings.agents.get(CLASSIFIER):
         faults += _faults_of_choice(settings, classifier, CLASSIFIER_PROVIDER, CLASSIFIER_MODEL)
     return faults

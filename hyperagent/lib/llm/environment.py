@@ -20,7 +20,7 @@ FALLBACK_VARIABLES = {
     Tier.FLASH: ("FLASH_FALLBACKS", "LITE_FALLBACKS"),
 }
 _AGENT_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]*?)_(MODEL_PROVIDER|MODEL|TEMPERATURE)$")
-_NOT_AGENTS = {"MAX", "PRO", "FLASH", "LITE", "EMBEDDING", "BUNDLED"}
+_NOT_AGENTS = {"MAX", "PRO", "FLASH", "LITE", "EMBEDDING", "BUNDLED", "IMAGE"}
 # Who tells what instructions on an approval mean. Its variables have names of their own.
 CLASSIFIER = "hitl_classifier"
 CLASSIFIER_PROVIDER, CLASSIFIER_MODEL = "HITL_CLASSIFIER_PROVIDER", "HITL_CLASSIFIER_MODEL"

@@ -5,7 +5,7 @@ import asyncio
 import logging
 import random
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from itertools import count
 from typing import TypeVar
@@ -13,10 +13,11 @@ from typing import TypeVar
 import orjson
 from pydantic import BaseModel
 
-from hyperagent.lib.llm import adapter, plain, resolve, retry, structured
+from hyperagent.lib.llm import adapter, images, plain, resolve, retry, structured
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
 from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
-from hyperagent.lib.llm.providers import LOCAL_EMBEDDING
+from hyperagent.lib.llm.images import Drawn, Shape
+from hyperagent.lib.llm.providers import LOCAL_EMBEDDING, Protocol
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
 from hyperagent.lib.llm.structured import Structured, Unfit
@@ -27,6 +28,7 @@ from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
+R = TypeVar("R")
 
 
 class ModelGateway:
@@ -131,12 +133,32 @@ class ModelGateway:
             target = Target(*named_model(self.settings, name))
         except UnknownProvider as error:
             raise not_configured(f"{error}.") from error
+        return await self._patiently(target, lambda: self._embed_once(target, texts))
+
+    async def draw(self, prompt: str, shape: Shape) -> Drawn:
+        """An image of what `prompt` says, by the model that IMAGE_MODEL names. Raises ModelError."""
+        target = resolve.image_target(self.settings)
+        if target is None:
+            raise not_configured(resolve.NO_IMAGE_MODEL)
+        return await self._patiently(target, lambda: self._draw_once(target, prompt, shape))
+
+    async def sees(self, request: ModelRequest) -> bool | None:
+        """Whether the model that this request would go to looks at pictures; None if only asking it will tell. Raises
+        NoModelConfigured."""
+        target = resolve.targets(self.settings, request)[0]
+        if target.provider.plain:
+            return None if target.provider.capable else False
+        await asyncio.to_thread(adapter.litellm_library)
+        return adapter.has_vision(target)
+
+    async def _patiently(self, target: Target, once: Callable[[], Awaitable[R]]) -> R:
+        """One whole answer, asked for again where that may help. Raises ModelError."""
         clock = asyncio.get_running_loop().time
         began = clock()
         for attempt in count(1):
             try:
                 async with self._slot(target):
-                    return await self._embed_once(target, texts)
+                    return await once()
             except ModelError as error:
                 step = retry.after(
                     error, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
@@ -228,6 +250,18 @@ class ModelGateway:
             async with await self._transport.post(url, headers=plain.headers(target), body=body) as response:
                 await _refuse_bad_status(response, target)
                 return plain.vectors(await response.read_some(ANSWER_LIMIT_BYTES), expected=len(texts))
+        except (TransportFault, WireFault) as fault:
+            raise _error(fault, target) from fault
+
+    async def _draw_once(self, target: Target, prompt: str, shape: Shape) -> Drawn:
+        try:
+            if target.provider.protocol is not Protocol.OPENAI:
+                return await adapter.draw(target, prompt, shape, timeout_s=self.settings.limits.first_token_timeout_s)
+            body, url = images.request_body(target, prompt, shape), adapter.images_url(target)
+            async with await self._transport.post(url, headers=plain.headers(target), body=body) as response:
+                await _refuse_bad_status(response, target)
+                answer = await response.read_some(images.ANSWER_LIMIT_BYTES)
+            return images.drawn(target, answer, cost_usd=await adapter.image_cost_usd(target, answer))
         except (TransportFault, WireFault) as fault:
             raise _error(fault, target) from fault
 

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from hyperagent.lib.llm.resolve import Target
-from hyperagent.lib.llm.types import Message, ModelRequest, Role, ToolSpec
+from hyperagent.lib.llm.types import Message, ModelRequest, Role, SeenMessage, ToolSpec
 from hyperagent.lib.llm.wire.faults import WireFault
 
 SCHEMA_NAME = "answer"
@@ -39,6 +39,8 @@ def chat_body(target: Target, request: ModelRequest, *, temperature: float | Non
 def message_of(message: Message, *, thinking: bool) -> dict[str, Any]:
     """One message; with `thinking`, what the model thought goes back as reasoning_content (S190)."""
     said: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if isinstance(message, SeenMessage):
+        said["content"] = _parts(message)
     if message.role is Role.TOOL:
         said["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -50,6 +52,12 @@ def message_of(message: Message, *, thinking: bool) -> dict[str, Any]:
     if thinking and message.thinking and message.role is Role.ASSISTANT:
         said["reasoning_content"] = message.thinking
     return said
+
+
+def _parts(message: SeenMessage) -> list[dict[str, Any]]:
+    seen = [f"data:{picture.media_type};base64,{picture.content}" for picture in message.pictures]
+    shown = [{"type": "image_url", "image_url": {"url": url}} for url in seen]
+    return [{"type": "text", "text": message.content}, *shown]
 
 
 def _object(arguments: str) -> str:

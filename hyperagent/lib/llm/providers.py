@@ -110,3 +110,6 @@ OWN_PROVIDERS: dict[str, tuple[Protocol, dict[Tier, str]]] = {
         {Tier.MAX: "gemini-3.1-pro-preview", Tier.PRO: "gemini-3.5-flash", Tier.FLASH: "gemini-3.5-flash-lite"},
     ),
 }
+
+IMAGE_MODELS: dict[str, str] = {"openai": "gpt-image-2", "gemini": "gemini-3.1-flash-image"}
+"""What makes images at a provider, where IMAGE_MODEL names nothing."""

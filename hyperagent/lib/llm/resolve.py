@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model, provider_named
 from hyperagent.lib.llm.errors import not_configured
-from hyperagent.lib.llm.providers import Choice, Provider
+from hyperagent.lib.llm.providers import IMAGE_MODELS, Choice, Provider
 from hyperagent.lib.llm.types import ModelRequest, Tier
+
+NO_IMAGE_MODEL = (
+    "No model makes images here: set OPENAI_API_KEY or GEMINI_API_KEY, or IMAGE_MODEL to a model that makes them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,14 @@ def temperature(settings: LLMSettings, request: ModelRequest) -> float | None:
     if request.temperature is not None or request.agent is None:
         return request.temperature
     return settings.agents.get(request.agent.lower(), Choice()).temperature
+
+
+def image_target(settings: LLMSettings) -> Target | None:
+    """Who makes images: the one that IMAGE_MODEL names, else the first provider of which we know one. None: nobody."""
+    if settings.image_model:
+        return Target(*named_model(settings, settings.image_model))
+    known = (provider for provider in settings.providers if provider.name in IMAGE_MODELS)
+    return next((Target(provider, IMAGE_MODELS[provider.name]) for provider in known), None)
 
 
 def _names_any(settings: LLMSettings, request: ModelRequest) -> bool:

@@ -67,6 +67,19 @@ class Message(Value):
     """The provider's seal on `thinking`: Anthropic refuses thinking text that comes back without it."""
 
 
+class Picture(Value):
+    """`content`: in Base64."""
+
+    media_type: str
+    content: str = Field(repr=False)
+
+
+class SeenMessage(Message):
+    """A message with pictures. Only for calls that are not stored as requests: a journal keeps no pictures."""
+
+    pictures: tuple[Picture, ...] = ()
+
+
 class ToolSpec(Value):
     name: str
     description: str

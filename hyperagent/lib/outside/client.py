@@ -6,6 +6,7 @@ moment later gains nothing. Imports aiohttp, which takes half a second: open thi
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -106,7 +107,9 @@ def words_for(error: Exception) -> str:
         case aiohttp.ClientConnectorDNSError():
             words = f"The name {host} cannot be resolved."
         case aiohttp.ClientConnectorError():
-            words = f"No connection to {host}: {getattr(cause, 'strerror', None) or cause}"
+            number = getattr(cause, "errno", None)
+            # asyncio writes the socket's address over the error's own words.
+            words = f"No connection to {host}: {os.strerror(number) if number else cause}."
         case aiohttp.ServerDisconnectedError():
             words = "The connection was closed without an answer."
         case _:

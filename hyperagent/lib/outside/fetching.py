@@ -102,7 +102,7 @@ async def _read(
         async with session.get(where, headers=headers, allow_redirects=False) as response:
             if response.status in _REDIRECTS and (location := response.headers.get("location")):
                 return location
-            body = await _body(response, max_bytes)
+            body = await body_of(response, max_bytes)
             return Fetched(
                 url=address.url,
                 status=response.status,
@@ -119,7 +119,8 @@ async def _read(
         raise NotFetched(fault, words_for(error)) from None
 
 
-async def _body(response: "aiohttp.ClientResponse", max_bytes: int) -> bytes:
+async def body_of(response: "aiohttp.ClientResponse", max_bytes: int) -> bytes:
+    """Unpacked, in pieces: what is too big ends at the bound. Raises NotFetched, zlib.error."""
     packed = response.headers.get("content-encoding", "").strip().lower()
     pieces = response.content.iter_chunked(_READ_BYTES)
     if packed in ("gzip", "x-gzip", "deflate"):

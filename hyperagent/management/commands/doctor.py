@@ -1,5 +1,6 @@
 """`manage.py doctor`: what is missing or wrong in this installation, and how to mend it. Changes nothing."""
 
+import asyncio
 import os
 import shutil
 import sys
@@ -14,15 +15,18 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents.availability import providers_of
-from agents.mail.account import MailAccount
+from agents.availability import shared_mailbox
 from agents.models import Runner
+from agents.sandbox.chosen import provider_of
+from agents.sandbox.host.client import sandbox_host
+from agents.web.choice import service_of
 from hyperagent.accounts.models import User
 from hyperagent.embedded.model_server import missing_packages
 from hyperagent.lib import queue
-from hyperagent.lib.conf import LOCAL_HOSTS, Config
+from hyperagent.lib.conf import LOCAL_HOSTS, Config, SandboxProvider
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.resolve import image_target
 from hyperagent.lib.mail_servers import Security
 from hyperagent.settings import CONFIG
 from memory.embedding.asking import embedder_lives
@@ -69,7 +73,10 @@ def diagnose(config: Config) -> Iterable[Finding]:
     yield from check_addresses(config)
     yield from check_disk(config)
     yield from check_model()
+    yield from check_search(config)
+    yield from check_images()
     yield from check_mailbox(config)
+    yield from check_sandbox(config)
     yield from check_redis(config)
     yield from check_database(config)
 
@@ -143,10 +150,29 @@ def check_model() -> Iterable[Finding]:
         )
 
 
+def check_search(config: Config) -> Iterable[Finding]:
+    service = service_of(config)
+    if service is None:
+        way = "set TAVILY_API_KEY (a key from tavily.com), SEARXNG_URL, or SEARCH_PROVIDER=ddgs, which needs no key"
+        yield Finding(State.WARNING, "no web search is configured: pages can be read, and not found", way)
+    else:
+        yield Finding(State.FINE, f"searches the web by {type(service).__name__}")
+
+
+def check_images() -> Iterable[Finding]:
+    target = image_target(LLMSettings.from_env(os.environ))
+    if target is None:
+        way = "set OPENAI_API_KEY or GEMINI_API_KEY, or IMAGE_MODEL to a model that makes images"
+        yield Finding(State.WARNING, "no model makes images", way)
+    else:
+        yield Finding(State.FINE, f"images by {target.model} of {target.provider.name}")
+
+
 def check_mailbox(config: Config) -> Iterable[Finding]:
-    mailbox = providers_of(config).mailbox
-    if not isinstance(mailbox, MailAccount):
-        yield Finding(State.FINE, "no mailbox is configured: the mail agent is not offered")
+    mailbox = shared_mailbox(config)
+    if mailbox is None:
+        which = "mailboxes, Gmail's too," if config.gmail_client_id else "mailboxes, by Gmail's password only,"
+        yield Finding(State.FINE, f"no mailbox for everybody is configured; people connect {which} at /mail/")
         return
     for server in mailbox.servers:
         if server.security is Security.PLAIN and server.host not in (*LOCAL_HOSTS, "::1"):
@@ -159,7 +185,21 @@ def check_mailbox(config: Config) -> Iterable[Finding]:
     for trouble in troubles:
         yield Finding(State.ERROR, trouble, "start it, or correct SMTP_URL and IMAP_URL")
     if not troubles:
-        yield Finding(State.FINE, f"the mailbox of {mailbox.address} answers; everybody here works in this one")
+        whose = "whoever has connected none of their own works in it"
+        yield Finding(State.FINE, f"the mailbox of {mailbox.address} answers; {whose}")
+
+
+def check_sandbox(config: Config) -> Iterable[Finding]:
+    """Without one everything else works, so nothing here must be mended. A box is opened to try it."""
+    if config.sandbox_provider is SandboxProvider.NONE:
+        yield Finding(State.FINE, "running code is switched off (SANDBOX_PROVIDER=none)")
+        return
+    if why := asyncio.run(provider_of(config).why_not()):
+        yield Finding(State.WARNING, f"agents cannot run code: {why}", "or set SANDBOX_PROVIDER to another")
+    elif not asyncio.run(sandbox_host().lives()):
+        yield Finding(State.WARNING, "no process holds sandboxes on this machine", "start `manage.py worker`")
+    else:
+        yield Finding(State.FINE, f"agents run code in sandboxes ({config.sandbox_provider.value})")
 
 
 def check_redis(config: Config) -> Iterable[Finding]:

@@ -3,6 +3,7 @@ import { html, useMemo } from "../../vendor/preact.js";
 import { doing, facts, isWaiting } from "../activity.js";
 import { answerText, isLive, streamedText } from "../store.js";
 import { Activity, OtherModes } from "./activity.js";
+import { Came, Doing } from "./hands.js";
 import { Icon } from "./icons.js";
 import { MemoryLine } from "./memory_line.js";
 import { CopyButton, Prose } from "./prose.js";
@@ -21,8 +22,10 @@ export function Answer({ row, application, session, last }) {
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label="Answer" data-message=${message.id} data-status=${execution?.status ?? ""}>
     ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
     ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>You added: <span dir="auto">${words}</span></span></p>`)}
+    ${execution && html`<${Doing} trace=${execution.trace} isLive=${live} isAnswering=${text !== ""} conversationId=${session.conversationId} />`}
     ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} />`}
     ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} />`}
+    ${execution && html`<${Came} trace=${execution.trace} conversationId=${session.conversationId} />`}
     ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
     ${execution?.status === "failed" && html`<${Failure} error=${execution.error} retry=${() => session.retry(message.id)} />`}
     ${execution?.status === "cancelled" && html`<p class="mark"><${Icon} name="stop" />Stopped${text ? "" : " before it began to answer"}</p>`}
@@ -47,7 +50,7 @@ function Work({ message, execution, stopping, application, session, last, isAnsw
     const question = session.state.peek().messages.find(({ id }) => id === message.parent_id);
     return html`
       <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} />
-      ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question.text, mode)} />`}
+      ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question, mode)} />`}
       <${Requests} execution=${execution} session=${session} roster=${roster} me=${application.page.user.id} />`;
   }, [trace, status, activity, stopping, last, roster, isAnswering, execution.startedAt, execution.endedAt]);
 }

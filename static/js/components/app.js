@@ -76,6 +76,7 @@ export function App({ application }) {
         <header class="top-bar">
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label="Show the conversations" title="Show the conversations"><${Icon} name="sidebar" /></button>`}
           ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
+          ${session && !empty && !missing && html`<a class="icon-button" href=${`/files/conversation/${session.conversationId}/`} aria-label="Files of this conversation" title="Files of this conversation"><${Icon} name="files" /></a>`}
           ${!missing && html`<${ProjectPicker} application=${application} />`}
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label="New conversation" title="New conversation"><${Icon} name="plus" /></button>`}
         </header>

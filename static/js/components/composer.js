@@ -3,6 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor
 import { modesOf, optionsOf } from "../agents.js";
 import { announce } from "../announce.js";
 import { readChoices, readDraft, readMode, writeChoices, writeDraft, writeMode } from "../drafts.js";
+import { AttachButton, Attached, attachPasted, attachmentsOf } from "./attaching.js";
 import { Icon } from "./icons.js";
 import { ModePicker, ResearchOptions } from "./mode_picker.js";
 
@@ -26,7 +27,10 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const [error, setError] = useState(null);
   const count = characters(text, limit);
   const tooLong = count > limit;
-  const ready = text.trim() !== "" && !tooLong && !sending && !blocked;
+  const { attaching } = application;
+  const files = attaching.items.value;
+  const isUploading = attaching.isBusy.value;
+  const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading;
 
   useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
   useEffect(() => {
@@ -54,7 +58,10 @@ export function Composer({ application, session, running, waiting, blocked, inse
     setSending(true);
     try {
       if (running) await session.steer(text.trim());
-      else await application.say(text, mode, optionsOf(mode, choices));
+      else {
+        await application.say(text, mode, optionsOf(mode, choices), attachmentsOf(files));
+        attaching.clear();
+      }
       if (running) announce("Added to the running answer");
       writeDraft(user.id, id, "");
       setText("");
@@ -83,12 +90,14 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const stop = running ? "Stop (Esc)" : "Stop the run that waits";
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
     ${why && html`<p class="composer-why" id="composer-why" role="alert">${why}</p>`}
-    <div class="composer-box">
+    <div class=${`composer-box ${application.dropping.value ? "is-dropping" : ""}`} onPaste=${(event) => attachPasted(event, attaching)}>
+      ${!running && html`<${Attached} attaching=${attaching} />`}
       <label class="visually-hidden" for="composer-text">Your question</label>
       <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending && running}
         aria-describedby=${why ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
         onInput=${(event) => change(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="composer-row">
+        ${!running && html`<${AttachButton} attaching=${attaching} />`}
         ${modes.length > 1 && !running && html`<span class="composer-modes">
           <${ModePicker} modes=${modes} mode=${mode} chooseMode=${(value) => { setMode(value); writeMode(value); }} choices=${choices} choose=${choose} />
           ${mode === "research" && html`<${ResearchOptions} choices=${choices} choose=${choose} />`}
@@ -97,7 +106,7 @@ export function Composer({ application, session, running, waiting, blocked, inse
         <span class="composer-gap"></span>
         ${running && text.trim() !== "" && html`<button type="submit" class="quiet-button add-button" disabled=${!ready}><${Icon} name="addTo" />${sending ? "Adding…" : "Add to the running answer"}</button>`}
         ${(running || waiting) && html`<button type="button" class=${`round-button ${running ? "" : "is-quiet"}`} onClick=${session.stopAll} aria-label=${stop} title=${stop}><${Icon} name="stop" /></button>`}
-        ${!running && html`<button type="submit" class="round-button" disabled=${!ready} aria-label="Send" title=${ready ? "Send (Enter)" : (why ?? blocked ?? "Write a question first")}><${Icon} name="send" /></button>`}
+        ${!running && html`<button type="submit" class="round-button" disabled=${!ready} aria-label="Send" title=${ready ? "Send (Enter)" : isUploading ? "Files are on their way" : (why ?? blocked ?? "Write a question first")}><${Icon} name="send" /></button>`}
       </div>
     </div>
   </form>`;

@@ -36,7 +36,7 @@ function Upload({ item, uploads }) {
 }
 
 // Over the whole page while files are held above it.
-export function DropVeil({ visible }) {
+export function DropVeil({ visible, words = "Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, Markdown, text" }) {
   if (!visible) return null;
-  return html`<div class="drop-veil" aria-hidden="true"><p><${Icon} name="upload" /><strong>Drop to add them</strong><span>Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, Markdown, text</span></p></div>`;
+  return html`<div class="drop-veil" aria-hidden="true"><p><${Icon} name="upload" /><strong>Drop to add them</strong><span>${words}</span></p></div>`;
 }

@@ -3,7 +3,10 @@ import { html, useState } from "../../vendor/preact.js";
 import { ALREADY_DONE, requestWords } from "../activity.js";
 import { agentLabel } from "../agents.js";
 import { clipped, inline, pretty, shownResult } from "../json.js";
+import { labelOf } from "../schema_fields.js";
+import { stepWords } from "./browsing.js";
 import { Icon } from "./icons.js";
+import { ProgramBody, headOf } from "./program.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
 
@@ -25,11 +28,14 @@ function Entry({ entry, ending }) {
   return html`<${Shown} entry=${entry} ending=${ending} />`;
 }
 
-const SHOWN = { stage: Stage, tool: Tool, handoff: Handoff, code: Code, guardrail: Guardrail, skill: Skill, approval: Approval, resumed: Resumed, cut: Cut };
+const SHOWN = {
+  stage: Stage, tool: Tool, handoff: Handoff, program: Program, guardrail: Guardrail, skill: Skill, approval: Approval, resumed: Resumed, cut: Cut,
+  chart: Made, image: Made, file: Made, browser: Made, stream: Made, preview: Made,
+};
 
 // What was under way when the agent ended goes on no longer. A stage that nobody closed ended with a good end.
 function statusOf({ kind, status }, ending) {
-  if (status !== "running" || ending === null) return status;
+  if ((status !== "running" && status !== "lost") || ending === null) return status;
   return kind === "stage" && ending === "completed" ? "completed" : "cancelled";
 }
 
@@ -67,14 +73,27 @@ function Handoff({ entry }) {
   return html`<p class="entry-line"><${Icon} name="handoff" /><span class="entry-words"><strong>${agentLabel(entry.source)} → ${agentLabel(entry.target)}</strong>: <span dir="auto">${entry.task}</span></span></p>`;
 }
 
-function Code({ entry }) {
-  const failed = entry.exitCode !== null && entry.exitCode !== 0;
+function Program({ entry, ending }) {
+  const program = { ...entry, status: statusOf(entry, ending) };
   return html`<details class="entry-fold">
-    <summary><${StateIcon} status=${failed ? "failed" : "completed"} /><span class="entry-words">Ran code${entry.exitCode === null ? "" : ` · exit ${entry.exitCode}`}</span><${Icon} name="chevron" /></summary>
-    <${Block} label="Code" text=${clipped(entry.code)} />
-    ${entry.stdout && html`<${Block} label="Output" text=${clipped(entry.stdout)} />`}
-    ${entry.stderr && html`<${Block} label="Errors" text=${clipped(entry.stderr)} isError=${failed} />`}
+    <summary><${StateIcon} status=${program.status === "lost" ? "running" : program.status === "not_run" ? "skipped" : program.status} /><span class="entry-words">${headOf(program)}</span><${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /><${Icon} name="chevron" /></summary>
+    <div class="program-body"><${ProgramBody} program=${program} /></div>
   </details>`;
+}
+
+// What an agent made or did, in one line; the answer shows the thing itself.
+const MADE = {
+  chart: ({ title }) => ["chart", `Drew a chart${title ? `: ${title}` : ""}`],
+  image: ({ path }) => ["image", `Made a picture: ${path}`],
+  file: ({ path, operation }) => ["document", `${/^delete/.test(operation) ? "Deleted" : "Wrote"} ${path}`],
+  browser: (entry) => ["globe", stepWords(entry)],
+  stream: () => ["eye", "The browser can be watched"],
+  preview: ({ title }) => ["window", `An app can be looked at${title ? `: ${title}` : ""}`],
+};
+
+function Made({ entry }) {
+  const [icon, words] = MADE[entry.kind](entry);
+  return html`<p class="entry-line"><${Icon} name=${icon} /><span class="entry-words" dir="auto">${words}</span></p>`;
 }
 
 const GUARDED = { block: "Blocked", warn: "Warning", log: "Noted", redact: "Redacted" };
@@ -83,11 +102,21 @@ function Guardrail({ entry }) {
   return html`<p class="entry-line is-warning"><${Icon} name="shield" /><span class="entry-words"><strong>${GUARDED[entry.action] ?? entry.action}</strong> (${entry.scanner}): <span dir="auto">${entry.reason}</span></span></p>`;
 }
 
+// What a skill gave, field by field: short ones as words, deep ones as they are.
 function Skill({ entry }) {
+  const fields = Object.entries(entry.output ?? {}).filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length));
   return html`<details class="entry-fold">
-    <summary><${Icon} name="spark" /><span class="entry-words">Skill ${entry.skill}</span><${Icon} name="chevron" /></summary>
-    <${Block} label="Output" text=${pretty(entry.output)} />
+    <summary><${Icon} name="spark" /><span class="entry-words">Used the skill ${labelOf(entry.skill).toLowerCase()}</span><${Icon} name="chevron" /></summary>
+    <dl class="row-facts skill-facts">${fields.map(([name, value]) => html`<div key=${name}><dt>${labelOf(name)}</dt><dd class="is-text" dir="auto"><${SkillValue} value=${value} /></dd></div>`)}</dl>
+    ${!fields.length && html`<p class="muted small">It gave nothing.</p>`}
   </details>`;
+}
+
+function SkillValue({ value }) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "object") return clipped(String(value));
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return clipped(value.join(", "));
+  return html`<pre tabindex="0" aria-label="As JSON" dir="ltr"><code>${pretty(value)}</code></pre>`;
 }
 
 const APPROVAL = { pending: "Waiting for approval", denied: "Denied", timed_out: "Nobody decided in time", expired: "The run ended before anybody decided" };

@@ -22,7 +22,7 @@ export function Preview({ call }) {
 const SHOWN = { mail: Mail, code: Code, diff: Diff, arguments: Arguments };
 
 function Mail({ preview }) {
-  const { from, to, cc, bcc, subject, body, in_reply_to: reply } = preview;
+  const { from, to, cc, bcc, subject, body, in_reply_to: reply, attachments } = preview;
   return html`<div class="mail">
     <dl class="mail-head">
       ${from && html`<${Line} name="From"><${Addresses} list=${[from]} /></${Line}>`}
@@ -31,6 +31,7 @@ function Mail({ preview }) {
       ${bcc?.length > 0 && html`<${Line} name="Bcc"><${Addresses} list=${bcc} /></${Line}>`}
       ${reply && html`<${Line} name="Reply to"><bdi>${revealed(reply)}</bdi></${Line}>`}
       ${(subject || !reply) && html`<${Line} name="Subject"><strong dir="auto">${subject ? revealed(subject) : "(no subject)"}</strong></${Line}>`}
+      ${attachments?.length > 0 && html`<${Line} name="Attached"><ul class="addresses">${attachments.map((file) => html`<li key=${file.name}><bdi>${revealed(String(file.name))}</bdi> <span class="muted">(${Number(file.size_bytes).toLocaleString("en")} bytes)</span></li>`)}</ul></${Line}>`}
     </dl>
     <${Scrolled} label="Text of the mail"><div class="mail-body" dir="auto">${revealed(body ?? "")}</div></${Scrolled}>
   </div>`;

@@ -23,6 +23,7 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, go }) 
     <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />New conversation</a>
     <a class="new-chat side-inbox" href="/inbox/"><${Icon} name="inbox" />Inbox${application.waitingForMe.value > 0 && html`<span class="side-count">${application.waitingForMe.value}<span class="visually-hidden"> waiting for you</span></span>`}</a>
     <a class="new-chat" href="/documents/"><${Icon} name="document" />Documents</a>
+    <a class="new-chat" href="/files/"><${Icon} name="files" />Files</a>
     <a class="new-chat" href="/projects/"><${Icon} name="folder" />Projects</a>
     <a class="new-chat" href="/memory/"><${Icon} name="bookmark" />Memory</a>
     <label class="side-search"><${Icon} name="search" /><span class="visually-hidden">Search the conversations</span>
@@ -112,6 +113,7 @@ function UserMenu({ application, onHelp }) {
     <${Menu} id="user-menu" label=${`Account of ${name}`} buttonClass="user-button" button=${face} placement="above">
       <p class="menu-note">${user.email}</p>
       <a role="menuitem" href="/accounts/profile/"><${Icon} name="person" />Profile</a>
+      <a role="menuitem" href="/mail/"><${Icon} name="mail" />Mailboxes</a>
       <a role="menuitem" href="/rules/"><${Icon} name="scales" />Standing rules</a>
       <a role="menuitem" href="/accounts/tokens/"><${Icon} name="key" />API tokens</a>
       ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />Administration</a>`}

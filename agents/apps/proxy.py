@@ -1,0 +1,202 @@
+"""Shows apps: each on an origin of its own, `<label>.<PREVIEW_HOST>`, so that what a model wrote shares neither cookies
+nor storage with this product. Stands before Django, and passes on what is for it.
+
+Who knows the label may look, as long as the app's box lives; the label is told to its user only (`views`). What is
+shown can reach nothing but itself: a policy says so to the browser.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import structlog
+from django.db import DatabaseError
+
+from agents.apps import records
+from agents.apps.exchange import BadAnswer, Exchange, Head, Headers
+from agents.apps.records import LABEL_LENGTH, LABEL_LETTERS, AppRow
+from agents.sandbox.base import SandboxError
+from agents.sandbox.host.client import SandboxHost
+from hyperagent.lib.threads import in_thread
+
+log = structlog.get_logger(__name__)
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+MOST_BODY_BYTES: Final = 10_000_000
+ANSWERS_WITHIN_S: Final = 60.0
+KNOWN_FOR_S: Final = 5.0
+_LABEL: Final = re.compile(rf"[{LABEL_LETTERS}]{{{LABEL_LENGTH}}}")
+# Of one connection, and not of what is passed on (RFC 9110, 7.6.1).
+_HOP_BY_HOP: Final = {
+    b"connection",
+    b"keep-alive",
+    b"proxy-authenticate",
+    b"proxy-authorization",
+    b"te",
+    b"trailer",
+    b"transfer-encoding",
+    b"upgrade",
+    b"proxy-connection",
+}
+POLICY: Final = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self'; form-action 'self'; "
+    "base-uri 'self'; worker-src 'self' blob:"
+)
+_OURS: Final = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-robots-tag", b"noindex"),
+    (b"cache-control", b"no-store"),
+)
+# What would weaken ours, or reach beyond this origin.
+_NOT_THEIRS: Final = _HOP_BY_HOP | {name for name, _ in _OURS} | {b"strict-transport-security", b"clear-site-data"}
+ASLEEP: Final = "This app is not running any more. Open its preview in the conversation again: that starts it."
+UNKNOWN: Final = "There is no app here."
+NO_ANSWER: Final = "The app does not answer. What it wrote stands in the conversation; ask for it to be mended there."
+TOO_BIG: Final = f"More than {MOST_BODY_BYTES // 1_000_000} MB cannot be sent to an app."
+AWAY: Final = "The app cannot be shown just now. Try again in a minute."
+
+
+class Previews:
+    """`suffix`: the name below which each app has its own; empty: there are no previews."""
+
+    def __init__(self, inner: Application, *, suffix: str, host: Callable[[], SandboxHost]) -> None:
+        self._inner = inner
+        self._suffix = f".{suffix}".lower()
+        self._host = host
+        self._known: dict[str, tuple[float, AppRow | None]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        label = self._label_of(scope)
+        if label is None:
+            await self._inner(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._show(label, scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def _label_of(self, scope: Scope) -> str | None:
+        if self._suffix == "." or scope["type"] not in ("http", "websocket"):
+            return None
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").lower()
+        name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+        return name.removesuffix(self._suffix) if name.endswith(self._suffix) else None
+
+    async def _show(self, label: str, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            app = await self._app(label)
+            if app is None:
+                await _say(send, 404, UNKNOWN)
+                return
+            box = await self._host().existing(app.user_id, app.task_id)
+            if box is None:
+                await _say(send, 503, ASLEEP)
+                return
+            exchange = Exchange(*await box.connect(app.port))
+        except DatabaseError:
+            await _say(send, 503, AWAY)
+        except SandboxError:
+            await _say(send, 502, NO_ANSWER)
+        else:
+            try:
+                await _passed_on(exchange, scope, receive, send)
+            finally:
+                exchange.close()
+
+    async def _app(self, label: str) -> AppRow | None:
+        """A page asks for many files at once: what was read of a label holds for some seconds."""
+        if not _LABEL.fullmatch(label):
+            return None
+        read_at, app = self._known.get(label, (0.0, None))
+        if app is None or time.monotonic() - read_at > KNOWN_FOR_S:
+            app = await in_thread(records.by_label)(label)
+            self._known = {
+                name: known for name, known in self._known.items() if time.monotonic() - known[0] < KNOWN_FOR_S
+            }
+            self._known[label] = (time.monotonic(), app)
+        return app
+
+
+class _TooBig(Exception):
+    pass
+
+
+async def _passed_on(exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+    begun = False
+    try:
+        async with asyncio.timeout(ANSWERS_WITHIN_S):
+            await exchange.ask(scope["method"], _target(scope), request_headers(scope["headers"]))
+            async for piece in _body(receive):
+                await exchange.give(piece)
+            head = await exchange.head()
+        await send({"type": "http.response.start", "status": head.status, "headers": answer_headers(head)})
+        begun = True
+        async for piece in exchange.body():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    except _TooBig:
+        await _say(send, 413, TOO_BIG)
+    except (BadAnswer, TimeoutError, OSError) as error:
+        log.info("preview.no_answer", why=str(error))
+        if begun:
+            # Cut in the middle: the browser sees that there should be more.
+            with suppress(OSError):
+                await send({"type": "http.response.body", "body": b""})
+        else:
+            await _say(send, 502, NO_ANSWER)
+
+
+def _target(scope: Scope) -> bytes:
+    path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
+    query: bytes = scope["query_string"]
+    target = path.split(b"?")[0] or b"/"
+    return target + b"?" + query if query else target
+
+
+def request_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """What a browser sent, for an app: one connection for each request. Its body has the length that it said, or comes
+    in pieces."""
+    kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP | {b"expect"}]
+    names = {name.lower() for name, _ in kept}
+    chunked = b"content-length" not in names and any(name.lower() == b"transfer-encoding" for name, _ in headers)
+    return [*kept, (b"connection", b"close"), *([(b"transfer-encoding", b"chunked")] if chunked else [])]
+
+
+def answer_headers(head: Head) -> list[tuple[bytes, bytes]]:
+    """What an app answered, without what is not its to say. A cookie for other names than its own is left out."""
+    kept = [
+        (name.lower(), value)
+        for name, value in head.headers
+        if name.lower() not in _NOT_THEIRS and not (name.lower() == b"set-cookie" and b"domain" in value.lower())
+    ]
+    return [*kept, *_OURS]
+
+
+async def _body(receive: Receive) -> AsyncIterator[bytes]:
+    length = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BadAnswer("The browser went away.")
+        piece = message.get("body", b"")
+        length += len(piece)
+        if length > MOST_BODY_BYTES:
+            raise _TooBig
+        if piece:
+            yield piece
+        if not message.get("more_body"):
+            return
+
+
+async def _say(send: Send, status: int, text: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text.encode())).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *_OURS]})
+    await send({"type": "http.response.body", "body": text.encode()})

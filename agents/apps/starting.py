@@ -1,0 +1,60 @@
+"""A server in a box: started, waited for until it answers, ended. Knows no table and no tool."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from agents.sandbox.base import APP, Box, Command, SandboxError, Stream
+
+ANSWERS_WITHIN_S: Final = 30.0
+LIVES_S: Final = 24 * 3600.0
+"""Of the server; its box ends it earlier, when nobody uses it."""
+_LOOK_EVERY_S: Final = 0.2
+_KEPT_PIECES: Final = 60
+
+
+class NotStarted(Exception):
+    """`said`: what the server wrote; from a program of a model."""
+
+    def __init__(self, message: str, said: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.said = said
+
+
+@dataclass
+class _Said:
+    pieces: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_PIECES))
+
+    def __call__(self, stream: Stream, text: str) -> None:
+        self.pieces.append(text)
+
+
+async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_WITHIN_S) -> str:
+    """Starts a line of a shell in the app's folder and waits until it listens at the port; gives its id.
+
+    Raises NotStarted where it ends or does not answer in time, and what a Box raises.
+    """
+    said = _Said()
+    env = {"PORT": str(port), "HOST": "127.0.0.1"}
+    server = await box.start(Command(("/bin/sh", "-c", command), env=env, cwd=APP, wall_s=LIVES_S), heard=said)
+    until = asyncio.get_running_loop().time() + within_s
+    while True:
+        if await listens(box, port):
+            return server
+        if not await box.running(server):
+            raise NotStarted("The server ended before it answered.", "".join(said.pieces))
+        if asyncio.get_running_loop().time() > until:
+            await box.stop(server)
+            raise NotStarted(f"The server did not listen at port {port} within {within_s:g} s.", "".join(said.pieces))
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def listens(box: Box, port: int) -> bool:
+    try:
+        _, writer = await box.connect(port)
+    except SandboxError:
+        return False
+    writer.close()
+    return True

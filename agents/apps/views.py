@@ -1,0 +1,76 @@
+"""The way from a conversation to its app's preview: looked up among one's own, started where it sleeps, and gone to."""
+
+from typing import Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_GET
+
+from agents.apps import records
+from agents.apps.records import AppRow
+from agents.apps.starting import NotStarted, listens, start
+from agents.runtime.context import About
+from agents.sandbox.base import SandboxError
+from agents.sandbox.host.client import sandbox_host
+from hyperagent.accounts.models import User
+from hyperagent.lib.threads import in_thread
+
+log = structlog.get_logger(__name__)
+
+LOCAL: Final = ("localhost", "127.0.0.1", "[::1]", "::1")
+NO_ORIGIN: Final = (
+    "Previews are shown on an origin of their own, and this installation has no name for it. An administrator sets "
+    "PREVIEW_HOST to a name of which every subdomain leads here, such as previews.example.org."
+)
+
+
+@require_GET
+@xframe_options_exempt  # it only redirects, and the chat page shows what it redirects to in a frame
+async def preview(request: HttpRequest, app_id: UUID) -> HttpResponse:
+    """GET /previews/<id>/"""
+    user = await request.auser()
+    if not isinstance(user, User):
+        return redirect_to_login(request.path)
+    app = await in_thread(records.of_user)(user.pk, app_id)
+    if app is None:
+        raise Http404
+    if not (address := address_of(app, request)):
+        return _cannot(request, NO_ORIGIN, status=503)
+    try:
+        await _awake(app)
+    except NotStarted as error:
+        return _cannot(request, f"The app could not be started. {error.message} Ask for it to be mended.", status=502)
+    except SandboxError as error:
+        return _cannot(request, error.message, status=503)
+    return HttpResponseRedirect(address)
+
+
+def address_of(app: AppRow, request: HttpRequest) -> str:
+    """Where the app is shown; empty if there is no name for it. The port and scheme are those of this page."""
+    suffix = settings.CONFIG.preview_name
+    here = urlsplit(f"//{request.get_host()}")
+    if not suffix or (suffix == "localhost" and (here.hostname or "") not in LOCAL):
+        return ""
+    port = f":{here.port}" if here.port else ""
+    return f"{request.scheme}://{app.label}.{suffix}{port}/"
+
+
+async def _awake(app: AppRow) -> None:
+    """Raises NotStarted and SandboxError."""
+    about = About(app.id, user_id=app.user_id, conversation_id=app.task_id)
+    box = await sandbox_host().box(about)
+    if not await listens(box, app.port):
+        server = await start(box, app.command, port=app.port)
+        again = in_thread(records.started)
+        await again(app.user_id, app.task_id, title=app.title, command=app.command, port=app.port, server=server)
+        log.info("preview.started_again", app=str(app.id))
+
+
+def _cannot(request: HttpRequest, why: str, *, status: int) -> HttpResponse:
+    return render(request, "agents/no_preview.html", {"message": why}, status=status)

@@ -1,0 +1,220 @@
+"""Runs a script that calls tools: one recorded result, and below it the calls that it made (S198, S200)."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from agents.codeact.calls import Calls, Limits
+from agents.engine.canonical import digest
+from agents.engine.context import Outcome
+from agents.engine.errors import OutsideError
+from agents.engine.events import Body, CodeResult, Source, TerminalCommand, TerminalComplete
+from agents.engine.scripts import Script, Waits
+from agents.runtime.attempts import SWITCHED_OFF, Attempt
+from agents.runtime.context import AgentContext
+from agents.sandbox.base import Stream
+from agents.sandbox.telling import Terminal
+from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
+from agents.tools.clip import STORED_CHARS, clip, clip_value
+from agents.tools.providers import Scripts
+from agents.tools.standing import thrown
+from agents.tools.tool import Reply, ToolError
+from agents.tools.untrusted import marked_untrusted
+from agents.tools.values import CodeRun
+from hyperagent.lib.text import clean_text, clean_value
+
+ERROR_CHARS: Final = 2_000
+MOST_TOLD: Final = 10
+RAN_AGAIN: Final = (
+    "It was interrupted and ran again from its start, and did not make these calls again that it had made before. They "
+    "are done, and were not repeated:"
+)
+DONE_BY_THEN: Final = "These calls that it made are done: a program that takes its place must not make them again."
+
+
+async def run_script(
+    context: AgentContext,
+    code: str,
+    *,
+    tool: str,
+    scripts: Scripts,
+    allowed: Sequence[str],
+    limits: Limits | None = None,
+    waits: Waits | None = None,
+) -> Reply:
+    """What the script gave, for the model: success, output, exit code, files made; and what became of its calls.
+
+    `allowed`: the tools that it may call, as far as they are for the agent at work. Raises StepFailed.
+    """
+    within = limits or Limits()
+
+    async def perform(script: Script) -> Outcome:
+        await _not_switched_off(context, tool)
+        return Outcome(await _performed(context, script, code, scripts=scripts, allowed=allowed, limits=within))
+
+    kept = await context.script(tool, {"code": code}, perform, waits=waits)
+    context.attempts.extend(_attempt(value) for value in kept["attempts"])
+    run = CodeRun.model_validate({**(kept["run"] or {}), "code": code})
+    data = {
+        "success": run.exit_code == 0,
+        "stdout": run.stdout,
+        "stderr": run.stderr,
+        "exit_code": run.exit_code,
+        "created_files": list(run.created_files),
+        "note": "\n".join(part for part in (run.note, *_told_of_calls(run, kept, source=tool)) if part),
+        "calls": kept["calls"],
+        "not_asked_again": kept["not_asked_again"],
+    }
+    sources = tuple(Source.model_validate(source) for source in kept["sources"])
+    return Reply(content=told(run, kept, source=tool), data=data, sources=sources)
+
+
+def told(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> str:
+    """For the model: what it printed is text of others, for it may have read some."""
+    ended = "It was stopped before it ended." if run.exit_code is None else f"Exit code: {run.exit_code}"
+    printed = [
+        f"stdout:\n{run.stdout}" if run.stdout else "It printed nothing.",
+        f"stderr:\n{run.stderr}" if run.stderr else "",
+        f"Files made: {', '.join(run.created_files)}" if run.created_files else "",
+    ]
+    text = marked_untrusted("\n".join(part for part in printed if part), source=source)
+    return "\n".join(part for part in (ended, run.note, *_told_of_calls(run, kept, source=source), text) if part)
+
+
+def _told_of_calls(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> list[str]:
+    """What another program would otherwise do once more."""
+    found = []
+    if kept["not_asked_again"]:
+        found.append(f"{RAN_AGAIN}\n{_listed(kept['not_asked_again'], source=source)}")
+    if kept["done"] and run.exit_code != 0:
+        found.append(f"{DONE_BY_THEN}\n{_listed(kept['done'], source=source)}")
+    return found
+
+
+def _listed(calls: Sequence[str], *, source: str) -> str:
+    """The arguments are whatever the script made of what it read."""
+    more = len(calls) - MOST_TOLD
+    lines = [*(f"- {call}" for call in calls[:MOST_TOLD]), *([f"- and {more} more"] if more > 0 else [])]
+    return marked_untrusted("\n".join(lines), source=source)
+
+
+async def _performed(
+    context: AgentContext, script: Script, code: str, *, scripts: Scripts, allowed: Sequence[str], limits: Limits
+) -> dict[str, Any]:
+    """One run of it, and what is recorded of that. Raises OutsideError."""
+    stopped: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def stop(why: str) -> None:
+        if not stopped.done():
+            stopped.set_result(why)
+
+    calls = Calls(context, script, allowed, limits, stop)
+    run = await _ran(context, code, scripts=scripts, again=script.again, calls=calls, stopped=stopped)
+    kept = {
+        "run": clip_value(run.model_dump(mode="json", exclude={"code"}), STORED_CHARS),
+        "calls": calls.made,
+        "done": calls.done,
+        "not_asked_again": script.not_asked_again,
+        "attempts": [asdict(one) for one in calls.attempts],
+        "sources": [source.model_dump(mode="json", exclude_none=True) for source in calls.sources],
+    }
+    cleaned: dict[str, Any] = clean_value(kept)
+    return cleaned
+
+
+async def _ran(
+    context: AgentContext,
+    code: str,
+    *,
+    scripts: Scripts,
+    again: bool,
+    calls: Calls,
+    stopped: asyncio.Future[Any],
+) -> CodeRun:
+    """To its end, or to where it had to be `stopped`, with why. People see it as it goes."""
+    seed = digest([str(context.run.execution_id), context.place, code]).hex()
+    shown = _Shown(context, code, id_=seed[:12])
+    running: asyncio.Future[CodeRun] = asyncio.ensure_future(
+        scripts.run_script(
+            context.run.about,
+            code,
+            seed=seed,
+            again=again,
+            wall_s=calls.limits.wall_s,
+            heard=shown.heard,
+            answer=calls.answer,
+        )
+    )
+    calls.clock.start()
+    try:
+        await asyncio.wait([running, stopped], return_when=asyncio.FIRST_COMPLETED)
+        run = running.result() if running.done() else CodeRun(code=code, **shown.kept(), note=stopped.result())
+    except ToolError as error:
+        shown.end(note=error.message)
+        raise OutsideError("tool_failed", clip(clean_text(error.message), ERROR_CHARS)) from error
+    except BaseException:
+        shown.forget()
+        raise
+    finally:
+        calls.end()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    shown.end(exit_code=run.exit_code, note=run.note)
+    for event in results_of(run.stored_files):
+        context.emit(event)
+    context.emit(shown.result(run))
+    return run
+
+
+class _Shown:
+    """Its output as it comes, for people. One that runs again begins anew under the same id."""
+
+    def __init__(self, context: AgentContext, code: str, *, id_: str) -> None:
+        self.id = id_
+        self._context = context
+        self._attempt = secrets.token_hex(6)
+        self._terminal = Terminal(id_, self._emit)
+        self._texts: dict[Stream, list[str]] = {"stdout": [], "stderr": []}
+        self._emit(TerminalCommand(command=code[:SHOWN_PROGRAM_CHARS], language="python", id=id_))
+
+    def heard(self, stream: Stream, text: str) -> None:
+        self._texts[stream].append(text)
+        self._terminal.heard(stream, text)
+
+    def kept(self) -> dict[Stream, str]:
+        """For where it is stopped before it ends."""
+        return {stream: clean_text("".join(texts)) for stream, texts in self._texts.items()}
+
+    def result(self, run: CodeRun) -> CodeResult:
+        return CodeResult(
+            code=run.code,
+            stdout=run.stdout,
+            stderr=run.stderr,
+            exit_code=run.exit_code,
+            language="python",
+            note=run.note,
+            id=self.id,
+        )
+
+    def end(self, *, exit_code: int | None = None, note: str = "") -> None:
+        self._terminal.flush()
+        self._emit(TerminalComplete(exit_code=exit_code, id=self.id, note=note))
+
+    def forget(self) -> None:
+        self._terminal.forget()
+
+    def _emit(self, body: Body) -> None:
+        self._context.emit_of(self._attempt, body)
+
+
+async def _not_switched_off(context: AgentContext, tool: str) -> None:
+    desk = context.run.desk
+    why = await thrown(context, desk, tool) if desk is not None else ""
+    if why:
+        raise OutsideError(SWITCHED_OFF, f"{tool} was not carried out. {why}")
+
+
+def _attempt(value: dict[str, Any]) -> Attempt:
+    return replace(Attempt(**{**value, "position": ()}), position=tuple(value["position"]))

@@ -1,0 +1,121 @@
+"""The provider `Scripts` of the tools: a script in the box of its conversation, with its door to the gateway open.
+
+A script that is run again finds the folder as it was before it: the workspace is the truth of what lies there.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from agents.runtime.context import About
+from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, SandboxError
+from agents.sandbox.comparing import in_home, is_kept
+from agents.sandbox.host.client import HostedBox, SandboxHost
+from agents.sandbox.programs import PROGRAMS, argv_of
+from agents.sandbox.provider import LOST
+from agents.sandbox.syncing import VERSION_OF, joined, put_files, take_files
+from agents.sandbox.telling import note_of
+from agents.tools.providers import Workspace
+from agents.tools.tool import ToolError
+from agents.tools.values import CodeRun
+from hyperagent.lib.text import clean_text
+
+SCRIPT: Final = f"{PROGRAMS}/current_script.py"
+BY: Final = "code"
+PUT_BACK_S: Final = 60.0
+_BEFORE: Final = "script:"
+_ARGUMENTS: Final = 200
+
+Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class HostedScripts:
+    """One for each process. `host`: whoever holds the boxes of this machine."""
+
+    def __init__(self, host: Callable[[], SandboxHost], workspace: Workspace) -> None:
+        self._host = host
+        self._workspace = workspace
+        self._running: Counter[str] = Counter()
+
+    async def why_not_for(self, about: About) -> str:
+        return await self._host().why_not()
+
+    async def run_script(
+        self, about: About, code: str, *, seed: str, again: bool, wall_s: float, heard: Heard, answer: Answer
+    ) -> CodeRun:
+        try:
+            box = await self._host().box(about)
+            self._running[box.key] += 1
+            try:
+                return await self._ran(
+                    box, about, code, seed=seed, again=again, wall_s=wall_s, heard=heard, answer=answer
+                )
+            finally:
+                self._running[box.key] -= 1
+        except BoxGone as error:
+            raise ToolError(LOST) from error
+        except SandboxError as error:
+            raise ToolError(clean_text(error.message)) from error
+
+    # --- inside
+
+    async def _ran(
+        self,
+        box: HostedBox,
+        about: About,
+        code: str,
+        *,
+        seed: str,
+        again: bool,
+        wall_s: float,
+        heard: Heard,
+        answer: Answer,
+    ) -> CodeRun:
+        if again and self._running[box.key] == 1:
+            await _put_back(box, seed)
+        before = await put_files(box, about, self._workspace)
+        if not again:
+            listed = [[file.path, file.size_bytes, file.changed_ns] for file in before.files]
+            await box.remember({f"{_BEFORE}{seed}": listed})
+        # Another script of this conversation may be about to be read from there.
+        path = SCRIPT if self._running[box.key] == 1 else f"{PROGRAMS}/script_{secrets.token_hex(6)}.py"
+        await box.write(path, clean_text(code).encode())
+        env = {"HYPERAGENT_SEED": seed, "PYTHONHASHSEED": "0"}
+        command = Command(argv_of("python", path), env=env, wall_s=wall_s)
+        outcome = await box.run(command, heard=heard, answer=answer)
+        if outcome.ending is Ending.LOST:
+            raise BoxGone(outcome.note or LOST)
+        run = CodeRun(
+            code=code,
+            stdout=clean_text(outcome.stdout),
+            stderr=clean_text(outcome.stderr),
+            exit_code=outcome.exit_code,
+        )
+        taken = await take_files(box, about, self._workspace, before, by=BY)
+        note = joined(box.note, before.note, note_of(outcome), taken.note)
+        return run.model_copy(update={"created_files": taken.paths, "stored_files": taken.stored, "note": note})
+
+
+async def _put_back(box: HostedBox, seed: str) -> None:
+    """What the run before made is taken away, and what it changed has to come from the workspace once more."""
+    remembered = await box.remembered()
+    noted = remembered.get(f"{_BEFORE}{seed}")
+    if noted is None:
+        return  # another box: it was made of what was kept
+    before = [BoxFile(str(path), int(size), int(changed)) for path, size, changed in noted]
+    known = {file.path for file in before}
+    stored = {name.removeprefix(VERSION_OF) for name in remembered if name.startswith(VERSION_OF)}
+    stale = left_by(before, await box.files())
+    made = [file.path for file in stale if file.path not in known and in_home(file) not in stored]
+    for start in range(0, len(made), _ARGUMENTS):
+        await box.run(Command(("/bin/rm", "-f", "--", *made[start : start + _ARGUMENTS]), wall_s=PUT_BACK_S))
+    await box.remember({f"{VERSION_OF}{in_home(file)}": None for file in stale if in_home(file) in stored})
+
+
+def left_by(before: list[BoxFile], now: tuple[BoxFile, ...]) -> list[BoxFile]:
+    """The files for people that are new, other than before, or gone."""
+    known, here = {file.path: file for file in before}, {file.path: file for file in now}
+    found = [file for path, file in here.items() if known.get(path) != file]
+    found += [file for path, file in known.items() if path not in here]
+    return [file for file in found if is_kept(in_home(file))]

@@ -1,0 +1,77 @@
+"""Answers to mails: whom they go to, what they quote, the thread that they stand in. Pure."""
+
+from collections.abc import Collection
+from email.utils import parseaddr
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from agents.tools.tool import ToolError
+from agents.tools.values import Address, MailMessage, OutgoingMail
+
+QUOTED_CHARS: Final = 20_000
+QUOTED_LINES: Final = 300
+CUT: Final = "> […]"
+
+_address: TypeAdapter[str] = TypeAdapter(Address)
+
+
+def reply_to(
+    original: MailMessage, body: str, *, message_id: str, reply_all: bool, own: Collection[str] = ()
+) -> OutgoingMail:
+    """The answer in the original's thread. `own`: addresses of whoever answers; an answer to a mail of theirs goes to
+    whom that went. Raises ToolError if the original names nobody to answer to.
+    """
+    mine = {address.lower() for address in own}
+    sender = addresses_in((original.reply_to or original.sender,))
+    is_own = bool(sender) and all(address.lower() in mine for address in sender)
+    to = (addresses_in(original.to) or sender) if is_own else sender
+    if not to:
+        raise ToolError("This mail names no sender that an answer could go to. Ask the user for the address.")
+    others = addresses_in((*original.to, *original.cc)) if reply_all else ()
+    return OutgoingMail(
+        message_id=message_id,
+        to=to,
+        cc=tuple(address for address in others if address not in to and address.lower() not in mine),
+        subject=answering_subject(original),
+        body=body,
+        in_reply_to=original.message_id,
+        references=(*original.references, *((original.message_id,) if original.message_id else ())),
+        thread_id=original.thread_id,
+    )
+
+
+def answering_subject(original: MailMessage) -> str:
+    subject = " ".join(original.subject.split())
+    return subject if subject.lower().startswith(("re:", "aw:", "sv:")) else f"Re: {subject}".strip()
+
+
+def quoting(body: str, original: MailMessage, *, limit: int) -> str:
+    """The text with the mail that it answers below it. `limit`: characters of all of it."""
+    lines = original.body.strip().splitlines()
+    head = ", ".join(part for part in (original.sender, original.date.replace("T", " ")) if part)
+    quoted: list[str] = []
+    left = min(QUOTED_CHARS, limit - len(body) - len(head) - 100)
+    for line in lines:
+        shown = f">{line}" if line.startswith(">") else f"> {line}".rstrip()
+        left -= len(shown) + 1
+        if left < 0 or len(quoted) == QUOTED_LINES:
+            quoted.append(CUT)
+            break
+        quoted.append(shown)
+    if not quoted or quoted == [CUT]:
+        return body
+    return f"{body.rstrip()}\n\n{head}:\n" + "\n".join(quoted)
+
+
+def addresses_in(texts: Collection[str]) -> tuple[str, ...]:
+    """The mail addresses in these header values, without names and doubles; what is none is left out."""
+    found: list[str] = []
+    for text in texts:
+        try:
+            address = _address.validate_python(parseaddr(text)[1] if text.isprintable() else "")
+        except ValidationError:
+            continue
+        if address not in found:
+            found.append(address)
+    return tuple(found)

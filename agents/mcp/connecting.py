@@ -1,0 +1,223 @@
+"""Opens a server: at an address through the guarded door, or as a program in a box. Imports mcp, which takes a second:
+open this file late.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, Protocol
+
+import mcp_types
+from mcp import Client
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from agents.mcp.definitions import BadDefinition, Definition, definition, visible
+from agents.mcp.values import Face
+from agents.sandbox.base import SandboxError
+from hyperagent.lib.outside.http_client import Auth, GuardedTransport, HttpError, HttpTimeout, guarded_http_client
+
+CONNECT_S: Final = 25.0
+SILENCE_S: Final = 300.0
+MAX_BYTES: Final = 16 << 20
+MOST_LISTED: Final = 300
+_MOST_PAGES: Final = 20
+_SAID_CHARS: Final = 300
+_NOT_BEGUN: Final = (mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_PARAMS, mcp_types.HEADER_MISMATCH)
+NEEDS_SIGN_IN: Final = "The server wants to know who you are. Sign in to it, or enter the header that it expects."
+
+
+class NotConnected(Exception):
+    """There is no connection; the message is a sentence for people. `needs_sign_in`: the server asked who we are."""
+
+    def __init__(self, message: str, *, needs_sign_in: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.needs_sign_in = needs_sign_in
+
+
+class Broken(Exception):
+    """A connection that was there ended, or what came is no answer: nobody knows what the call did. The message is a
+    sentence for people, or empty."""
+
+
+class Failed(Exception):
+    """The server refused, in words of its own, which are a stranger's. `did_nothing`: it did not even begin."""
+
+    def __init__(self, said: str, *, did_nothing: bool) -> None:
+        super().__init__(said)
+        self.said = said
+        self.did_nothing = did_nothing
+
+
+class Transports(Protocol):
+    """How a process reaches programs, and what signs in."""
+
+    def program(self, face: Face) -> Any:
+        """An async context manager that gives the program's two message streams."""
+
+    def auth(self, face: Face) -> Auth | None: ...
+
+
+@asynccontextmanager
+async def connected(
+    face: Face, transports: Transports, *, heard: Callable[[], None] = lambda: None, limit_s: float = CONNECT_S
+) -> AsyncIterator[Client]:
+    """A client that has shaken hands, within `limit_s`. `heard`: called when the server says that its tools changed.
+
+    To be left by the task that entered it. Raises NotConnected; what ends an open connection comes out as Broken.
+    """
+    opened, watched = False, _Watched()
+    try:
+        async with _transport(face, transports, watched) as transport:
+            client = Client(
+                transport,
+                mode="auto",
+                read_timeout_seconds=SILENCE_S,
+                cache=None,
+                client_info=mcp_types.Implementation(name="HyperAgent", version="1"),
+                message_handler=_hearing(heard),
+            )
+            async with asyncio.timeout(limit_s) as limit, client:
+                limit.reschedule(None)
+                opened = True
+                yield client
+    except GeneratorExit:
+        raise
+    except Exception as error:
+        if opened:
+            told = next(filter(None, (_told(one, face) for one in _causes(error))), None)
+            raise Broken(told.message if told else "") from error
+        raise _not_connected(error, face, watched) from error
+
+
+async def definitions_of(client: Client) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
+    """The server's tools as it lists them now, in the order of their names; and why some of them are left out.
+
+    Raises Broken, and Failed.
+    """
+    found: dict[str, Definition] = {}
+    faults: list[str] = []
+    cursor: str | None = None
+    for _ in range(_MOST_PAGES):
+        page = await _asked(client.list_tools(cursor=cursor))
+        for tool in page.tools:
+            try:
+                one = _definition(tool)
+                if one.name in found:
+                    raise BadDefinition(f"There are two tools called '{one.name}'.")
+                found[one.name] = one
+            except BadDefinition as fault:
+                faults.append(str(fault))
+        cursor = page.next_cursor
+        if cursor is None or len(found) > MOST_LISTED:
+            break
+    kept = sorted(found.values(), key=lambda one: one.name)
+    if len(kept) > MOST_LISTED or cursor is not None:
+        faults.append(f"It has more tools than the {MOST_LISTED} that are looked at.")
+    return tuple(kept[:MOST_LISTED]), tuple(faults[:MOST_LISTED])
+
+
+async def called(client: Client, name: str, arguments: dict[str, Any], *, key: str) -> mcp_types.CallToolResult:
+    """One call. `key`: of an effect, handed on. Raises Failed and Broken.
+
+    Not by `Client.call_tool`: that holds the result against the schema that the server gives for it, with whatever
+    patterns stand there. A result is text to us, and believed by nobody.
+    """
+    meta: Any = {"io.hyperagent/idempotency-key": key} if key else None
+    params = mcp_types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta)
+    request = mcp_types.CallToolRequest(params=params)
+    result: mcp_types.CallToolResult = await _asked(client.session.send_request(request, mcp_types.CallToolResult))
+    return result
+
+
+async def _asked(answer: Any) -> Any:
+    try:
+        return await answer
+    except MCPError as error:
+        if error.code in (mcp_types.CONNECTION_CLOSED, mcp_types.REQUEST_TIMEOUT, mcp_types.PARSE_ERROR):
+            raise Broken("") from error
+        raise Failed(visible(error.message)[:_SAID_CHARS], did_nothing=error.code in _NOT_BEGUN) from error
+    except (ValueError, RuntimeError, OSError, HttpError) as error:
+        # What came back is no answer by the protocol, whatever the server had done by then.
+        raise Broken("What it answered is no answer by the protocol.") from error
+
+
+class _Watched:
+    transport: GuardedTransport | None = None
+
+    @property
+    def last_status(self) -> int:
+        return self.transport.last_status if self.transport else 0
+
+
+@asynccontextmanager
+async def _transport(face: Face, transports: Transports, watched: _Watched) -> AsyncIterator[Any]:
+    if face.kind == "stdio":
+        yield transports.program(face)
+        return
+    client, watched.transport = guarded_http_client(
+        allow_private=face.is_inner,
+        max_bytes=MAX_BYTES,
+        read_timeout_s=SILENCE_S,
+        headers=face.headers,
+        auth=transports.auth(face),
+    )
+    async with client:
+        yield streamable_http_client(face.url, http_client=client, max_sse_event_size=MAX_BYTES)
+
+
+def _hearing(heard: Callable[[], None]) -> Any:
+    async def handle(message: Any) -> None:
+        if isinstance(message, mcp_types.ToolListChangedNotification):
+            heard()
+
+    return handle
+
+
+def _definition(tool: mcp_types.Tool) -> Definition:
+    hints = tool.annotations
+    return definition(
+        tool.name,
+        title=tool.title or (hints.title if hints else None),
+        description=tool.description,
+        parameters=tool.input_schema,
+        read_only=hints.read_only_hint if hints else None,
+        destructive=hints.destructive_hint if hints else None,
+    )
+
+
+def _not_connected(error: Exception, face: Face, watched: _Watched) -> NotConnected:
+    causes = _causes(error)
+    if watched.last_status in (401, 403) or any(isinstance(one, OAuthFlowError) for one in causes):
+        return NotConnected(NEEDS_SIGN_IN, needs_sign_in=True)
+    told = next(filter(None, (_told(one, face) for one in causes)), None)
+    if told is not None:
+        return told
+    if watched.last_status >= 400:
+        return NotConnected(f"'{face.name}' answered with the status {watched.last_status}: is the address right?")
+    return NotConnected(f"'{face.name}' does not answer as a server of the Model Context Protocol.")
+
+
+def _told(error: BaseException, face: Face) -> NotConnected | None:
+    """What this error says to people; None if nothing."""
+    match error:
+        case NotConnected():
+            return error
+        case SandboxError():
+            return NotConnected(error.message)
+        case OAuthRegistrationError() | OAuthTokenError():
+            return NotConnected(f"Signing in did not work: {visible(str(error))[:_SAID_CHARS]}", needs_sign_in=True)
+        case TimeoutError() | HttpTimeout():
+            return NotConnected(f"'{face.name}' did not answer in time.")
+        case HttpError() if str(error):
+            return NotConnected(visible(str(error))[:_SAID_CHARS])
+    return None
+
+
+def _causes(error: BaseException) -> Sequence[BaseException]:
+    """The errors in a group, and what they came from."""
+    if isinstance(error, BaseExceptionGroup):
+        return [cause for one in error.exceptions for cause in _causes(one)]
+    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]

@@ -1,0 +1,21 @@
+"""Connects to a server once, to see what tools it has. Imports mcp: open this file late."""
+
+import asyncio
+from typing import Final
+
+from agents.mcp.connecting import Broken, Failed, NotConnected, Transports, connected, definitions_of
+from agents.mcp.sessions import Listing
+from agents.mcp.values import Face
+
+LOOK_S: Final = 30.0
+
+
+async def listed(face: Face, transports: Transports, *, limit_s: float = LOOK_S) -> Listing:
+    """`limit_s`: for all of it, and longer than usual where a person signs in meanwhile. Raises NotConnected."""
+    try:
+        async with asyncio.timeout(limit_s), connected(face, transports, limit_s=limit_s) as client:
+            return Listing(*await definitions_of(client))
+    except Failed as error:
+        raise NotConnected(f"'{face.name}' does not tell its tools: {error.said or 'it gave no reason'}") from error
+    except (Broken, TimeoutError) as error:
+        raise NotConnected(f"'{face.name}' connected, and then did not tell its tools.") from error

@@ -1,0 +1,147 @@
+"""Signing in to servers that ask for it, by OAuth 2.1 as the mcp library does it (discovery, registration, PKCE).
+
+What it gave is kept sealed with the server. The person's way through the browser is in `signing_in`. Imports mcp: open
+this file late.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError, TokenStorage
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+
+from agents.mcp.models import McpServer
+from agents.mcp.sealing import SecretsLost, opened, sealed
+from agents.mcp.values import Face
+from hyperagent.lib.threads import in_thread
+
+CALLBACK: Final = "/settings/mcp/signed-in/"
+# A little before its time is over, so that it does not end on its way.
+_EARLY_S: Final = 30.0
+
+
+def kept_sign_in(face: Face) -> OAuthClientProvider:
+    """For calls: with what an earlier sign-in gave, renewed as long as the server does. Nobody is asked: a server that
+    wants a person again fails the connection."""
+
+    async def nobody(*_: Any) -> Any:
+        raise OAuthFlowError("nobody is there to sign in")
+
+    return provider_of(face, shown=nobody, came_back=nobody)
+
+
+def provider_of(
+    face: Face, *, shown: Callable[[str], Awaitable[None]], came_back: Callable[[], Awaitable[AuthorizationCodeResult]]
+) -> OAuthClientProvider:
+    """`shown`: gets the address that a person has to open. `came_back`: waits for what they bring."""
+    metadata = OAuthClientMetadata.model_validate(
+        {
+            "client_name": "HyperAgent",
+            "redirect_uris": [f"{settings.SITE_URL}{CALLBACK}"],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+        }
+    )
+    kept = _Kept(face.server_id)
+    provider = _Remembering(face.url, metadata, kept, shown, came_back)
+    kept.provider = provider
+    return provider
+
+
+class _Remembering(OAuthClientProvider):
+    """The library forgets between two processes where tokens are renewed, and until when they are good."""
+
+    _is_reminded = False
+
+    async def _auth_flow(self, request: Any) -> Any:
+        if not self._is_reminded:
+            self._is_reminded = True
+            await in_thread(_remind)(self)
+        flow = super()._auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                outgoing = await flow.asend((yield outgoing))
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
+
+
+class _Kept(TokenStorage):
+    """In the sealed column of the server's row."""
+
+    provider: OAuthClientProvider | None = None
+
+    def __init__(self, server_id: UUID) -> None:
+        self.server_id = server_id
+
+    async def get_tokens(self) -> OAuthToken | None:
+        found = (await in_thread(_read)(self.server_id)).get("tokens")
+        return OAuthToken.model_validate(found) if found else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        assert self.provider is not None
+        context = self.provider.context
+        values = {
+            "tokens": tokens.model_dump(mode="json", exclude_none=True),
+            "expires_at": time.time() + tokens.expires_in - _EARLY_S if tokens.expires_in else None,
+            "metadata": _dumped(context.oauth_metadata),
+            "resource": _dumped(context.protected_resource_metadata),
+        }
+        await in_thread(_write)(self.server_id, values)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        found = (await in_thread(_read)(self.server_id)).get("client")
+        return OAuthClientInformationFull.model_validate(found) if found else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        await in_thread(_write)(self.server_id, {"client": _dumped(client_info)})
+
+
+def _dumped(value: Any) -> Any:
+    return None if value is None else value.model_dump(mode="json", exclude_none=True)
+
+
+def _remind(provider: OAuthClientProvider) -> None:
+    kept = provider.context.storage
+    assert isinstance(kept, _Kept)
+    found, context = _read(kept.server_id), provider.context
+    context.token_expiry_time = found.get("expires_at")
+    if found.get("metadata"):
+        context.oauth_metadata = OAuthMetadata.model_validate(found["metadata"])
+    if found.get("resource"):
+        context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found["resource"])
+
+
+def _read(server_id: UUID) -> dict[str, Any]:
+    server = McpServer.objects.filter(id=server_id).first()
+    try:
+        found: dict[str, Any] = opened(server.sealed).get("oauth", {}) if server else {}
+    except SecretsLost:
+        return {}
+    return found
+
+
+def _write(server_id: UUID, values: dict[str, Any]) -> None:
+    """Adds to what is kept. A server that is gone by now keeps nothing."""
+    with transaction.atomic():
+        server = McpServer.objects.select_for_update(no_key=True).filter(id=server_id).first()
+        if server is None:
+            return
+        try:
+            hidden = opened(server.sealed)
+        except SecretsLost:
+            hidden = {}
+        server.sealed = sealed({**hidden, "oauth": {**hidden.get("oauth", {}), **values}})
+        server.save(update_fields=["sealed"])

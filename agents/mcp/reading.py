@@ -1,0 +1,92 @@
+"""What the tables say of connected servers, for runs: which tools an agent has, and whether one may still be called.
+
+Synchronous: for threads. Every question begins with whose run it is.
+"""
+
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from agents.mcp.definitions import Risk
+from agents.mcp.models import McpServer, McpTool, ServerKind
+from agents.mcp.sealing import opened
+from agents.mcp.values import Face, Offered, review_of
+
+log = structlog.get_logger(__name__)
+
+MOST_TOOLS: Final = 64
+MOST_CHARS: Final = 80_000
+"""Of descriptions and schemas that one agent is given: each of its requests carries them."""
+
+
+def face_of(server: McpServer) -> Face:
+    """With its secrets. Raises SecretsLost."""
+    hidden = opened(server.sealed)
+    return replace(
+        bare_face(server),
+        headers=hidden.get("headers", {}),
+        env=hidden.get("env", {}),
+        has_oauth=bool(hidden.get("oauth")),
+    )
+
+
+def bare_face(server: McpServer) -> Face:
+    return Face(
+        server_id=server.id,
+        name=server.name,
+        kind="http" if server.kind == ServerKind.HTTP else "stdio",
+        url=server.url,
+        is_inner=server.is_inner,
+        command=server.command,
+        args=tuple(server.args),
+        folder=server.folder,
+    )
+
+
+def offered_to(user_id: UUID | None) -> dict[str, list[Offered]]:
+    """By agent, the tools that runs of this person may call, in the order of their names. One query.
+
+    What is beyond the bounds is left out, the last names first, and said in the log.
+    """
+    usable = McpTool.objects.usable().filter(server__in=McpServer.objects.of_runs_of(user_id))
+    found: dict[str, list[Offered]] = {}
+    chars: dict[str, int] = {}
+    for tool in usable.select_related("server").order_by("called"):
+        one = _offered(tool)
+        for agent in tool.server.agents:
+            chars[agent] = chars.get(agent, 0) + len(one.description) + len(str(one.parameters))
+            if len(found.get(agent, ())) < MOST_TOOLS and chars[agent] <= MOST_CHARS:
+                found.setdefault(agent, []).append(one)
+            else:
+                log.warning("mcp.tool_left_out", tool=tool.called, agent=agent)
+    return found
+
+
+def callable_face(offered: Offered, user_id: UUID | None) -> Face | None:
+    """How its server is reached, if the tool may be called as it was offered; None if that is not so any more.
+
+    Raises SecretsLost.
+    """
+    servers = McpServer.objects.of_runs_of(user_id).filter(id=offered.server_id)
+    tool = McpTool.objects.usable().filter(server__in=servers, name=offered.name).select_related("server").first()
+    if tool is None or _offered(tool).review != offered.review:
+        return None
+    return face_of(tool.server)
+
+
+def _offered(tool: McpTool) -> Offered:
+    now, risk = tool.now, Risk(tool.risk)
+    return Offered(
+        called=tool.called,
+        server_id=tool.server.id,
+        server=tool.server.name,
+        name=tool.name,
+        description=now.description or now.title,
+        parameters=now.parameters,
+        pin=tool.pin,
+        risk=risk,
+        requires_approval=tool.requires_approval,
+        review=review_of(bare_face(tool.server), pin=tool.pin, risk=risk, requires_approval=tool.requires_approval),
+    )

@@ -1,0 +1,263 @@
+"""The pages below `/settings/mcp/`: one's own servers, and for administrators those of everybody. Each reads a form,
+calls one verb of `actions`, and shows what came of it. No JavaScript.
+"""
+
+import json
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.core.exceptions import PermissionDenied
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.generic import FormView
+
+from agents.mcp import actions
+from agents.mcp.definitions import Change, differences
+from agents.mcp.forms import RISKS, ProgramForm, ServerForm, form_class, reviews_in
+from agents.mcp.models import McpServer, McpTool, ServerState
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.text import clean_text
+
+
+class _Signed(LoginRequiredMixin):
+    """For people who are signed in. What they may not see is not there, as everywhere."""
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except NotThere as error:
+            raise Http404 from error
+        except NotAllowed as error:
+            raise PermissionDenied(error.message) from error
+
+
+class Servers(_Signed, FormView):  # type: ignore[type-arg]
+    """The list, and the form for another one."""
+
+    template_name = "agents/mcp/servers.html"
+    form_class = ServerForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff}
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        assert isinstance(form, ServerForm)
+        try:
+            server = actions.add_server(_person(self.request), form.wanted())
+        except Refused as refused:
+            return _refused(self, form, refused)
+        _look(self.request, server.pk)
+        return redirect("mcp:server", server_id=server.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user = _person(self.request)
+        mine = McpServer.objects.managed_by(user).prefetch_related("tools")
+        shared = [] if user.is_staff else _shared()
+        return super().get_context_data(**kwargs) | {"servers": [_row(server) for server in mine], "shared": shared}
+
+
+class Program(Servers):
+    """The form for a server that is a program."""
+
+    template_name = "agents/mcp/program.html"
+    form_class = ProgramForm
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated and not _person(request).is_staff:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+
+class Server(_Signed, FormView):  # type: ignore[type-arg]
+    """One server: whether it can be reached, its tools with what was decided of each, and the form to change it."""
+
+    template_name = "agents/mcp/server.html"
+    server: McpServer
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().setup(request, *args, **kwargs)
+        if request.user.is_authenticated:
+            try:
+                self.server = actions.seen(_person(request), kwargs["server_id"])
+            except NotThere as error:
+                raise Http404 from error
+
+    def get_form_class(self) -> type[Form]:
+        return form_class(self.server)
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff, "server": self.server}
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        assert isinstance(form, ServerForm)
+        try:
+            actions.change_server(_person(self.request), self.server.pk, form.wanted())
+        except Refused as refused:
+            return _refused(self, form, refused)
+        messages.success(self.request, "Saved.")
+        _look(self.request, self.server.pk)
+        return redirect("mcp:server", server_id=self.server.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        tools = [_shown(tool) for tool in self.server.tools.select_related("reviewed_by").filter(gone_at=None)]
+        return super().get_context_data(**kwargs) | {"server": self.server, "tools": tools, "risks": RISKS}
+
+
+class ServerVerb(_Signed, View):
+    """One of the buttons of a server's page."""
+
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
+        try:
+            self.act(request, _person(request), server_id)
+        except Refused as refused:
+            if isinstance(refused, NotThere):
+                raise
+            messages.error(request, refused.message)
+        return redirect("mcp:server", server_id=server_id)
+
+    def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
+        raise NotImplementedError
+
+
+class Connect(ServerVerb):
+    def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
+        _look(request, server_id)
+
+
+class Enable(ServerVerb):
+    def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
+        actions.switch_server(user, server_id, enabled=True)
+        messages.success(request, "Switched on.")
+
+
+class Disable(ServerVerb):
+    def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
+        actions.switch_server(user, server_id, enabled=False)
+        messages.success(request, "Switched off. Nothing of it is called any more.")
+
+
+class Review(ServerVerb):
+    def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
+        tools = {tool.pk: tool for tool in actions.seen(user, server_id).tools.filter(gone_at=None)}
+        said = reviews_in(request.POST, tools)
+        for tool_id, reviewed in said.items():
+            try:
+                actions.review_tool(user, server_id, tool_id, reviewed)
+            except Refused as refused:
+                messages.error(request, refused.message)
+        messages.success(
+            request, f"{len(said)} of {len(tools)} tools were reviewed." if said else "Nothing was changed."
+        )
+
+
+class SignIn(_Signed, View):
+    """Where to go to sign in: as a link, for a form may not lead to another site."""
+
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
+        from agents.mcp.signing_in import begin  # a second of import
+
+        server = actions.seen(_person(request), server_id)
+        try:
+            address = begin(_person(request), server)
+        except Refused as refused:
+            messages.error(request, refused.message)
+            return redirect("mcp:server", server_id=server_id)
+        if not address:
+            messages.success(request, f"Connected to {server.name}.")
+            return redirect("mcp:server", server_id=server_id)
+        shown = {"server": server, "address": address, "host": urlsplit(address).netloc}
+        return render(request, "agents/mcp/sign_in.html", shown)
+
+
+class SignedIn(_Signed, View):
+    """Where the server's sign-in leads back to."""
+
+    http_method_names = ("get", "head", "options")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        from agents.mcp.signing_in import come_back, wait_for_end  # a second of import
+
+        given = {name: clean_text(request.GET.get(name, ""))[:2000] for name in ("state", "code", "iss", "error")}
+        way = come_back(_person(request), state=given["state"], code=given["code"], issuer=given["iss"])
+        wait_for_end(way)
+        server = actions.seen(_person(request), way.server_id)
+        if server.state == ServerState.CONNECTED:
+            messages.success(request, f"Signed in to {server.name}.")
+        else:
+            messages.error(request, server.last_error or "The server takes its time. Look again in a moment.")
+        return redirect("mcp:server", server_id=server.pk)
+
+
+class Delete(_Signed, View):
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
+        actions.delete_server(_person(request), server_id)
+        messages.success(request, "The server is deleted, with its tools and secrets.")
+        return redirect("mcp:servers")
+
+
+def _look(request: HttpRequest, server_id: uuid.UUID) -> None:
+    server = actions.look(_person(request), server_id)
+    if server.state == ServerState.CONNECTED:
+        messages.success(request, f"Connected to {server.name}.")
+    else:
+        messages.error(request, server.last_error)
+
+
+def _row(server: McpServer) -> dict[str, Any]:
+    """Of tools that were loaded."""
+    tools = [tool for tool in server.tools.all() if tool.gone_at is None]
+    usable = sum(tool.is_usable for tool in tools)
+    return {"server": server, "tools": len(tools), "usable": usable, "changed": sum(tool.is_changed for tool in tools)}
+
+
+def _shared() -> list[dict[str, Any]]:
+    """What is connected for everybody, for those who do not manage it: names, and nothing of how it is reached."""
+    servers = McpServer.objects.filter(owner=None, enabled=True).prefetch_related("tools")
+    return [
+        {"name": server.name, "tools": [tool.called for tool in server.tools.all() if tool.is_usable]}
+        for server in servers
+    ]
+
+
+def _shown(tool: McpTool) -> dict[str, Any]:
+    """A tool with what a reviewer has to see of it."""
+    now, before = tool.now, tool.before
+    changes: tuple[Change, ...] = differences(before, now) if before is not None and tool.is_changed else ()
+    is_fresh = tool.reviewed_pin != tool.pin
+    return {
+        "tool": tool,
+        "now": now,
+        "schema": json.dumps(now.parameters, indent=2, ensure_ascii=False),
+        "changes": changes,
+        "risk": now.risk.value if is_fresh and not tool.is_changed else tool.risk,
+        "asks": now.risk != "read" if is_fresh and not tool.is_changed else tool.requires_approval,
+        "allowed": tool.is_usable,
+    }
+
+
+def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
+    """What is wrong stands at its field."""
+    for field, faults in (refused.fields or {"": [refused.message]}).items():
+        form.add_error(field if field in form.fields else None, faults)
+    answer: HttpResponse = view.form_invalid(form)
+    return answer
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

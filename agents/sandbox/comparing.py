@@ -1,0 +1,97 @@
+"""Which files of a box and of a workspace have to go from one to the other. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from agents.sandbox.base import HOME, BoxFile
+from agents.tools.values import StoredFile
+
+MOST_FILES_BACK: Final = 50
+MOST_FILE_BYTES: Final = 20_000_000
+MOST_BYTES_BACK: Final = 100_000_000
+MOST_BYTES_IN: Final = 256_000_000
+# What programs and their tools leave for themselves. Hidden folders and files are not taken either.
+LEFT_BEHIND: Final = frozenset({"node_modules", "__pycache__"})
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """`path`: relative to the home folder."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    chosen: tuple[BoxFile, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    chosen: tuple[StoredFile, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def in_home(file: BoxFile) -> str:
+    """Its path as the workspace has it."""
+    return file.path.removeprefix(f"{HOME}/")
+
+
+def is_kept(path: str) -> bool:
+    """Whether a file of the home folder is one for people."""
+    parts = PurePosixPath(path).parts
+    return not any(part.startswith(".") or part in LEFT_BEHIND for part in parts)
+
+
+def newer(files: Iterable[StoredFile], versions: Mapping[str, int]) -> Incoming:
+    """The files of a workspace that a box does not have as they are. `versions`: by path, which it got before."""
+    chosen: list[StoredFile] = []
+    left_out: list[LeftOut] = []
+    room = MOST_BYTES_IN
+    for file in files:
+        if versions.get(file.path) == file.version:
+            continue
+        if file.size_bytes > room:
+            left_out.append(LeftOut(file.path, f"with it there would be more than {MOST_BYTES_IN:,} bytes"))
+            continue
+        room -= file.size_bytes
+        chosen.append(file)
+    return Incoming(tuple(chosen), tuple(left_out))
+
+
+def changed(before: Sequence[BoxFile], after: Sequence[BoxFile]) -> Selection:
+    """The files that are new or other than before, as many as are taken back; those that lie least deep come first."""
+    known = {file.path: (file.changed_ns, file.size_bytes) for file in before}
+    found = [
+        file for file in after if known.get(file.path) != (file.changed_ns, file.size_bytes) and is_kept(in_home(file))
+    ]
+    chosen: list[BoxFile] = []
+    left_out: list[LeftOut] = []
+    room = MOST_BYTES_BACK
+    for file in sorted(found, key=lambda file: (file.path.count("/"), file.path)):
+        if file.size_bytes > MOST_FILE_BYTES:
+            why = f"{file.size_bytes:,} bytes, and {MOST_FILE_BYTES:,} is the most"
+        elif len(chosen) >= MOST_FILES_BACK:
+            why = f"more than {MOST_FILES_BACK} files at once"
+        elif file.size_bytes > room:
+            why = f"more than {MOST_BYTES_BACK:,} bytes at once"
+        else:
+            room -= file.size_bytes
+            chosen.append(file)
+            continue
+        left_out.append(LeftOut(in_home(file), why))
+    return Selection(tuple(chosen), tuple(left_out))
+
+
+def told_of(left_out: Sequence[LeftOut], *, beginning: str) -> str:
+    """A sentence that names some of them and counts the rest; empty if there are none."""
+    if not left_out:
+        return ""
+    named = "; ".join(f"{one.path} ({one.why})" for one in left_out[:_NAMED])
+    more = f"; and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
+    return f"{beginning}: {named}{more}."

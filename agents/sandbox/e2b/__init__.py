@@ -1,0 +1,1 @@
+"""Boxes of the service E2B."""

@@ -1,0 +1,104 @@
+"""The rows of boxes: opened, used, ended, and what others want of them. Database code, for threads; holds no box."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, Sum
+from django.db.models.functions import Now
+
+from agents.sandbox.base import BoxType
+from agents.sandbox.models import CloseWanted, EndedBecause, SandboxSession
+from hyperagent.accounts.models import User
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose box it is. Code and apps of a user and task share one; a desktop is apart (S203)."""
+
+    user_id: UUID | None
+    task_id: UUID
+    box_type: BoxType = BoxType.CODE
+
+    @property
+    def kept_as(self) -> BoxType:
+        return BoxType.DESKTOP if self.box_type is BoxType.DESKTOP else BoxType.CODE
+
+    @property
+    def key(self) -> str:
+        kind = "desktop" if self.kept_as is BoxType.DESKTOP else "unified"
+        return f"{kind}:{self.user_id or 'nobody'}:{self.task_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of an open box. `is_orphan`: its user is gone, or may not work here any more."""
+
+    session_id: UUID
+    close_wanted: CloseWanted
+    is_orphan: bool
+
+
+def may_work(user_id: UUID) -> bool:
+    return User.objects.filter(pk=user_id, is_active=True).exists()
+
+
+def open_row(owner: Owner, *, provider: str, host: str) -> UUID | None:
+    """The new row's id; None where another machine has this box open. It is asked to keep it and close it."""
+    try:
+        with transaction.atomic():
+            row = SandboxSession.objects.create(
+                user_id=owner.user_id,
+                task_id=owner.task_id,
+                sandbox_type=owner.kept_as.value,
+                key=owner.key,
+                provider=provider,
+                host=host,
+            )
+    except IntegrityError:
+        SandboxSession.objects.filter(key=owner.key, ended_at=None, close_wanted=CloseWanted.NO).update(
+            close_wanted=CloseWanted.CLOSE
+        )
+        return None
+    return row.id
+
+
+def give_up_row(owner: Owner) -> None:
+    """Of a machine that does not answer any more."""
+    SandboxSession.objects.filter(key=owner.key, ended_at=None).update(
+        ended_at=Now(), ended_because=EndedBecause.LOST, note="Its machine did not give it back in time."
+    )
+
+
+def note_use(session_id: UUID, *, seconds: float) -> None:
+    SandboxSession.objects.filter(id=session_id).update(
+        used_at=Now(), runs=F("runs") + 1, used_seconds=F("used_seconds") + seconds
+    )
+
+
+def end_row(session_id: UUID, because: EndedBecause, *, note: str = "") -> None:
+    SandboxSession.objects.filter(id=session_id, ended_at=None).update(ended_at=Now(), ended_because=because, note=note)
+
+
+def end_rows_of(host: str) -> None:
+    """Of an earlier life of this host: nothing of it is left."""
+    SandboxSession.objects.filter(host=host, ended_at=None).update(ended_at=Now(), ended_because=EndedBecause.LOST)
+
+
+def used_today_s(user_id: UUID) -> float:
+    """How long programs ran in the boxes of this user that were used within the last 24 hours."""
+    since = Now() - timedelta(days=1)
+    rows = SandboxSession.objects.filter(user_id=user_id, used_at__gt=since)
+    return float(rows.aggregate(total=Sum("used_seconds"))["total"] or 0)
+
+
+def wishes(session_ids: Iterable[UUID]) -> list[Wish]:
+    """Of those of these boxes of which something is wanted. One query."""
+    rows = SandboxSession.objects.filter(id__in=list(session_ids)).exclude(key__contains=":nobody:")
+    found = rows.filter(~Q(close_wanted=CloseWanted.NO) | Q(user=None) | Q(user__is_active=False))
+    return [
+        Wish(id_, CloseWanted(wanted), not active)
+        for id_, wanted, active in found.values_list("id", "close_wanted", "user__is_active")
+    ]

@@ -1,0 +1,133 @@
+"""Snapshots of boxes (S204): kept in Django's file storage under a row, found again, forgotten. Database code.
+
+What is in a snapshot was written by programs: it is bytes here, and unpacked inside a box only.
+"""
+
+import hashlib
+import uuid
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from agents.sandbox.base import APP, HOME, OUTPUTS
+from agents.sandbox.models import SandboxSnapshot
+from agents.sandbox.records import Owner
+
+log = structlog.get_logger(__name__)
+
+FOLDER: Final = "sandboxes"
+# The app lies in the home folder: it is packed with it.
+FOLDERS: Final = tuple(
+    folder for folder in (HOME, OUTPUTS, APP) if not any(folder.startswith(f"{other}/") for other in (HOME, OUTPUTS))
+)
+# A file whose row is not committed yet is none of the sweep's business.
+GRACE: Final = timedelta(hours=1)
+
+
+def keep(owner: Owner, archive: bytes) -> None:
+    """Takes the place of the one before. Raises OSError where the storage has no room; then the one before stays."""
+    name = f"{FOLDER}/{owner.user_id}/{uuid.uuid4()}.tar"
+    stored_as = default_storage.save(name, ContentFile(archive))
+    try:
+        before = _kept(owner, archive, stored_as)
+    except BaseException:
+        default_storage.delete(stored_as)
+        raise
+    if before:
+        _remove(before)
+
+
+def find(owner: Owner) -> bytes | None:
+    """None where there is none, or where what is stored is not what was kept."""
+    row = _of(owner).first()
+    if row is None:
+        return None
+    try:
+        with default_storage.open(row.stored_as, "rb") as stored:
+            archive: bytes = stored.read()
+    except OSError as error:
+        log.warning("snapshot.unreadable", snapshot=str(row.id), why=str(error))
+        return None
+    if hashlib.sha256(archive).hexdigest() != row.sha256:
+        log.error("snapshot.changed", snapshot=str(row.id))
+        return None
+    return archive
+
+
+def forget(owner: Owner) -> None:
+    _forget(_of(owner))
+
+
+def forget_task(user_id: UUID, task_id: UUID) -> None:
+    """Those of all kinds of boxes."""
+    _forget(SandboxSnapshot.objects.filter(user_id=user_id, task_id=task_id))
+
+
+def forget_user(user_id: UUID) -> None:
+    _forget(SandboxSnapshot.objects.filter(user_id=user_id))
+
+
+def sweep(*, retention_hours: float) -> None:
+    """Forgets what is too old, what belonged to people who are gone, and files without a row."""
+    too_old = timezone.now() - timedelta(hours=retention_hours)
+    of_nobody = Q(user=None) | Q(user__is_active=False)
+    _forget(SandboxSnapshot.objects.filter(Q(made_at__lt=too_old) | of_nobody))
+    _remove_strays()
+
+
+def _of(owner: Owner) -> QuerySet[SandboxSnapshot]:
+    rows = SandboxSnapshot.objects.filter(task_id=owner.task_id, sandbox_type=owner.kept_as.value)
+    return rows.filter(user_id=owner.user_id) if owner.user_id else rows.none()
+
+
+def _kept(owner: Owner, archive: bytes, stored_as: str) -> str:
+    """Where the one before lies; empty if there was none."""
+    with transaction.atomic():
+        before = _of(owner).select_for_update().first()
+        assert owner.user_id is not None
+        SandboxSnapshot.objects.update_or_create(
+            user_id=owner.user_id,
+            task_id=owner.task_id,
+            sandbox_type=owner.kept_as.value,
+            defaults={
+                "stored_as": stored_as,
+                "sha256": hashlib.sha256(archive).hexdigest(),
+                "size_bytes": len(archive),
+                "made_at": timezone.now(),
+            },
+        )
+    return before.stored_as if before is not None else ""
+
+
+def _forget(rows: QuerySet[SandboxSnapshot]) -> None:
+    """The row first: a file that is left is found by the sweep."""
+    for row in rows:
+        row.delete()
+        _remove(row.stored_as)
+
+
+def _remove(stored_as: str) -> None:
+    try:
+        default_storage.delete(stored_as)
+    except OSError as error:
+        log.warning("snapshot.not_removed", stored_as=stored_as, why=str(error))
+
+
+def _remove_strays() -> None:
+    known = set(SandboxSnapshot.objects.values_list("stored_as", flat=True))
+    try:
+        owners, _ = default_storage.listdir(FOLDER)
+    except (OSError, NotImplementedError):
+        return
+    for owner in owners:
+        for name in default_storage.listdir(f"{FOLDER}/{owner}")[1]:
+            path = f"{FOLDER}/{owner}/{name}"
+            if path not in known and default_storage.get_modified_time(path) < timezone.now() - GRACE:
+                _remove(path)

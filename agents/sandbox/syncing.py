@@ -1,0 +1,122 @@
+"""The files of a conversation's workspace in its box: put there before a program runs, taken back after it (S81).
+
+The workspace is what people see and what stays. Which version of which file lies in a box, the host remembers.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from django.db import DatabaseError
+
+from agents.runtime.context import About
+from agents.sandbox.base import HOME, BoxFile, BoxGone, SandboxError
+from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, newer, told_of
+from agents.sandbox.host.client import HostedBox
+from agents.tools.providers import Workspace
+from agents.tools.tool import ToolError
+from agents.tools.values import StoredFile
+from hyperagent.lib.text import clean_text
+
+log = structlog.get_logger(__name__)
+
+VERSION_OF: Final = "workspace:"
+"""Before a path: which version of the workspace's file lies in a box, as its host remembers it."""
+NOT_PUT: Final = "These files of the workspace are not in the sandbox"
+NOT_KEPT: Final = "These files stay in the sandbox and were not put into the workspace"
+NO_WORKSPACE: Final = "The files of the workspace could not be read, so the sandbox may not have them as they are now."
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What lay in the home folder before the program began. `note`: what could not be put there; for the model."""
+
+    files: tuple[BoxFile, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a program made or changed. `stored`: as the workspace has it now. `paths`: all of them, in the workspace or
+    not, relative to the home folder. `note`: what could not be taken; for the model."""
+
+    stored: tuple[StoredFile, ...] = ()
+    paths: tuple[str, ...] = ()
+    note: str = ""
+
+
+async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
+    """Those of the workspace that the box does not have as they are. Raises SandboxError."""
+    note = ""
+    if _has_workspace(about):
+        try:
+            note = await _put_newer(box, about, workspace)
+        except (ToolError, DatabaseError, OSError) as error:
+            log.warning("sandbox.workspace_unread", why=str(error))
+            note = NO_WORKSPACE
+    return Put(await box.files(), note)
+
+
+async def take_files(box: HostedBox, about: About, workspace: Workspace, before: Put, *, by: str) -> Taken:
+    """What is new or other than before goes into the workspace. Raises nothing but BoxGone: a program that has run has
+    run, whatever becomes of its files."""
+    try:
+        found = changed(before.files, await box.files())
+    except BoxGone:
+        raise
+    except SandboxError as error:
+        return Taken(note=f"{NOT_KEPT}: {error.message}")
+    if not _has_workspace(about):
+        return Taken(paths=tuple(clean_text(in_home(file)) for file in found.chosen))
+    stored: list[StoredFile] = []
+    left_out = list(found.left_out)
+    for file in found.chosen:
+        try:
+            stored.append(await _take(box, about, workspace, file, by=by))
+        except BoxGone:
+            raise
+        except (SandboxError, ToolError, DatabaseError, OSError) as error:
+            left_out.append(LeftOut(in_home(file), _why(error)))
+    await box.remember({f"{VERSION_OF}{file.path}": file.version for file in stored})
+    paths = (*(file.path for file in stored), *(clean_text(one.path) for one in left_out))
+    return Taken(tuple(stored), paths, clean_text(told_of(left_out, beginning=NOT_KEPT)))
+
+
+async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
+    remembered = await box.remembered()
+    versions = {
+        name.removeprefix(VERSION_OF): version for name, version in remembered.items() if name.startswith(VERSION_OF)
+    }
+    incoming = newer(await workspace.list_files(about, scope="conversation", prefix=""), versions)
+    left_out: list[LeftOut] = list(incoming.left_out)
+    for file in incoming.chosen:
+        content = await workspace.read_bytes(about, file.path)
+        try:
+            await box.write(f"{HOME}/{file.path}", content)
+        except BoxGone:
+            raise
+        except SandboxError as error:
+            left_out.append(LeftOut(file.path, error.message))
+            continue
+        await box.remember({f"{VERSION_OF}{file.path}": file.version})
+    return told_of(left_out, beginning=NOT_PUT)
+
+
+async def _take(box: HostedBox, about: About, workspace: Workspace, file: BoxFile, *, by: str) -> StoredFile:
+    content = await box.read(file.path, max_bytes=MOST_FILE_BYTES)
+    return await workspace.write_bytes(about, in_home(file), content, by=by)
+
+
+def _has_workspace(about: About) -> bool:
+    return about.user_id is not None and about.conversation_id is not None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, SandboxError | ToolError):
+        return error.message.rstrip(".")
+    log.warning("sandbox.file_not_taken", why=str(error))
+    return "the workspace could not store it"
+
+
+def joined(*notes: str) -> str:
+    return " ".join(note for note in notes if note)

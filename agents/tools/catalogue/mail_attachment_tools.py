@@ -1,0 +1,58 @@
+"""What is attached to mails: its text, and the file itself into the workspace."""
+
+import asyncio
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agents.engine.events import Source, WorkspaceUpdate
+from agents.mail.attachment_text import text_of_attachment
+from agents.mail.files import safe_name
+from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
+from agents.tools.tool import Call, Reply, ToolError, tool
+
+EXCERPT_CHARS = 300
+FOLDER = "mail"
+
+Number = Annotated[int, "Which of its attachments, as read_message numbers them", Field(ge=1, le=500)]
+
+
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, timeout_s=120)
+async def read_attachment(call: Call, message_id: MessageId, attachment: Number = 1, account: Account = "") -> Reply:
+    """Reads the text of an attachment (PDF, Office, CSV, HTML, text). For the file itself: save_attachment."""
+    file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
+    text = await asyncio.to_thread(text_of_attachment, file)
+    name = safe_name(file.name)
+    source = Source(type="mail", source=name, excerpt=text[:EXCERPT_CHARS] or None)
+    data = {"action": "read", "attachment": {"name": name, "media_type": file.media_type, "text": text}}
+    return Reply(content=f"{name}:\n\n{text}" if text else f"{name} has no text.", data=data, sources=(source,))
+
+
+async def _is_saved(call: Call, *, message_id: str, attachment: int, path: str, account: str, **_: Any) -> bool | None:
+    file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
+    try:
+        return await call.providers.workspace.read_bytes(call.about, _path(path, file.name)) == file.content
+    except ToolError:
+        return False
+
+
+@tool(agents=MAIL, needs=("mailbox", "workspace"), effect="write", own_files=True, probe=_is_saved, timeout_s=120)
+async def save_attachment(
+    call: Call,
+    message_id: MessageId,
+    attachment: Number = 1,
+    path: Annotated[str, "Where to in the workspace; without it mail/ and its name", Field(max_length=500)] = "",
+    account: Account = "",
+) -> Reply:
+    """Saves an attachment among the files of this conversation, for code and other agents to work with."""
+    file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
+    stored = await call.providers.workspace.write_bytes(
+        call.about, _path(path, file.name), file.content, file.media_type, key=call.key
+    )
+    call.emit(WorkspaceUpdate(path=stored.path, operation="write"))
+    data = {"action": "save_attachment", "file": stored, "name": safe_name(file.name)}
+    return Reply(content=f"{stored.path} was saved ({stored.size_bytes:,} bytes).", data=data)
+
+
+def _path(path: str, name: str) -> str:
+    return path or f"{FOLDER}/{safe_name(name)}"

@@ -1,0 +1,1 @@
+"""The web as tools reach it: searching by a service that the administrator chose, and reading pages by the one door."""

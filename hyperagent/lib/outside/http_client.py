@@ -1,0 +1,184 @@
+"""An httpx2 client whose every connection goes by the rule of this door, for protocols that come as a library on top of
+httpx2 (MCP is one). Each request is looked at, those of redirects and of sign-in included: its address, every IP
+address of its name, how much comes back. No proxy, nothing packed. Imports httpx2: open this file late.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import httpcore2
+import httpx2
+
+from hyperagent.lib.outside.addresses import INSIDE, Address, BadAddress, canonical, is_public
+from hyperagent.lib.outside.client import Lookup, asked_of_dns
+from hyperagent.lib.outside.fetching import USER_AGENT
+
+# For who catches and types them: httpx2 is imported here only.
+Auth = httpx2.Auth
+HttpError = httpx2.HTTPError
+HttpTimeout = httpx2.TimeoutException
+
+# They write addresses and answers into the log, which are the business of whoever asked.
+for _name in ("httpx2", "httpcore2", "mcp.client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+CONNECT_S: Final = 15.0
+CONNECTIONS: Final = 8
+
+
+class Refused(httpx2.ConnectError):
+    """This door does not let it through; the message is a sentence for people."""
+
+
+class TooMuch(httpx2.ReadError):
+    """More comes back than is read; the message is a sentence for people."""
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """`last_status`: of the newest answer, for who gets no more than "it failed" from the library above."""
+
+    def __init__(self, *, allow_private: bool, max_bytes: int, lookup: Lookup) -> None:
+        self.last_status = 0
+        self._allow_private = allow_private
+        self._max_bytes = max_bytes
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=ssl.create_default_context(),
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS,
+            keepalive_expiry=30,
+            network_backend=_Backend(lookup, allow_private=allow_private),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        address = self._address(request)
+        request.headers["accept-encoding"] = "identity"
+        target = httpcore2.URL(
+            scheme=address.scheme, host=address.host, port=address.port, target=address.path.encode("ascii")
+        )
+        asked = httpcore2.Request(
+            method=request.method,
+            url=target,
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        try:
+            answer = await self._pool.handle_async_request(asked)
+        except httpcore2.TimeoutException as error:
+            raise httpx2.TimeoutException(f"No answer from {address.host} in time.", request=request) from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+            raise _told(error, address, request) from error
+        self.last_status = answer.status
+        response = httpx2.Response(
+            answer.status,
+            headers=answer.headers,
+            stream=_Bounded(answer.stream, self._max_bytes, request),
+            extensions=answer.extensions,
+        )
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise TooMuch("The server sends packed data though it was asked not to.", request=request)
+        return response
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+    def _address(self, request: httpx2.Request) -> Address:
+        try:
+            return canonical(str(request.url), allow_private=self._allow_private)
+        except BadAddress as fault:
+            raise Refused(str(fault), request=request) from None
+
+
+class _Backend(httpcore2.AsyncNetworkBackend):
+    """Asks DNS for each connection, demands that every answer is public, and connects to one of just these."""
+
+    def __init__(self, lookup: Lookup, *, allow_private: bool) -> None:
+        self._lookup = lookup
+        self._allow_private = allow_private
+        self._sockets = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                found = await self._lookup(host, port)
+        except OSError:
+            raise httpcore2.ConnectError(f"The name {host} cannot be resolved.") from None
+        if not self._allow_private and not all(map(is_public, found)):
+            raise httpcore2.ConnectError(INSIDE)
+        for address in found[:-1]:
+            with suppress(httpcore2.ConnectError):
+                return await self._sockets.connect_tcp(address, port, timeout)
+        if not found:
+            raise httpcore2.ConnectError(f"The name {host} cannot be resolved.")
+        return await self._sockets.connect_tcp(found[-1], port, timeout)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """What a server sends, up to a bound."""
+
+    def __init__(self, stream: Any, max_bytes: int, request: httpx2.Request) -> None:
+        self._stream = stream
+        self._max_bytes = max_bytes
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._max_bytes
+        try:
+            async for piece in self._stream:
+                left -= len(piece)
+                if left < 0:
+                    raise TooMuch(
+                        f"The server sends more than {self._max_bytes:,} bytes at once.", request=self._request
+                    )
+                yield piece
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise httpx2.ReadError("The connection was closed in the middle.", request=self._request) from error
+        except httpcore2.TimeoutException as error:
+            raise httpx2.ReadTimeout("The server stopped in the middle.", request=self._request) from error
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def guarded_http_client(
+    *,
+    allow_private: bool,
+    max_bytes: int,
+    read_timeout_s: float,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | None = None,
+    lookup: Lookup = asked_of_dns,
+) -> tuple[httpx2.AsyncClient, GuardedTransport]:
+    """To be closed by whoever opens it. `max_bytes`: of each answer. `read_timeout_s`: of silence within one."""
+    transport = GuardedTransport(allow_private=allow_private, max_bytes=max_bytes, lookup=lookup)
+    client = httpx2.AsyncClient(
+        transport=transport,
+        headers={"user-agent": USER_AGENT, **(headers or {})},
+        auth=auth,
+        timeout=httpx2.Timeout(CONNECT_S, read=read_timeout_s),
+        follow_redirects=False,
+        trust_env=False,
+    )
+    return client, transport
+
+
+def _told(error: Exception, address: Address, request: httpx2.Request) -> httpx2.ConnectError:
+    said = str(error)
+    if said.endswith("."):
+        return Refused(said, request=request)
+    return httpx2.ConnectError(f"No connection to {address.host}: {said or type(error).__name__}.", request=request)

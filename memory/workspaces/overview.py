@@ -1,0 +1,82 @@
+"""Where a person has files, and how much room they take: for lists of places. Who may see them: `places`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, Max, Q, Sum
+
+from hyperagent.accounts.models import User
+from memory.models import Project, StoredBytes, WorkspaceFile
+from memory.workspaces.places import Holder, Place, Scope, talks
+
+MOST_CONVERSATIONS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`size_bytes`: of the files as they stand. `used_bytes`: what is taken of the quota, with all versions and the
+    bin; of a conversation, its owner's."""
+
+    place: Place
+    name: str
+    files: int
+    size_bytes: int
+    used_bytes: int
+    quota_bytes: int
+
+
+def places_of(user: User) -> list[Overview]:
+    """Their own files, those of their projects, and of their conversations that have files, the latest first. Five
+    queries."""
+    projects = list(Project.objects.seen_by(user).order_by("name", "pk").values_list("pk", "name"))
+    latest = (
+        WorkspaceFile.objects.standing()
+        .filter(scope=Scope.CONVERSATION, user=user)
+        .values("scope_id")
+        .annotate(last=Max("changed_at"))
+        .order_by("-last")
+        .values_list("scope_id", flat=True)[:MOST_CONVERSATIONS]
+    )
+    order = list(latest)
+    seen = talks(user.pk, order)
+    named = [
+        (Place(Scope.USER, user.pk), "My files"),
+        *((Place(Scope.PROJECT, id_), name) for id_, name in projects),
+        *(
+            (Place(Scope.CONVERSATION, id_), seen[id_].title or "Conversation without a title")
+            for id_ in order
+            if id_ in seen and not seen[id_].is_temporary
+        ),
+    ]
+    sizes = _sizes([place.scope_id for place, _ in named])
+    used = _used(user.pk, [id_ for id_, _ in projects])
+    return [
+        Overview(
+            place,
+            name,
+            *sizes.get((place.scope, place.scope_id), (0, 0)),
+            used_bytes=used.get(place.scope_id if place.scope == Scope.PROJECT else user.pk, 0),
+            quota_bytes=settings.CONFIG.workspace_quota_bytes,
+        )
+        for place, name in named
+    ]
+
+
+def held_bytes(holder: Holder) -> int:
+    """What is taken of the quota of one person or project. One query."""
+    return StoredBytes.objects.filter(**holder.fields).aggregate(total=Sum("size_bytes"))["total"] or 0
+
+
+def _sizes(scope_ids: Iterable[UUID]) -> dict[tuple[str, UUID], tuple[int, int]]:
+    found = WorkspaceFile.objects.standing().filter(scope_id__in=list(scope_ids)).order_by()
+    counted = found.values_list("scope", "scope_id").annotate(files=Count("pk"), size=Sum("size_bytes"))
+    return {(scope, scope_id): (files, size) for scope, scope_id, files, size in counted}
+
+
+def _used(user_id: UUID, project_ids: Iterable[UUID]) -> dict[UUID, int]:
+    held = StoredBytes.objects.filter(Q(user=user_id) | Q(project__in=list(project_ids)))
+    summed = held.values_list("user_id", "project_id").annotate(total=Sum("size_bytes"))
+    return {user or project: total for user, project, total in summed}

@@ -1,0 +1,34 @@
+// What an agent does in a browser: the page that it is on as a picture, and its steps in words.
+import { html, useState } from "../../vendor/preact.js";
+import { Icon } from "./icons.js";
+import { Picture } from "./results.js";
+
+const STEPS = {
+  navigate: ["Opened", ""], goto: ["Opened", ""], screenshot: ["Looked at the page", ""], click: ["Clicked", ""], type: ["Typed into", ""], press_key: ["Pressed", ""],
+  scroll: ["Scrolled", ""], back: ["Went back", ""],
+};
+
+export function stepWords({ action, target, title, url }) {
+  const [words] = Object.hasOwn(STEPS, action) ? STEPS[action] : [action.replaceAll("_", " ")];
+  return [words, target || (action === "navigate" ? title || url : "")].filter(Boolean).join(" ");
+}
+
+export function Browsing({ browsing, isLive, conversationId, folds }) {
+  const [chosen, setChosen] = useState(null);
+  if (!browsing) return null;
+  const { steps, seen, page, stream } = browsing;
+  const open = chosen ?? (isLive && !folds);
+  const last = steps.at(-1);
+  return html`<div role="group" class=${`program browsing ${open ? "is-open" : ""}`} aria-label="Browser">
+    <button type="button" class="row-button program-head" aria-expanded=${open ? "true" : "false"} onClick=${() => setChosen(!open)}>
+      <${Icon} name="globe" /><span class="program-words">${isLive && last ? stepWords(last) : "Used the browser"}</span>
+      <span class="program-glance" dir="auto">${page?.title || page?.url || ""}</span><span class="elapsed">${steps.length === 1 ? "1 step" : `${steps.length} steps`}</span><${Icon} name="chevron" />
+    </button>
+    ${open && html`<div class="program-body">
+      ${page && html`<p class="browser-bar" dir="ltr"><${Icon} name="globe" /><span>${page.url}</span></p>`}
+      ${seen && html`<${Picture} key=${seen.screenshot} entry=${{ path: seen.screenshot, alt: `The page ${seen.title || page?.title || seen.url}`.trim(), version: null }} conversationId=${conversationId} />`}
+      <ol class="browser-steps">${steps.map((step) => html`<li key=${step.key} dir="auto">${stepWords(step)}</li>`)}</ol>
+      ${stream && isLive && html`<p class="mark"><a href=${stream} target="_blank" rel="noopener">Watch the browser</a></p>`}
+    </div>`}
+  </div>`;
+}

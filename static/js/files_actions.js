@@ -1,0 +1,76 @@
+// What can be done with a file, on its row and on its page: a menu, a dialog for its name, and the way back from a deletion.
+import { html, signal } from "../vendor/preact.js";
+import { announce } from "./announce.js";
+import { FileMenu, RenameDialog, Undo } from "./components/files_menu.js";
+
+const UNDO_FOR_MS = 20_000;
+
+// What the server wrote on an element about the file there.
+export function fileOf(element) {
+  const { file: path, name, version, page, url, deletable } = element.dataset;
+  return { path, name, version: Number(version), page, url, mayDelete: Boolean(deletable) };
+}
+
+// `changed(file)` after each change, with the file as it is called by then; `deleted(file)` after a deletion.
+export function createFileActions({ api, changed, deleted }) {
+  const chosen = signal(null); // whose menu is open, or was last
+  const renaming = signal(null);
+  const gone = signal(null); // the last that was deleted, while it can be taken back here
+  const complaint = signal(null);
+  let forgetting;
+
+  async function attempt(act) {
+    complaint.value = null;
+    try {
+      await act();
+    } catch (error) {
+      complaint.value = error.message;
+    }
+  }
+
+  const remove = (file) => attempt(async () => {
+    await api.deleteFile(file.url);
+    clearTimeout(forgetting);
+    gone.value = file;
+    forgetting = setTimeout(() => gone.value === file && !document.querySelector(".file-undo :focus") && (gone.value = null), UNDO_FOR_MS);
+    await deleted(file);
+  });
+
+  const undo = (file) => attempt(async () => {
+    await api.restoreFile(file.url, file.version);
+    gone.value = null;
+    announce(`${file.name} is back`);
+    await changed(file);
+  });
+
+  const restore = (file, version) => attempt(async () => {
+    await api.restoreFile(file.url, version);
+    await changed(file);
+  });
+
+  async function rename(file, to) {
+    const moved = await api.moveFile(file.url, to);
+    renaming.value = null;
+    announce(`${file.name} is now ${moved.path}`);
+    await changed({ ...file, path: moved.path, url: moved.url });
+  }
+
+  const acts = { rename: (file) => (renaming.value = file), delete: remove };
+
+  function Over() {
+    return html`<${FileMenu} file=${chosen.value} acts=${acts} />
+      ${renaming.value && html`<${RenameDialog} file=${renaming.value} close=${() => (renaming.value = null)} save=${(to) => rename(renaming.value, to)} />`}
+      <${Undo} file=${gone.value} undo=${undo} close=${() => (gone.value = null)} />
+      ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>Dismiss</button></p>`}`;
+  }
+
+  // The browser opens the menu itself, by the button's `popovertarget`; what it is about is known before it does.
+  function listen(root) {
+    root.addEventListener("click", (event) => {
+      const carrier = event.target.closest("[data-menu]")?.closest("[data-file]");
+      if (carrier) chosen.value = fileOf(carrier);
+    }, { capture: true });
+  }
+
+  return { Over, listen, restore };
+}

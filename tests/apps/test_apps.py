@@ -1,0 +1,128 @@
+"""Apps in real boxes: begun, changed, started, seen on their own origin, asleep and awake again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.test import AsyncClient
+
+from agents.apps import records
+from agents.apps.own import OwnApps
+from agents.apps.proxy import POLICY, Previews
+from agents.apps.starters import STARTERS
+from agents.sandbox.local.provider import LocalSandbox
+from agents.sandbox.local.runtime import INSTALLED
+from agents.tools.tool import ToolError
+from hyperagent.accounts.models import User
+from hyperagent.lib.threads import in_thread
+from tests.sandbox.sessions.working import Agent, needs_walls
+
+pytestmark = [pytest.mark.django_db(transaction=True), needs_walls]
+
+
+async def django(scope: Any, receive: Any, send: Any) -> None:
+    """Stands where everything that is not for an app goes."""
+    await send({"type": "http.response.start", "status": 299, "headers": []})
+    await send({"type": "http.response.body", "body": b"the product"})
+
+
+def with_libraries(tmp_path: Path) -> LocalSandbox:
+    return LocalSandbox(libraries=INSTALLED, runtime=tmp_path / "boxes")
+
+
+def browser(agent: Agent) -> httpx.AsyncClient:
+    previews: Any = Previews(django, suffix="localhost", host=lambda: agent.client)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=previews))
+
+
+async def built(agent: Agent, starter: str, **files: str) -> tuple[OwnApps, Any]:
+    apps = OwnApps(lambda: agent.client, agent.workspace)
+    await apps.create(agent.about, starter, by="chat", key="")
+    for path, content in files.items():
+        await apps.write(agent.about, path.replace("__", "."), content, by="chat", key="")
+    return apps, await apps.start(agent.about, title="Shop", command=STARTERS[starter].command, port=5173)
+
+
+async def row_of(agent: Agent) -> records.AppRow:
+    about = agent.about
+    assert about.user_id is not None
+    assert about.conversation_id is not None
+    row = await in_thread(records.of_task)(about.user_id, about.conversation_id)
+    assert row is not None
+    return row
+
+
+@pytest.mark.spec("S197", "S194", "S202")
+async def test_an_app_is_begun_changed_and_seen_on_an_origin_of_its_own_until_its_box_is_gone_and_again_after_it(
+    working: Callable[..., Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    _, started = await built(agent, "static", index__html="<h1>Shop</h1>")
+    row = await row_of(agent)
+    base = f"http://{row.label}.localhost:8000"
+
+    async with browser(agent) as web:
+        page = await web.get(f"{base}/index.html")
+        style = await web.get(f"{base}/style.css")
+        elsewhere = await web.get("http://localhost:8000/")
+        guessed = await web.get(f"http://{'a' * len(row.label)}.localhost:8000/")
+
+        assert started.running
+        assert started.url == f"/previews/{row.id}/"
+        assert (page.status_code, page.text) == (200, "<h1>Shop</h1>")
+        assert page.headers["content-security-policy"] == POLICY
+        assert style.headers["content-type"] == "text/css"
+        assert elsewhere.text == "the product"
+        assert guessed.status_code == 404
+
+        await agent.client.cleanup(agent.about.user_id, agent.about.conversation_id)
+        asleep = await web.get(f"{base}/")
+        assert (asleep.status_code, "is not running any more" in asleep.text) == (503, True)
+
+        # Its user opens the preview again, by way of the product: that starts it, with the files as they were.
+        monkeypatch.setattr("agents.apps.views.sandbox_host", lambda: agent.client)
+        alice, charlie, nobody = AsyncClient(), AsyncClient(), AsyncClient()
+        await alice.aforce_login(await in_thread(User.objects.get)(pk=agent.about.user_id))
+        await charlie.aforce_login(await in_thread(User.objects.create)(email="charlie@example.org"))
+        assert (await charlie.get(started.url)).status_code == 404
+        assert (await nobody.get(started.url)).status_code == 302
+        without_a_name = await alice.get(started.url)
+        assert (without_a_name.status_code, b"PREVIEW_HOST" in without_a_name.content) == (503, True)
+        settings.CONFIG = settings.CONFIG.model_copy(update={"preview_host": "previews.example.org"})
+        opened = await alice.get(started.url)
+        assert opened["location"] == f"http://{row.label}.previews.example.org/"
+        assert (await web.get(f"{base}/")).text == "<h1>Shop</h1>"
+
+
+async def test_the_servers_of_python_and_node_come_up_and_answer(working: Callable[..., Any], tmp_path: Path) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+
+    async with browser(agent) as web:
+        answers = {}
+        for starter, path in (("flask", "/"), ("fastapi", "/api/greeting?name=Ada"), ("node", "/api/time")):
+            _, started = await built(agent, starter)
+            assert started.running, (starter, started.said)
+            answers[starter] = await web.get(f"http://{(await row_of(agent)).label}.localhost{path}")
+
+    assert "<h1>Hello</h1>" in answers["flask"].text
+    assert answers["fastapi"].json() == {"greeting": "Hello, Ada"}
+    assert set(answers["node"].json()) == {"time"}
+
+
+async def test_what_does_not_come_up_says_what_it_wrote_and_what_is_not_in_the_project_is_refused(
+    working: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    apps, started = await built(agent, "flask", app__py="import nothing_there")
+
+    assert not started.running
+    assert started.note == "The server ended before it answered."
+    assert "No module named 'nothing_there'" in started.said
+    with pytest.raises(ToolError, match="not in the project"):
+        await apps.write(agent.about, "/etc/passwd", "x", by="chat", key="")
+    with pytest.raises(ToolError):
+        await apps.write(agent.about, "../outside.txt", "x", by="chat", key="")
+    installed = await apps.install(agent.about, ("left-pad",), manager="pip")
+    assert not installed.installed

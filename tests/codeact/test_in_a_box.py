@@ -1,0 +1,167 @@
+"""Scripts where they belong: in the box of their conversation, over its own door."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from agents.codeact.scripts import SCRIPT, HostedScripts
+from agents.tools.values import CodeRun
+from tests.runtime.approving import call_of, respond, the_request
+from tests.runtime.driving import Runners, ended, events, start
+from tests.sandbox.sessions.working import needs_walls
+from tests.scripted.script import Script, ScriptedCall
+from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import fake_providers
+
+WORKS = """
+import hyperagent, os, sys
+print(__file__, hyperagent.call("list_files", prefix="x"), hyperagent.web_search("y"))
+try:
+    hyperagent.fetch_url("z")
+except hyperagent.ToolError as error:
+    print(error.code, error)
+open("made.txt", "a").write("line\\n")
+try:
+    open(hyperagent.__file__, "w")
+except OSError as error:
+    print("read-only")
+print(sorted(name for name in os.environ if name.startswith("HYPERAGENT")))
+"""
+
+
+def answering(said: list[Any]) -> Any:
+    async def answer(line: dict[str, Any]) -> dict[str, Any]:
+        said.append((line["tool"], line["arguments"]))
+        if line["tool"] == "fetch_url":
+            return {"id": line["id"], "error": {"code": "denied", "message": "not today"}}
+        return {"id": line["id"], "value": {"results": [1]} if line["tool"] == "web_search" else []}
+
+    return answer
+
+
+async def run(agent: Any, code: str, *, again: bool = False, answer: Any = None, heard: Any = None) -> CodeRun:
+    scripts = HostedScripts(lambda: agent.client, agent.workspace)
+    return await scripts.run_script(
+        agent.about,
+        code,
+        seed="5eed",
+        again=again,
+        wall_s=60,
+        heard=heard or (lambda stream, text: None),
+        answer=answer or answering([]),
+    )
+
+
+@needs_walls
+@pytest.mark.spec("S199", "S200", "S81")
+async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working: Any) -> None:
+    agent = await working("alice")
+    said: list[Any] = []
+
+    ran = await run(agent, WORKS, answer=answering(said))
+
+    assert (ran.stderr, ran.exit_code) == ("", 0)
+    assert ran.stdout.splitlines() == [
+        f"{SCRIPT} [] [1]",
+        "denied not today",
+        "read-only",
+        "['HYPERAGENT_SEED', 'HYPERAGENT_TOKEN']",
+    ]
+    assert said == [
+        ("list_files", {"prefix": "x"}),
+        ("web_search", {"query": "y", "max_results": 5}),
+        ("fetch_url", {"url": "z"}),
+    ]
+    assert ran.created_files == ("made.txt",)
+    assert (await agent.workspace.read_file(agent.about, "made.txt", scope="conversation")).text == "line\n"
+
+    # What a run that was interrupted left is not there when the script runs again: neither its files nor its changes.
+    waits = (
+        "import hyperagent\nopen('made.txt', 'a').write('more')\nopen('other.txt', 'w')\nhyperagent.call('list_files')"
+    )
+    called = asyncio.Event()
+
+    async def never(line: dict[str, Any]) -> dict[str, Any]:
+        called.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    first = asyncio.create_task(run(agent, waits, answer=never))
+    await asyncio.wait_for(called.wait(), 20)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    again = await run(agent, waits, again=True)
+
+    assert again.exit_code == 0
+    assert (await agent.workspace.read_file(agent.about, "made.txt", scope="conversation")).text == "line\nmore"
+    assert sorted(again.created_files) == ["made.txt", "other.txt"]
+    box = await agent.client.box(agent.about)
+    stays = await run(agent, "import hyperagent, os\nprint(sorted(name for name in os.listdir() if name[0] != '.'))")
+    assert stays.stdout == "['made.txt', 'other.txt']\n"
+    assert (await box.files("/tmp/hyperagent"))[0].path == SCRIPT
+
+
+FORKS = """
+import hyperagent
+handles = [hyperagent.fork(f"Count to {number}") for number in (2, 3)]
+print("children:", [hyperagent.wait(handle) for handle in handles])
+print(hyperagent.web_search("acme")[0]["title"])
+"""
+
+
+@needs_walls
+@pytest.mark.spec("S99", "S102", "S198")
+async def test_an_agent_acts_by_a_script_that_starts_other_agents_and_waits_for_them(
+    alice: Any, working: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    box = await working("alice")
+    call = ScriptedCall(name="execute_script", arguments=json.dumps({"code": FORKS}))
+    scripted_server.script(
+        Script(match="How far", tool_calls=[call]),
+        Script(match="Count to 2", text="one two"),
+        Script(match="Count to 3", text="one two three"),
+        Script(match="How far", text="They counted to two and to three."),
+    )
+    scripts = HostedScripts(lambda: box.client, box.workspace)
+    await make_runner(scripted_server.url, providers=fake_providers(scripts=scripts))
+
+    started = await start(alice, "How far can they count?", mode="chat", options={"execution_mode": "codeact"})
+    asked = await the_request(started)
+    assert (call_of(asked)["tool"], call_of(asked)["preview"]) == (
+        "execute_script",
+        {"kind": "code", "language": "python", "code": FORKS},
+    )
+    await respond(alice, asked, "approved", arguments_hash=call_of(asked)["arguments_hash"])
+    run = await ended(started, timeout_s=40)
+
+    assert (run.status, run.answer) == ("completed", "They counted to two and to three.")
+    said = await events(run.id)
+    (result,) = [event for event in said if event["type"] == "code_result"]
+    assert result["stdout"] == "children: ['one two', 'one two three']\nAcme grows\n"
+    calls = [(event["tool"], bool(event.get("called_by"))) for event in said if event["type"] == "tool_call"]
+    assert calls == [
+        ("execute_script", False),
+        ("fork", True),
+        ("fork", True),
+        ("wait", True),
+        ("wait", True),
+        ("web_search", True),
+    ]
+    first = scripted_server.calls[0]
+    assert "execute_script" in [tool["function"]["name"] for tool in first.body["tools"]]
+    assert "hyperagent.fork(prompt" in str(first.messages[0]["content"])
+
+
+async def test_in_the_standard_mode_scripts_are_not_offered(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Hello"))
+    await make_runner(scripted_server.url, providers=fake_providers())
+
+    await ended(await start(alice, "Hi", mode="chat"))
+
+    (first,) = scripted_server.calls
+    assert "execute_script" not in [tool["function"]["name"] for tool in first.body["tools"]]
+    assert "import hyperagent" not in str(first.messages[0]["content"])

@@ -1,0 +1,95 @@
+"""The door for what speaks MCP: where it connects to, and how much it reads."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+from hyperagent.lib.outside.http_client import Refused, TooMuch, guarded_http_client
+from tests.lib.conftest import web
+from tests.lib.test_outside import names
+from tests.lib.web import Page, Web
+
+__all__ = ["web"]
+PUBLIC = "93.184.215.14"
+
+
+async def got(url: str, **more: Any) -> httpx2.Response:
+    values: dict[str, Any] = {"allow_private": True, "max_bytes": 10_000, "read_timeout_s": 5, **more}
+    client, _ = guarded_http_client(**values)
+    async with client:
+        return await client.get(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1/", "http://[::1]/", "http://169.254.169.254/latest/", "http://localhost/", "http://db.internal/",
+        "http://[::ffff:10.0.0.1]/", "http://2130706433/", "http://0x7f.1/", "http://user:x@example.org/", "http://wiki/",
+        "http://example.org:22/", "http://①②⑦.0.0.1/", "http://[64:ff9b::a00:1]/", "file:///etc/passwd",
+    ],
+)  # fmt: skip
+async def test_what_leads_inside_or_is_no_address_is_not_connected_to(url: str) -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        raise AssertionError(f"{host} was looked up")
+
+    with pytest.raises((Refused, httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
+        await got(url, allow_private=False, lookup=lookup)
+
+
+@pytest.mark.parametrize("answers", [["127.0.0.1"], [PUBLIC, "10.0.0.1"], ["::1"], ["100.64.0.1"], []])
+async def test_a_name_with_one_address_inside_is_not_connected_to(web: Web, answers: list[str]) -> None:
+    with pytest.raises(Refused):
+        await got(
+            f"http://rebinding.example:{8080}/", allow_private=False, lookup=names({"rebinding.example": answers})
+        )
+    assert web.read == []
+
+
+async def test_the_connection_goes_to_the_address_that_was_looked_at(web: Web) -> None:
+    asked = []
+
+    async def lookup(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    web.pages["/a?b=c"] = "hello"
+
+    answer = await got(f"http://some.example:{web.port}/a?b=c", lookup=lookup)
+
+    ((path, headers),) = web.read
+    assert (answer.text, asked) == ("hello", ["some.example"])
+    assert (path, headers["host"]) == ("/a?b=c", f"some.example:{web.port}")
+    assert headers["accept-encoding"] == "identity"
+
+
+async def test_a_redirect_is_given_back_and_not_followed(web: Web) -> None:
+    web.pages["/"] = Page(status=307, headers={"location": "http://169.254.169.254/latest/"})
+
+    answer = await got(f"{web.url}/")
+
+    assert answer.status_code == 307
+    assert len(web.read) == 1
+
+
+async def test_no_more_is_read_than_the_bound(web: Web) -> None:
+    web.pages["/"] = b"x" * 20_000
+
+    with pytest.raises(TooMuch, match="more than 10,000 bytes"):
+        await got(f"{web.url}/")
+
+
+async def test_packed_answers_are_refused_for_nobody_knows_how_large_they_are(web: Web) -> None:
+    web.pages["/"] = Page(b"x", headers={"content-encoding": "gzip"})
+
+    with pytest.raises(TooMuch):
+        await got(f"{web.url}/")
+
+
+async def test_a_server_that_says_nothing_is_left(web: Web) -> None:
+    web.pages["/"] = web.hang
+
+    async with asyncio.timeout(10):
+        with pytest.raises(httpx2.TimeoutException):
+            await got(f"{web.url}/", read_timeout_s=0.2)

@@ -1,0 +1,125 @@
+"""What an agent has of connected servers is noted when it begins: a replay has the same, whatever was changed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from agents.engine.states import StepKind
+from agents.exchange import AgentInput
+from agents.mcp.definitions import Risk
+from agents.mcp.values import Offered
+from agents.pipeline.approving import _named
+from agents.pipeline.work import _with_connected
+from agents.registry import specs
+from agents.runtime.context import About, AgentContext
+from agents.tools.gateway import Gateway
+from agents.tools.providers import Providers
+from agents.tools.tool import BadTool, Call, Reply, tool
+from tests.tools.doubles import APPROVE_ALL
+from tests.tools.driving import case_of, seen
+
+SERVER = UUID("00000000-0000-4000-8000-00000000cafe")
+
+
+def offered(name: str, risk: Risk = Risk.READ, **more: Any) -> Offered:
+    values: dict[str, Any] = {
+        "called": f"mcp_shop_{name}",
+        "server_id": SERVER,
+        "server": "shop",
+        "name": name,
+        "description": f"Does {name}",
+        "parameters": {"type": "object", "properties": {"what": {"type": "string"}}},
+        "pin": "0" * 64,
+        "risk": risk,
+        "requires_approval": risk is not Risk.READ,
+        "review": "1" * 64,
+        **more,
+    }
+    return Offered.model_validate(values)
+
+
+@dataclass
+class Shop:
+    """Servers in memory. `asked`: how often it was asked what there is; `called`: what was called, with its key."""
+
+    tools: dict[str, list[Offered]]
+    asked: int = 0
+    called: list[tuple[str, Any, bool]] = field(default_factory=list)
+
+    async def offered(self, about: About) -> dict[str, list[Offered]]:
+        self.asked += 1
+        return self.tools
+
+    async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
+        self.called.append((offered.called, arguments, bool(call.key)))
+        return Reply(content=f"{offered.name} of {arguments['what']}")
+
+
+async def program(context: AgentContext) -> Any:
+    assert context.run.tools is not None
+    context.connected = await context.run.tools.connected(context)
+    names = tuple(context.connected)
+    bought = seen(await context.tool("mcp_shop_buy", {"what": "tea"}, allowed=names))
+    answer = await context.ask("input", {"question": "go on?", "options": []})
+    read = seen(await context.tool("mcp_shop_look", {"what": "tea"}, allowed=names))
+    strange = seen(await context.tool("mcp_shop_steal", {}, allowed=names))
+    return {"names": names, "bought": bought, "read": read, "strange": strange, "answer": answer["text"]}
+
+
+@pytest.mark.spec("B26", "B1", "B2")
+async def test_a_run_goes_on_with_the_tools_that_it_began_with_and_an_effect_happens_once() -> None:
+    shop = Shop({"chat": [offered("buy", Risk.WRITE), offered("look")], "mail": [offered("steal")]})
+    case = case_of(program, Gateway(Providers(connections=shop), checks=APPROVE_ALL))
+
+    assert (await case.drive()).how == "waiting"
+    shop.tools = {}
+    case.answer({"status": "answered", "text": "yes"})
+    end = await case.drive()
+
+    assert list(end.value["names"]) == ["mcp_shop_buy", "mcp_shop_look"]
+    assert end.value["bought"]["content"] == '<untrusted source="mcp_shop_buy">\nbuy of tea\n</untrusted>'
+    assert shop.called == [("mcp_shop_buy", {"what": "tea"}, True), ("mcp_shop_look", {"what": "tea"}, False)]
+    assert shop.asked == 1
+    assert end.value["strange"]["data"]["error"] == "unknown_tool"
+    (row,) = case.store.effects(case.execution_id)
+    assert (row.tool, row.status) == ("mcp_shop_buy", "finished")
+    notes = [step.name for step in case.store.steps(case.execution_id) if step.kind is StepKind.NOTE]
+    assert notes == ["connected"]
+
+
+@pytest.mark.spec("B26")
+async def test_without_a_person_to_ask_what_writes_is_refused() -> None:
+    shop = Shop({"chat": [offered("buy", Risk.IRREVERSIBLE)]})
+
+    async def buys(context: AgentContext) -> Any:
+        assert context.run.tools is not None
+        context.connected = await context.run.tools.connected(context)
+        return seen(await context.tool("mcp_shop_buy", {"what": "tea"}))
+
+    end = await case_of(buys, Gateway(Providers(connections=shop))).drive()
+
+    assert end.value["data"]["error"] == "approval_unavailable"
+    assert shop.called == []
+
+
+def test_a_task_that_was_given_some_tools_has_no_others() -> None:
+    spec = specs()["mail"]
+    connected = {"mcp_shop_buy": object()}
+    whole = AgentInput(agent_id="a", agent_name="mail", task="x", tools=spec.tools)
+    part = whole.model_copy(update={"tools": spec.tools[:1]})
+
+    assert _with_connected(whole, spec, connected).tools == (*spec.tools, "mcp_shop_buy")
+    assert _with_connected(part, spec, connected) == part
+    # All that it has was given by nobody: such a task is not left out because one of its tools needs a yes.
+    assert _named(None, spec, _with_connected(whole, spec, connected)) == ()  # type: ignore[arg-type]
+
+
+def test_no_tool_of_ours_is_called_like_a_strangers() -> None:
+    async def look(call: Call) -> str:
+        """Looks."""
+        return ""
+
+    with pytest.raises(BadTool, match="begin with mcp_"):
+        tool(agents=("chat",), name="mcp_shop_look")(look)

@@ -1,0 +1,136 @@
+"""The pages of files without a browser: what they show, whom they refuse, what they cost; and what an administrator
+sees."""
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from memory.file_preview import TABLE_COLUMNS, TABLE_ROWS
+from memory.models import WorkspaceFile
+from memory.workspaces import files
+from memory.workspaces.places import page_url
+from tests.memory.workspaces.conftest import Places
+from tests.memory.workspaces.test_paths import ODD
+
+pytestmark = [pytest.mark.django_db, pytest.mark.spec("S81")]
+Browse = Callable[[Any], Client]
+
+
+def text_of(browser: Client, address: str) -> str:
+    answer = browser.get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+    return answer.content.decode()
+
+
+def test_a_folder_shows_its_folders_and_files_at_a_fixed_cost(alice: Any, places: Places, client_of: Browse) -> None:
+    browser, here = client_of(alice), places["project"]
+    files.write(alice.pk, here, "a/b/c.txt", b"x")
+    files.write(alice.pk, here, "top.txt", b"x")
+    with CaptureQueriesContext(connection) as few:
+        shown = text_of(browser, page_url(here))
+    for number in range(30):
+        files.write(alice.pk, here, f"a/{number}.txt", b"%d" % number)
+        files.write(alice.pk, here, f"folder {number}/x.txt", b"x")
+    with CaptureQueriesContext(connection) as many:
+        text_of(browser, page_url(here))
+
+    assert ("top.txt" in shown, "c.txt" in shown, page_url(here, "a/") in shown) == (True, False, True)
+    assert len(many) <= len(few) + 1 <= 13
+    inner = text_of(browser, page_url(here, "a/"))
+    assert (page_url(here, "a/b/") in inner, inner.count("data-file=")) == (True, 30)
+    found = text_of(browser, page_url(here) + "?q=c.t+B&sort=new")
+    assert (found.count("data-file="), "in a/b/" in found) == (1, True)
+    assert browser.get(page_url(here, "a")).headers["Location"] == page_url(here, "a/")
+    assert "Nothing is in this folder" in text_of(browser, page_url(here, "none/"))
+
+
+def test_odd_names_stand_on_pages_as_text(alice: Any, places: Places, client_of: Browse) -> None:
+    browser, here = client_of(alice), places["user"]
+    for path in ODD:
+        files.write(alice.pk, here, path, b"{{7*7}} <script>alert(1)</script>")
+
+    listed = text_of(browser, "/files/")
+
+    for path in ODD:
+        if "/" not in path:
+            assert escape(path) in listed
+        shown = text_of(browser, page_url(here, path))
+        assert "<script>alert" not in shown
+        assert "<img src=x" not in shown
+        assert "49" not in shown.partition("<code>")[2].partition("</code>")[0]
+    assert "<img src=x" not in listed
+
+
+def test_a_long_table_and_a_broken_one_are_shown_as_far_as_they_can_be(
+    alice: Any, places: Places, client_of: Browse
+) -> None:
+    browser, here = client_of(alice), places["user"]
+    wide = ",".join(f"c{number}" for number in range(TABLE_COLUMNS + 5))
+    files.write(alice.pk, here, "long.csv", (wide + "\n" + "1,2\n" * (TABLE_ROWS + 50)).encode())
+    files.write(alice.pk, here, "broken.csv", b'"' + b"x" * 200_000)
+    files.write(alice.pk, here, "wide.csv", ("Ort;Preis\n" + "Köln und Straßburg;1,5\n" * 9).encode("latin-1"))
+    files.write(alice.pk, here, "empty.csv", b"")
+
+    long = text_of(browser, page_url(here, "long.csv"))
+
+    assert (long.count("<tr>"), long.count("<th ")) == (TABLE_ROWS + 1, TABLE_COLUMNS)
+    assert f"Only the first {TABLE_ROWS} rows" in long
+    assert 'data-text="text"' in text_of(browser, page_url(here, "broken.csv"))
+    assert '<td dir="auto">Köln und Straßburg</td>' in text_of(browser, page_url(here, "wide.csv"))
+    assert "It is empty" in text_of(browser, page_url(here, "empty.csv"))
+
+
+def test_charlie_finds_no_page_of_alices_files(alice: Any, charlie: Any, places: Places, client_of: Browse) -> None:
+    browser = client_of(charlie)
+    for place in places.values():
+        files.write(alice.pk, place, "in/a.txt", b"Alice's words")
+
+    for scope, place in places.items():
+        for path in ("", "in/", "in", "in/a.txt", "in/a.txt?version=1", "?q=a"):
+            refused = browser.get(page_url(place) + path)
+            missing = browser.get(f"/files/{scope}/{uuid4()}/{path}")
+            assert (refused.status_code, missing.status_code) == (404, 404)
+            assert b"Alice" not in refused.content
+    for tab in ("mine", "projects", "conversations", "x"):
+        assert "a.txt" not in text_of(browser, f"/files/?tab={tab}")
+    assert Client().get("/files/").status_code == 302
+    assert browser.post(page_url(places["user"])).status_code == 405
+
+
+def test_the_places_are_listed_and_temporary_conversations_are_not(
+    alice: Any, places: Places, client_of: Browse
+) -> None:
+    from conversations.models import Conversation
+
+    files.write(alice.pk, places["conversation"], "a.txt", b"x")
+    browser = client_of(alice)
+
+    assert "Plans" in text_of(browser, "/files/?tab=projects")
+    assert "Figures" in text_of(browser, "/files/?tab=conversations")
+    Conversation.objects.update(is_temporary=True)
+    assert "Figures" not in text_of(browser, "/files/?tab=conversations")
+
+
+def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
+    alice: Any, bob: Any, places: Places, client_of: Browse
+) -> None:
+    files.write(alice.pk, places["user"], "<b>secret</b>.txt", b"x")
+    files.write(alice.pk, places["project"], "secret.txt", b"x")
+    pages = [f"/admin/memory/workspacefile/{id_}/change/" for id_ in WorkspaceFile.objects.values_list("pk", flat=True)]
+    browser = client_of(bob)
+
+    for page in ("/admin/memory/workspacefile/", *pages):
+        assert "secret" not in text_of(browser, page)
+    bob.user_permissions.add(Permission.objects.get(codename="view_content"))
+    shown = "".join(text_of(browser, page) for page in pages)
+
+    assert "&lt;b&gt;secret" in shown
+    assert "<b>secret" not in shown
+    assert shown.count("alice@example.org") >= 2

@@ -1,0 +1,287 @@
+"""What becomes of a box over time: idle, full, handed on, kept, forgotten (S203, S204, F22, T30)."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.sandbox.base import HOME, OUTPUTS, BoxType, Command, SandboxError
+from hyperagent.lib.threads import in_thread
+
+
+async def _until(condition: Any) -> None:
+    async with asyncio.timeout(10):
+        while not (await condition()):
+            await asyncio.sleep(0.02)
+
+
+def _rows() -> Any:
+    from agents.sandbox.models import SandboxSession
+
+    return list(SandboxSession.objects.order_by("opened_at"))
+
+
+def _snapshots() -> Any:
+    from agents.sandbox.models import SandboxSnapshot
+
+    return list(SandboxSnapshot.objects.all())
+
+
+@pytest.mark.spec("S203", "S204")
+async def test_a_box_that_nobody_uses_is_closed_and_the_next_one_has_its_files(hosting: Any, people: Any) -> None:
+    alive = await hosting(idle_s=0.2)
+    alice = await people("alice")
+    box = await alive.client.box(alice)
+    await box.write(f"{HOME}/app/main.py", b"print(1)")
+    await box.write(f"{OUTPUTS}/plot.png", b"png")
+    await box.write("/tmp/scratch", b"gone")
+
+    async def is_closed() -> bool:
+        return await alive.client.existing(alice.user_id, alice.conversation_id) is None
+
+    await _until(is_closed)
+    again = await alive.client.box(alice)
+
+    assert again.is_new
+    assert "put back" in again.note
+    assert await again.read(f"{HOME}/app/main.py", max_bytes=100) == b"print(1)"
+    assert await again.read(f"{OUTPUTS}/plot.png", max_bytes=100) == b"png"
+    with pytest.raises(SandboxError):
+        await again.read("/tmp/scratch", max_bytes=100)
+    first, second = await in_thread(_rows)()
+    assert (first.ended_because, second.ended_at) == ("idle", None)
+
+
+@pytest.mark.spec("S204")
+async def test_a_host_that_is_stopped_keeps_its_boxes_for_the_next_one(people: Any, tmp_path: Path) -> None:
+    from tests.sandbox.sessions.conftest import Hosting
+    from tests.sandbox.sessions.memory_box import MemoryProvider
+
+    alice, bob = await people("alice"), await people("bob")
+    async with Hosting(MemoryProvider(), tmp_path / "run").living() as first:
+        box = await first.client.box(alice)
+        await box.write(f"{HOME}/notes.txt", b"keep me")
+        desktop = await first.client.box(alice, BoxType.DESKTOP)
+        await desktop.write(f"{HOME}/other.txt", b"on the desktop")
+    async with Hosting(MemoryProvider(), tmp_path / "run").living() as second:
+        again = await second.client.box(alice)
+
+        assert [file.path for file in await again.files()] == [f"{HOME}/notes.txt"]
+        assert await (await second.client.box(bob)).files() == ()
+    assert [row.ended_because for row in await in_thread(_rows)()] == ["drained"] * 4
+
+
+async def test_a_host_that_was_killed_left_rows_which_the_next_one_ends(people: Any, tmp_path: Path) -> None:
+    from agents.sandbox import records
+    from tests.sandbox.sessions.conftest import Hosting
+    from tests.sandbox.sessions.memory_box import MemoryProvider
+
+    alice = await people("alice")
+    again = Hosting(MemoryProvider(), tmp_path / "run")
+    owner = records.Owner(alice.user_id, alice.conversation_id)
+    await in_thread(records.open_row)(owner, provider="memory", host=again.host.sessions.host)
+
+    async with again.living():
+        assert (await again.client.box(alice)).alive
+
+        assert [row.ended_because for row in await in_thread(_rows)()] == ["lost", ""]
+
+
+@pytest.mark.spec("S203")
+async def test_cleanup_closes_the_box_of_code_and_the_desktop_and_nobody_elses(hosting: Any, people: Any) -> None:
+    alive = await hosting()
+    alice, bob = await people("alice"), await people("bob")
+    code = await alive.client.box(alice)
+    await alive.client.box(alice, BoxType.DESKTOP)
+    other = await alive.client.box(bob)
+    await code.write(f"{HOME}/a", b"x")
+
+    await alive.client.cleanup(alice.user_id, alice.conversation_id)
+
+    assert [inside.alive for inside in alive.provider.opened] == [False, False, True]
+    assert await other.files() == ()
+    assert len(await in_thread(_snapshots)()) == 1
+
+
+@pytest.mark.spec("S204")
+async def test_what_is_too_large_is_not_kept_and_its_row_says_so(hosting: Any, people: Any) -> None:
+    alive = await hosting(snapshot_max_bytes=20_000)
+    alice = await people("alice")
+    await (await alive.client.box(alice)).write(f"{HOME}/big", b"x" * 50_000)
+
+    await alive.client.cleanup(alice.user_id, alice.conversation_id)
+
+    (row,) = await in_thread(_rows)()
+    assert "more than 20,000 bytes" in row.note
+    assert await in_thread(_snapshots)() == []
+
+
+@pytest.mark.spec("S204")
+async def test_what_was_changed_is_kept_already_while_the_box_goes_on(hosting: Any, people: Any) -> None:
+    alive = await hosting(checkpoint_after_s=0.05)
+    box = await alive.client.box(await people("alice"))
+    await box.write(f"{HOME}/a", b"x")
+
+    async def is_kept() -> bool:
+        return bool(await in_thread(_snapshots)())
+
+    await _until(is_kept)
+
+    assert box.alive
+    assert len(alive.provider.opened) == 1
+
+
+async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_what_works_does_not(
+    hosting: Any, people: Any
+) -> None:
+    alive = await hosting(boxes=3, boxes_per_user=2)
+    alice = [await people("alice") for _ in range(4)]
+    first, second = [await alive.client.box(about) for about in alice[:2]]
+    await first.files()
+
+    third = await alive.client.box(alice[2])
+    running = [asyncio.create_task(box.run(Command(["sleep"]))) for box in (first, third)]
+    for inside in (alive.provider.opened[0], alive.provider.opened[2]):
+        await inside.sleeping.wait()
+    with pytest.raises(SandboxError, match="All 2 sandboxes of this user"):
+        await alive.client.box(alice[3])
+
+    assert [inside.alive for inside in alive.provider.opened] == [True, False, True]
+    assert not (await alive.client.existing(alice[1].user_id, alice[1].conversation_id))
+    assert second.key.endswith(str(alice[1].conversation_id))
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
+@pytest.mark.spec("T30")
+async def test_who_has_used_up_the_seconds_of_a_day_is_told_and_others_go_on(hosting: Any, people: Any) -> None:
+    from agents.sandbox.models import SandboxSession
+
+    alive = await hosting(seconds_per_day=10)
+    alice, bob = await people("alice"), await people("bob")
+    box = await alive.client.box(alice)
+    await box.run(Command(["echo", "hi"]))
+
+    await in_thread(SandboxSession.objects.filter(user_id=alice.user_id).update)(used_seconds=11)
+
+    with pytest.raises(SandboxError, match="10 seconds of sandbox time"):
+        await box.run(Command(["echo", "hi"]))
+    assert (await (await alive.client.box(bob)).run(Command(["echo", "hi"]))).exit_code == 0
+    row, _ = await in_thread(_rows)()
+    assert row.runs == 1
+
+
+@pytest.mark.spec("F22")
+@pytest.mark.parametrize("how", ["deactivated", "deleted"])
+async def test_the_box_of_somebody_who_is_gone_is_closed_and_nothing_of_it_is_kept(
+    hosting: Any, people: Any, how: str
+) -> None:
+    from agents.sandbox import snapshots
+    from agents.sandbox.records import Owner
+    from hyperagent.accounts.models import User
+
+    alive = await hosting()
+    alice, bob = await people("alice"), await people("bob")
+    box, other = await alive.client.box(alice), await alive.client.box(bob)
+    await box.write(f"{HOME}/secret", b"x")
+    await in_thread(snapshots.keep)(Owner(alice.user_id, alice.conversation_id), b"older")
+    running = asyncio.create_task(box.run(Command(["sleep"])))
+    await alive.provider.opened[0].sleeping.wait()
+
+    if how == "deactivated":
+        await in_thread(User.objects.filter(pk=alice.user_id).update)(is_active=False)
+    else:
+        await in_thread(User.objects.filter(pk=alice.user_id).delete)()
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(running, return_exceptions=True)
+
+    async def is_ended() -> bool:
+        return bool((await in_thread(_rows)())[0].ended_because == "removed")
+
+    await _until(is_ended)
+    assert [inside.alive for inside in alive.provider.opened] == [False, True]
+    with pytest.raises(SandboxError, match="may not work here"):
+        await alive.client.box(alice)
+    assert other.alive
+    await in_thread(snapshots.sweep)(retention_hours=24)
+    assert await in_thread(_snapshots)() == []
+
+
+async def test_another_machine_takes_the_box_over_with_what_lay_in_it(people: Any, tmp_path: Path) -> None:
+    from tests.sandbox.sessions.conftest import Hosting
+    from tests.sandbox.sessions.memory_box import MemoryProvider
+
+    alice = await people("alice")
+    async with (
+        Hosting(MemoryProvider(), tmp_path / "one").living() as one,
+        Hosting(MemoryProvider(), tmp_path / "two").living() as two,
+    ):
+        await (await one.client.box(alice)).write(f"{HOME}/a", b"moved")
+
+        there = await two.client.box(alice)
+
+        assert await there.read(f"{HOME}/a", max_bytes=10) == b"moved"
+        assert not one.provider.opened[0].alive
+    assert [row.ended_because for row in await in_thread(_rows)()] == ["moved", "drained"]
+
+
+@pytest.mark.spec("S204")
+def test_snapshots_are_forgotten_after_their_hours_with_files_that_nobody_knows(people: Any) -> None:
+    import uuid
+    from datetime import timedelta
+
+    from django.core.files.base import ContentFile
+    from django.core.files.storage import default_storage
+    from django.utils import timezone
+
+    from agents.sandbox import snapshots
+    from agents.sandbox.models import SandboxSnapshot
+    from agents.sandbox.records import Owner
+    from hyperagent.accounts.models import User
+
+    alice = User.objects.create(email="alice@example.org")
+    old, new = Owner(alice.pk, uuid.uuid4()), Owner(alice.pk, uuid.uuid4())
+    for owner in (old, new, new):
+        snapshots.keep(owner, b"archive")
+    stray = default_storage.save(f"{snapshots.FOLDER}/{alice.pk}/stray.tar", ContentFile(b"x"))
+    SandboxSnapshot.objects.filter(task_id=old.task_id).update(made_at=timezone.now() - timedelta(hours=25))
+    lies = [row.stored_as for row in SandboxSnapshot.objects.order_by("made_at")]
+
+    snapshots.sweep(retention_hours=24)
+
+    assert snapshots.find(old) is None
+    assert snapshots.find(new) == b"archive"
+    assert [default_storage.exists(path) for path in (*lies, stray)] == [False, True, True]
+    assert len(default_storage.listdir(f"{snapshots.FOLDER}/{alice.pk}")[1]) == 2
+    Path(default_storage.path(lies[1])).write_bytes(b"changed")
+    assert snapshots.find(new) is None
+    default_storage.delete(stray)
+
+
+async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_of_it_is_kept(
+    hosting: Any, people: Any
+) -> None:
+    from agents.sandbox import snapshots
+    from agents.sandbox.records import Owner
+    from conversations import actions as conversations
+    from hyperagent.accounts.models import User
+
+    alive = await hosting()
+    about = await people("alice")
+    alice = await in_thread(User.objects.get)(pk=about.user_id)
+    gone, stays = [await in_thread(conversations.create)(alice, title=title) for title in ("Gone", "Stays")]
+    boxes = [await alive.client.box(await people("alice", one.pk)) for one in (gone, stays)]
+    await boxes[0].write(f"{HOME}/secret", b"x")
+    await in_thread(snapshots.keep)(Owner(alice.pk, gone.pk), b"older")
+
+    await in_thread(conversations.delete)(alice, gone.pk)
+
+    async def is_ended() -> bool:
+        return bool((await in_thread(_rows)())[0].ended_because == "removed")
+
+    await _until(is_ended)
+    assert [inside.alive for inside in alive.provider.opened] == [False, True]
+    assert await in_thread(_snapshots)() == []

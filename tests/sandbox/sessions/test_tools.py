@@ -1,0 +1,319 @@
+"""Programs of agents in real boxes: what they print, what they leave, how they end (S139, S177, S195, S201)."""
+
+import asyncio
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from agents.sandbox.base import HOME
+from hyperagent.lib.threads import in_thread
+from tests.sandbox.sessions.working import local, needs_walls, sleepers
+
+pytestmark = needs_walls
+
+
+class Noting:
+    """Notes which boxes are opened."""
+
+    name = "local"
+
+    def __init__(self, provider: Any) -> None:
+        self.provider = provider
+        self.boxes: list[Any] = []
+
+    async def why_not(self) -> str:
+        why: str = await self.provider.why_not()
+        return why
+
+    async def open(self, spec: Any) -> Any:
+        self.boxes.append(await self.provider.open(spec))
+        return self.boxes[-1]
+
+
+async def _workspace(agent: Any) -> dict[str, bytes]:
+    files = await agent.workspace.list_files(agent.about, scope="conversation")
+    return {file.path: await agent.workspace.read_bytes(agent.about, file.path) for file in files}
+
+
+@pytest.mark.spec("S139", "S177", "S195")
+async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "data/sales.csv", "a,b\n1,2\n3,4\n")
+
+    run = await alice.runs(
+        "import csv, pathlib, sys, helper_of_mine\n"
+        "rows = list(csv.DictReader(open('data/sales.csv')))\n"
+        "print(sum(int(row['b']) for row in rows))\n"
+        "print('careful', file=sys.stderr)\n"
+        "pathlib.Path('out').mkdir(); pathlib.Path('out/sum.txt').write_text('6')\n"
+        "pathlib.Path('data/sales.csv').write_text('a,b\\n')\n"
+        "pathlib.Path('.hidden').write_text('x'); pathlib.Path('node_modules').mkdir()\n"
+        "pathlib.Path('node_modules/x.js').write_text('x')\n"
+        if await alice.file("write", "helper_of_mine.py", "x = 1\n")
+        else ""
+    )
+
+    assert (run.exit_code, run.stdout, run.stderr, run.note) == (0, "6\n", "careful\n", "")
+    assert run.created_files == ("data/sales.csv", "out/sum.txt")
+    assert await _workspace(alice) == {
+        "data/sales.csv": b"a,b\n",
+        "helper_of_mine.py": b"x = 1\n",
+        "out/sum.txt": b"6",
+    }
+    kinds = [event.type for event in alice.events]
+    assert kinds[:2] == ["workspace_update", "terminal_command"]
+    assert kinds[-4:] == ["terminal_complete", "workspace_update", "workspace_update", "code_result"]
+    assert "".join(event.content for event in alice.told("terminal_output")) == "6\n"
+    assert "".join(event.content for event in alice.told("terminal_error")) == "careful\n"
+    (result,) = alice.told("code_result")
+    assert (result.stdout, result.stderr, result.exit_code) == ("6\n", "careful\n", 0)
+    assert {event.id for event in alice.events if event.type.startswith("terminal")} == {result.id}
+
+
+async def test_what_people_change_in_the_workspace_is_what_the_next_program_reads(working: Any) -> None:
+    alice, bob = await working("alice"), await working("bob")
+    await alice.workspace.write_file(alice.about, "a.txt", "one")
+    first = await alice.runs("print(open('a.txt').read())")
+    await alice.workspace.write_file(alice.about, "a.txt", "two")
+
+    second = await alice.runs("print(open('a.txt').read())")
+    others = await bob.runs("import os; print(os.listdir())")
+
+    assert (first.stdout, second.stdout) == ("one\n", "two\n")
+    assert second.created_files == ()
+    assert "a.txt" not in others.stdout
+    assert await _workspace(bob) == {}
+
+
+@pytest.mark.spec("S201")
+async def test_every_language_runs(working: Any) -> None:
+    alice = await working("alice")
+
+    runs = [
+        await alice.runs("print(1 + 1)"),
+        await alice.runs("console.log([1, 2].map((x) => x * 2).join())", "javascript"),
+        await alice.runs("const x: number = 4; interface A { b: string }\nconsole.log(x as number)", "typescript"),
+        await alice.runs("echo $((2 + 4)) && pwd", "bash"),
+    ]
+
+    assert [run.stdout for run in runs] == ["2\n", "2,4\n", "4\n", f"6\n{HOME}\n"], runs
+    failed = await alice.runs("import os; os._exit(3)")
+    assert (failed.exit_code, failed.note) == (3, "")
+
+
+async def test_modules_of_the_folder_are_found_and_no_file_of_it_runs_before_a_program(working: Any) -> None:
+    alice = await working("alice")
+    for name in ("sitecustomize", "usercustomize", "json"):
+        await alice.file("write", f"{name}.py", "print('planted')")
+    await alice.file("write", "figures.py", "TOTAL = 8065")
+
+    run = await alice.runs("import json, figures\nprint(figures.TOTAL, json.dumps([1]))")
+
+    assert run.stdout == "8065 [1]\n"
+
+
+@pytest.mark.spec("B11")
+async def test_output_of_any_kind_is_inert_bounded_text(working: Any) -> None:
+    alice = await working("alice")
+
+    binary = await alice.runs(
+        "import sys\n"
+        "sys.stdout.buffer.write(bytes(range(256)) + b'\\xed\\xb0\\x80\\n' + b'\\x1b]0;owned\\x07\\x1b[31mred')"
+    )
+    long_line = await alice.runs("print('x' * 1_000_000)")
+    endless = await alice.runs("while True: print('y' * 1000)")
+
+    assert "\0" not in binary.stdout
+    binary.stdout.encode()
+    assert binary.exit_code == 0
+    assert len(long_line.stdout) < 300_000
+    assert endless.exit_code is None
+    assert endless.note
+    assert len(endless.stdout) < 300_000
+    for event in alice.told("terminal_output"):
+        assert len(event.content) <= 4_200
+        event.content.encode()
+    shown = sum(len(event.content) for event in alice.told("terminal_output"))
+    assert shown < 3 * 70_000
+    json.dumps([run.model_dump(mode="json") for run in (binary, long_line, endless)]).encode()
+
+
+@pytest.mark.spec("B11")
+async def test_files_that_are_too_many_or_too_large_stay_behind_and_the_model_is_told(
+    working: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    from agents.sandbox import comparing
+
+    monkeypatch.setattr(comparing, "MOST_FILES_BACK", 3)
+    settings.CONFIG = settings.CONFIG.model_copy(update={"workspace_file_max_bytes": 5_000})
+    alice = await working("alice")
+
+    run = await alice.runs(
+        "import pathlib\n"
+        "for number in range(5): pathlib.Path(f'{number}.txt').write_text('x')\n"
+        "pathlib.Path('0.txt').write_text('x' * 6000)\n"
+        "pathlib.Path('1.txt').symlink_to('/etc/passwd') if not pathlib.Path('1.txt').unlink() else 0\n"
+    )
+
+    assert run.exit_code == 0, run
+    assert sorted(await _workspace(alice)) == ["2.txt", "3.txt"]
+    assert "stay in the sandbox" in run.note
+    assert "0.txt (The file is larger than 5,000 bytes" in run.note
+    assert "4.txt (more than 3 files at once)" in run.note
+    assert "1.txt" not in run.created_files
+
+
+@pytest.mark.spec("F19")
+async def test_a_full_box_and_a_full_workspace_fail_in_words_and_the_next_program_runs(
+    working: Any, settings: Any
+) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"workspace_quota_bytes": 100_000})
+    alice = await working("alice")
+
+    full = await alice.runs(
+        "try:\n"
+        "    with open('big', 'wb') as file:\n"
+        "        for _ in range(2000): file.write(bytes(1 << 20))\n"
+        "except OSError as error: print(error.strerror)\n"
+    )
+    quota = await alice.runs("import os; os.remove('big'); open('some.bin', 'wb').write(os.urandom(200_000))")
+    after = await alice.runs("print('still here')")
+
+    assert full.exit_code == 0
+    assert full.stdout.strip() in ("No space left on device", "File too large")
+    assert "big (" in full.note
+    assert "no room" in quota.note
+    assert quota.created_files == ("some.bin",)
+    assert after.stdout == "still here\n"
+    assert await _workspace(alice) == {}
+
+
+async def test_a_box_that_goes_away_in_mid_run_is_told_in_words_and_the_next_call_works(working: Any) -> None:
+    provider = Noting(local())
+    boxes = provider.boxes
+    alice = await working("alice", provider=provider)
+    running = asyncio.create_task(alice.fails(alice.runs("print('begun', flush=True); import time; time.sleep(60)")))
+    async with asyncio.timeout(20):
+        while not alice.told("terminal_output"):
+            await asyncio.sleep(0.02)
+
+    await boxes[0].close()
+    said = await running
+    again = await alice.runs("print('anew')")
+
+    assert "went away while the program ran" in said
+    assert alice.told("terminal_complete")[0].exit_code is None
+    assert again.stdout == "anew\n"
+
+
+@pytest.mark.spec("F23")
+async def test_a_cancelled_call_leaves_no_process_within_a_second(working: Any) -> None:
+    alice = await working("alice")
+    await alice.runs("print('warm')")
+    code = (
+        "import os, time, subprocess\nsubprocess.Popen(['sleep', '4711'])\nprint('begun', flush=True)\ntime.sleep(4711)"
+    )
+    running = asyncio.create_task(alice.runs(code))
+    async with asyncio.timeout(20):
+        while len(alice.told("terminal_output")) < 2:
+            await asyncio.sleep(0.02)
+    assert sleepers(4711)
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    async with asyncio.timeout(1):
+        while sleepers(4711):
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.spec("S195", "T22")
+async def test_files_of_the_sandbox_are_read_written_and_listed_by_path_and_nothing_outside_is(working: Any) -> None:
+    alice = await working("alice")
+
+    written = await alice.file("write", "notes/a.md", "# Hi")
+    read = await alice.file("read", f"{HOME}/notes/a.md")
+    listed = await alice.file("list", "notes")
+    await alice.runs(
+        "import os, base64\n"
+        "os.symlink('/etc', 'etc'); os.symlink('/etc/passwd', 'passwd'); os.mkfifo('pipe')\n"
+        f"open('b.png', 'wb').write(base64.b64decode('{base64.b64encode(bytes(range(256))).decode()}'))"
+    )
+    refused = [
+        await alice.fails(alice.file("read", path))
+        for path in ("../../etc/passwd", "/etc/passwd", "passwd", "etc/passwd", "pipe", "none.txt", "b.png")
+    ]
+    not_written = [await alice.fails(alice.file("write", path, "x")) for path in ("/usr/x", "etc/x", "../x", "passwd")]
+
+    assert (written.path, written.version) == ("notes/a.md", 1)
+    assert read.text == "# Hi"
+    assert [file["path"] if isinstance(file, dict) else file.path for file in listed] == ["notes/a.md"]
+    assert all(refused)
+    assert not any("root:" in said for said in refused)
+    assert all(not_written)
+    assert sorted(await _workspace(alice)) == ["b.png", "notes/a.md"]
+
+
+async def test_without_a_conversation_a_program_runs_and_its_files_stay_with_it(working: Any, people: Any) -> None:
+    from dataclasses import replace
+
+    alice = await working("alice")
+    alice.about = replace(alice.about, conversation_id=None)
+
+    run = await alice.runs("open('a.txt', 'w').write('x'); print(1)")
+    again = await alice.runs("print(open('a.txt').read())")
+
+    assert (run.stdout, run.created_files, run.note) == ("1\n", ("a.txt",), "")
+    assert again.stdout == "x\n"
+
+
+async def test_a_program_whose_workspace_is_gone_runs_and_says_what_was_not_there(working: Any) -> None:
+    from conversations.models import Conversation
+
+    alice = await working("alice")
+    await in_thread(Conversation.objects.filter(pk=alice.about.conversation_id).delete)()
+
+    run = await alice.runs("open('a.txt', 'w').write('x'); print(1)")
+
+    assert run.stdout == "1\n"
+    assert "could not be read" in run.note
+    assert "a.txt" in run.note
+
+
+@pytest.mark.spec("S47", "S48", "S49")
+async def test_what_goes_along_with_a_handoff_is_kept_and_lies_in_the_next_box(working: Any) -> None:
+    from agents.sandbox import artifacts
+
+    alice, bob = await working("alice"), await working("bob")
+    await alice.runs(
+        "import pathlib\n"
+        "for name in ('a.py', 'b.csv', 'c.png', 'big.txt', '.secret.md'): pathlib.Path(name).write_text(name)\n"
+        "pathlib.Path('big.txt').write_text('x' * 3_000_000)\n"
+    )
+    sandbox = alice.call.providers.sandbox
+    box = await alice.client.box(alice.about)
+
+    found = await sandbox.collect_artifacts(
+        alice.about, ("*.py", "*.csv", "*.txt", "*.md"), max_files=10, max_size_mb=1
+    )
+    few = await artifacts.collect_artifacts(box, alice.about, alice.workspace, max_files=1)
+    await box.close()
+    restored = await sandbox.restore_artifacts(alice.about, ("a.py", "b.csv", "none.md"))
+    listed = [file.path for file in await sandbox.list_files(alice.about, ".")]
+    await sandbox.cleanup_artifacts(alice.about, ("a.py", ".secret.md"))
+    left = [file.path for file in await sandbox.list_files(alice.about, ".")]
+
+    assert sorted(file.path for file in found.files) == ["a.py", "b.csv"]
+    assert found.left_out == ("big.txt (more than 1 MB together)",)
+    assert len(few.files) == 1
+    assert sorted(file.path for file in restored.files) == ["a.py", "b.csv"]
+    assert restored.left_out == ("none.md",)
+    assert {"a.py", "b.csv"} <= set(listed)
+    assert "a.py" not in left
+    assert "a.py" in await _workspace(alice)
+    assert (
+        await bob.call.providers.sandbox.collect_artifacts(bob.about, ("*",), max_files=9, max_size_mb=9)
+    ).files == ()

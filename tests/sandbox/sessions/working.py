@@ -1,0 +1,88 @@
+"""Alice's conversation with its workspace, and the tools as an agent calls them, over real boxes."""
+
+import atexit
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.runtime.context import About
+from agents.tools.tool import Call, Reply, ToolError
+
+NO_WALLS = "there is no bubblewrap on this machine"
+needs_walls = pytest.mark.skipif(shutil.which("bwrap") is None, reason=NO_WALLS)
+
+
+@cache
+def local() -> Any:
+    """One for all tests: it tries itself out once."""
+    from agents.sandbox.local.provider import LocalSandbox
+
+    folder = Path(tempfile.mkdtemp(prefix="hyperagent-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return LocalSandbox(libraries=folder / "libraries", runtime=folder / "boxes")
+
+
+def sleepers(seconds: int) -> list[str]:
+    """The processes of this machine that sleep for so long."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", str(seconds).encode()]:
+            found.append(str(path))
+    return found
+
+
+@dataclass
+class Agent:
+    """Calls tools in the name of a run, and keeps what it emits."""
+
+    about: About
+    client: Any
+    workspace: Any
+    events: list[Any] = field(default_factory=list)
+
+    @property
+    def call(self) -> Call:
+        from agents.sandbox.provider import HostedSandbox
+        from agents.tools.providers import Providers
+
+        async def touching() -> None:
+            return None
+
+        return Call(
+            providers=Providers(sandbox=HostedSandbox(lambda: self.client, self.workspace), workspace=self.workspace),
+            about=self.about,
+            agent_name="data",
+            agent_input=None,
+            key="",
+            emit=self.events.append,
+            touching=touching,
+        )
+
+    async def runs(self, code: str, language: str = "python") -> Any:
+        """The `CodeRun`."""
+        from agents.tools.catalogue.code_tools import execute_code
+
+        reply: Reply = await execute_code.function(self.call, code=code, language=language)
+        return reply.data
+
+    async def file(self, operation: str, path: str = ".", content: str | None = None) -> Any:
+        from agents.tools.catalogue.code_tools import sandbox_file
+
+        return (await sandbox_file.function(self.call, operation=operation, path=path, content=content)).data
+
+    async def fails(self, doing: Any) -> str:
+        with pytest.raises(ToolError) as raised:
+            await doing
+        return raised.value.message
+
+    def told(self, kind: str) -> list[Any]:
+        return [event for event in self.events if event.type == kind]
