@@ -376,10 +376,12 @@ async def test_a_box_does_not_outlive_who_holds_it(local: Any, tmp_path: Path) -
     ) as holder:
         assert holder.stdout is not None
         assert await asyncio.to_thread(holder.stdout.readline) == "held\n"
-        inside = psutil.Process(holder.pid).children(recursive=True)
+        async with asyncio.timeout(DEADLINE_S):
+            # bubblewrap, the keeper, a shepherd and its program
+            while len(inside := psutil.Process(holder.pid).children(recursive=True)) < 4:
+                await asyncio.sleep(0.02)
 
         holder.send_signal(signal.SIGKILL)
 
         _, alive = await asyncio.to_thread(psutil.wait_procs, inside, timeout=DEADLINE_S)
-    assert len(inside) == 4  # bubblewrap, the keeper, a shepherd and its program
     assert alive == []
