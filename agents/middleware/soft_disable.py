@@ -34,8 +34,10 @@ class SoftDisable(Middleware):
             return state
 
         async def perform() -> Outcome:
-            found = {name: await door.lacks_for(context.run.about, self.needs_of(name)) for name in state.tools}
-            return Outcome({name: why for name, why in found.items() if why})
+            # Many tools need the same: each provider is asked once, for this stands before the first word of an answer.
+            needed = {name: self.needs_of(name) for name in state.tools}
+            lacking = {needs: await door.lacks_for(context.run.about, needs) for needs in set(needed.values()) if needs}
+            return Outcome({name: lacking[needs] for name, needs in needed.items() if lacking.get(needs)})
 
         return state.noting(self.name, await context.step(StepKind.NOTE, self.name, None, perform))
 
