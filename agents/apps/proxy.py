@@ -72,7 +72,7 @@ class Previews:
         self._inner = inner
         self._suffix = f".{suffix}".lower()
         self._host = host
-        self._known: dict[str, tuple[float, AppRow | None]] = {}
+        self._known: dict[str, tuple[float, AppRow]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         label = self._label_of(scope)
@@ -115,13 +115,14 @@ class Previews:
         """A page asks for many files at once: what was read of a label holds for some seconds."""
         if not _LABEL.fullmatch(label):
             return None
-        read_at, app = self._known.get(label, (0.0, None))
-        if app is None or time.monotonic() - read_at > KNOWN_FOR_S:
-            app = await in_thread(records.by_label)(label)
-            self._known = {
-                name: known for name, known in self._known.items() if time.monotonic() - known[0] < KNOWN_FOR_S
-            }
-            self._known[label] = (time.monotonic(), app)
+        now = time.monotonic()
+        known = self._known.get(label)
+        if known is not None and now - known[0] < KNOWN_FOR_S:
+            return known[1]
+        app = await in_thread(records.by_label)(label)
+        self._known = {name: known for name, known in self._known.items() if now - known[0] < KNOWN_FOR_S}
+        if app is not None:
+            self._known[label] = (now, app)
         return app
 
 

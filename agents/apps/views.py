@@ -5,9 +5,11 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import structlog
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET
@@ -31,8 +33,8 @@ NO_ORIGIN: Final = (
 
 
 @require_GET
-@xframe_options_exempt  # it only redirects, and the chat page shows what it redirects to in a frame
-async def preview(request: HttpRequest, app_id: UUID) -> HttpResponse:
+@xframe_options_exempt  # the chat page shows what it leads to in a frame, or why it leads nowhere
+async def preview(request: HttpRequest, app_id: UUID) -> HttpResponseBase:
     """GET /previews/<id>/"""
     user = await request.auser()
     if not isinstance(user, User):
@@ -72,5 +74,7 @@ async def _awake(app: AppRow) -> None:
         log.info("preview.started_again", app=str(app.id))
 
 
-def _cannot(request: HttpRequest, why: str, *, status: int) -> HttpResponse:
-    return render(request, "agents/no_preview.html", {"message": why}, status=status)
+def _cannot(request: HttpRequest, why: str, *, status: int) -> HttpResponseBase:
+    """It is read in the frame that would have shown the app."""
+    said = render(request, "agents/no_preview.html", {"message": why}, status=status)
+    return csp_replace({"frame-ancestors": [SELF]})(lambda _: said)(request)

@@ -90,6 +90,8 @@ async def test_an_app_is_begun_changed_and_seen_on_an_origin_of_its_own_until_it
         assert (await nobody.get(started.url)).status_code == 302
         without_a_name = await alice.get(started.url)
         assert (without_a_name.status_code, b"PREVIEW_HOST" in without_a_name.content) == (503, True)
+        assert "frame-ancestors 'self'" in without_a_name["content-security-policy"]
+        assert "x-frame-options" not in without_a_name
         settings.CONFIG = settings.CONFIG.model_copy(update={"preview_host": "previews.example.org"})
         opened = await alice.get(started.url)
         assert opened["location"] == f"http://{row.label}.previews.example.org/"
