@@ -10,15 +10,14 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# One site and one browser serve all of each.
-TOGETHER = ("tests/page/", "tests/hands/")
+# One site and one browser serve all of it.
+TOGETHER = ("tests/page/",)
 # What takes a minute or more and is one process's, however many there are, must not come last.
 FIRST = (
     "tests/page/",
     "tests/house/test_up.py",
     "tests/faults/test_processes.py",
     "tests/faults/",
-    "tests/hands/",
     "tests/bench/",
     "tests/hitl/test_days.py",
     "tests/house/test_queue.py",

@@ -30,11 +30,13 @@ LEASE_S = 4
 START_TIMEOUT_S = 90.0
 HEAL_S = 30.0
 OURS = ("web", "one", "two")
+SANDBOXES = "sandboxes"
 RUNNER = ("manage.py", "runner")
 
 
 class Site:
-    """Use as a context manager. Names of processes: postgres, valkey, web, and those of the runners."""
+    """Use as a context manager. Names of processes: postgres, valkey, web, sandboxes where they were started, and those
+    of the runners."""
 
     def __init__(self) -> None:
         self.services = Services()
@@ -118,6 +120,19 @@ class Site:
 
     def _until_runs(self, name: str) -> None:
         self._until(lambda: "runner.ready" in self.log(name)[-4000:], name)
+
+    @property
+    def runners(self) -> list[str]:
+        return [name for name in self.processes if name not in ("web", SANDBOXES)]
+
+    def start_sandboxes(self) -> None:
+        """The process that holds the boxes, as `manage.py worker` starts it."""
+        self._start(SANDBOXES, (sys.executable, "manage.py", "sandboxes"), {})
+        self._until(lambda: "sandboxes.ready" in self.log(SANDBOXES)[-4000:], SANDBOXES)
+
+    def stop_sandboxes(self) -> None:
+        """Its boxes go with it."""
+        self.kill(SANDBOXES, signal.SIGTERM)
 
     def kill(self, name: str, with_signal: int = signal.SIGKILL) -> None:
         process = self.processes[name]

@@ -1,6 +1,5 @@
 """What the page's tests share: a browser, a server for the page's own files, and what the browser complained about."""
 
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,13 +54,10 @@ def _whole_site() -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def sandboxes(_whole_site: Any) -> Iterator[None]:
-    """The process that holds the boxes, as `manage.py worker` starts it."""
-    site = _whole_site
-    site._start("sandboxes", (sys.executable, "manage.py", "sandboxes"), {})
-    site._until(lambda: "sandboxes.ready" in site.log("sandboxes"), "sandboxes")
+    """The live site runs programs of agents too."""
+    _whole_site.start_sandboxes()
     yield
-    site.processes["sandboxes"].terminate()
-    site.processes["sandboxes"].wait(30)
+    _whole_site.stop_sandboxes()
 
 
 @pytest.fixture

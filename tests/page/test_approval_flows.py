@@ -228,7 +228,7 @@ def test_a_yes_is_carried_out_after_a_reload_and_a_restart_of_all_runners(
     expect(card(page)).to_contain_text("Find a sailmaker")
     assert not forked(live_site, run, "Find a sailmaker")
 
-    runners = [name for name in live_site.processes if name not in ("web", "postgres", "valkey")]
+    runners = live_site.runners
     for name in runners:
         live_site.kill(name)
     page.reload()
