@@ -22,6 +22,38 @@ LOOK_S = 3.0
 NEWS_KEPT = 64
 RESYNC = "resync"
 SETTLED = TERMINAL_STATUSES | {ExecutionStatus.AWAITING_USER}
+# The events that a reader had last, known by their text: more than stand in an announcement.
+RECALLED = 64
+
+
+class Recent:
+    """What a reader had last of one run, and from which driver: knows a log that lost its end and gave the same
+    numbers to other events. Pure.
+    """
+
+    __slots__ = ("_bodies", "_epoch")
+
+    def __init__(self) -> None:
+        self._epoch = 0
+        self._bodies: deque[int] = deque(maxlen=RECALLED)
+
+    def got(self, body: str) -> None:
+        """The next event, in order."""
+        self._bodies.append(hash(body))
+
+    def lost(self, had: int, first: int, epoch: int, bodies: list[str]) -> bool:
+        """Whether this announcement says that the log has lost what the reader has, up to number `had`.
+
+        A reader may have a new driver's events from the table before it hears of them: those have the same text.
+        """
+        is_next_driver = 0 < self._epoch < epoch
+        self._epoch = max(self._epoch, epoch)
+        return is_next_driver and first <= had and not self._knows(had, first, bodies)
+
+    def _knows(self, had: int, first: int, bodies: list[str]) -> bool:
+        start = had - len(self._bodies) + 1
+        both = range(max(first, start), min(first + len(bodies) - 1, had) + 1)
+        return bool(both) and all(hash(bodies[seq - first]) == self._bodies[seq - start] for seq in both)
 
 
 class Follower:
@@ -29,13 +61,20 @@ class Follower:
 
     def __init__(self, after: int) -> None:
         self.last = after
-        self._epoch = 0
+        self._recent = Recent()
 
-    def lost(self, first: int, epoch: int) -> bool:
+    def got(self, body: str) -> None:
+        """The next event, in order."""
+        self.last += 1
+        self._recent.got(body)
+
+    def lost(self, first: int, epoch: int, bodies: list[str]) -> bool:
         """Whether the log has lost what the reader has: a later driver gives the same numbers to other events."""
-        again = lost_its_end(had=self.last, first=first, known=self._epoch, epoch=epoch)
-        self._epoch = max(self._epoch, epoch)
-        return again
+        return self._recent.lost(self.last, first, epoch, bodies)
+
+    def forget(self) -> None:
+        self.last = 0
+        self._recent = Recent()
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """The bodies that the reader does not have yet, which then count as had; None if only the table can tell:
@@ -44,13 +83,9 @@ class Follower:
         if first > self.last + 1 or last <= self.last or last - first + 1 != len(bodies):
             return None
         news = bodies[self.last + 1 - first :]
-        self.last = last
+        for body in news:
+            self.got(body)
         return news
-
-
-def lost_its_end(*, had: int, first: int, known: int, epoch: int) -> bool:
-    """`known`: the newest epoch that the reader has heard of, 0 for none; `first`, `epoch`: of an announcement."""
-    return 0 < known < epoch and first <= had
 
 
 class _News:
@@ -94,14 +129,13 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
         now = await in_thread(reading.progress_of)(execution.id) if after else None
         while True:
             if now is not None and now.last_seq < follower.last:
-                follower.last = 0
+                follower.forget()
                 yield _resync(execution)
             now = None
             rows = await in_thread(reading.events_after)(execution.id, follower.last)
-            if not rows:
-                rows = await _announced(news, follower, execution)
             for event in rows:
-                follower.last = event.seq
+                follower.got(event.body)
+            for event in rows or (rows := await _announced(news, follower, execution)):
                 yield event
                 if event.is_last:
                     return
@@ -118,7 +152,8 @@ async def _announced(news: _News, follower: Follower, execution: Execution) -> l
     while await news.came():
         events: list[LoggedEvent] = []
         for message in news.taken():
-            if follower.lost(message["first"], message["epoch"]):
+            if follower.lost(message["first"], message["epoch"], message["bodies"]):
+                follower.forget()
                 return [*events, _resync(execution)]
             had = follower.last
             bodies = follower.fresh(message["first"], message["last"], message["bodies"])

@@ -111,7 +111,7 @@ class ConversationConsumer(PersonalSocket):
 
     async def _hear_events(self, message: dict[str, Any]) -> None:
         feed = self.window.feeds.setdefault(message["execution_id"], Feed(sent=0, acked=0, known=0))
-        if feed.lost(message["first"], message["epoch"]):
+        if feed.lost(message["first"], message["epoch"], message["bodies"]):
             await self._resync(message["execution_id"])
             feed = self.window.feeds[message["execution_id"]]
         bodies = feed.fresh(message["first"], message["last"], message["bodies"])

@@ -6,7 +6,7 @@ that acknowledges has WINDOW_EVENTS under way, one that never does gets SILENT_B
 
 from dataclasses import dataclass, field
 
-from agents.following import lost_its_end
+from agents.following import Recent
 
 WINDOW_EVENTS = 200
 SILENT_BYTES = 2_000_000
@@ -23,17 +23,15 @@ class Feed:
     acked: int
     known: int
     is_over: bool = False
-    epoch: int = 0
+    recent: Recent = field(default_factory=Recent)
 
     @property
     def is_behind(self) -> bool:
         return self.sent < self.known
 
-    def lost(self, first: int, epoch: int) -> bool:
+    def lost(self, first: int, epoch: int, bodies: list[str]) -> bool:
         """Whether the log has lost what was sent: a later driver gives the same numbers to other events."""
-        again = lost_its_end(had=self.sent, first=first, known=self.epoch, epoch=epoch)
-        self.epoch = max(self.epoch, epoch)
-        return again
+        return self.recent.lost(self.sent, first, epoch, bodies)
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """What of an announcement comes next; None if something before it is missing. Does not count it as sent."""
@@ -62,6 +60,7 @@ class Window:
 
     def sent(self, feed: Feed, body: str) -> None:
         feed.sent += 1
+        feed.recent.got(body)
         feed.known = max(feed.known, feed.sent)
         # Close enough: JSON of mostly Latin text; what is not ASCII has two to four bytes.
         self.bytes_since_heard += len(body)

@@ -9,7 +9,7 @@ from typing import Any
 import environ
 from csp.constants import NONCE, NONE, SELF
 
-from hyperagent.lib import conf
+from hyperagent.lib import conf, languages
 from hyperagent.lib.log import logging_config
 
 BASE_DIR = conf.BASE_DIR
@@ -38,8 +38,9 @@ except conf.BadConfig as error:
     sys.stderr.write(f"{error.text()}\n")
     raise SystemExit(2) from None
 
-# Set by `hyperagent.asgi` before anything is read. Only the web process may pool connections: the queue forks.
+# Set by `hyperagent.asgi` before anything is read. The queue forks, so it may not pool connections.
 IS_WEB = os.environ.get("HYPERAGENT_PROCESS") == "web"
+IS_RUNNER = os.environ.get("HYPERAGENT_PROCESS") == "runner"
 IS_QUEUE = os.environ.get("HYPERAGENT_PROCESS") == "queue"
 
 SECRET_KEY = CONFIG.secret_key.get_secret_value()
@@ -99,6 +100,7 @@ TEMPLATES = [
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
@@ -111,12 +113,13 @@ TEMPLATES = [
 
 
 def _database(url: str) -> dict[str, Any]:
-    """Under ASGI each request would connect anew (9 ms), so the web process pools. The queue's few processes keep the
-    one connection they have; they fork, and a pool that is forked corrupts the protocol."""
+    """In threads each piece of work would connect anew (9 ms), so the processes that serve many at once pool: the
+    web's and the runners. The queue's few processes keep the one connection they have; they fork, and a pool that is
+    forked corrupts the protocol."""
     if not url:
         return {}
     options: dict[str, Any] = {"application_name": os.environ.get("HYPERAGENT_NAME", "hyperagent")}
-    if IS_WEB:
+    if IS_WEB or IS_RUNNER:
         # Without `reconnect_timeout` the pool waits ever longer between its tries: 10 s and more after a short outage.
         options["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5, "reconnect_timeout": 1}
     parsed = environ.Env.db_url_config(url)
@@ -299,7 +302,14 @@ SPECTACULAR_SETTINGS = {
 
 # ── Words, time, log ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = languages.ENGLISH
+LANGUAGES = list(languages.LANGUAGES.items())
+LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "hyperagent.formats"
+# A person's own choice lives here while they are signed in; without it the browser's languages decide.
+LANGUAGE_COOKIE_AGE = 31_536_000
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = CONFIG.is_https
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

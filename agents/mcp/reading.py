@@ -1,13 +1,14 @@
 """What the tables say of connected servers, for runs: which tools an agent has, and whether one may still be called.
 
-Synchronous: for threads. Every question begins with whose run it is.
+Synchronous, for threads, but for `has_any`. Every question begins with whose run it is.
 """
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
+from psycopg import AsyncConnection
 
 from agents.mcp.definitions import Risk
 from agents.mcp.models import McpServer, McpTool, ServerKind
@@ -43,6 +44,18 @@ def bare_face(server: McpServer) -> Face:
         args=tuple(server.args),
         folder=server.folder,
     )
+
+
+_HAS_ANY: Final = """
+    SELECT EXISTS (SELECT 1 FROM agents_mcpserver WHERE enabled AND (owner_id IS NULL OR owner_id = %s))
+"""
+
+
+async def has_any(connection: AsyncConnection[Any], user_id: UUID | None) -> bool:
+    """Whether any server may have tools for runs of this person, as `ServerQuerySet.of_runs_of`."""
+    cursor = await connection.execute(_HAS_ANY, [user_id])
+    row = await cursor.fetchone()
+    return bool(row and row[0])
 
 
 def offered_to(user_id: UUID | None) -> dict[str, list[Offered]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -23,9 +23,12 @@ from agents.runtime.outbox import Outbox, Progressed
 from agents.runtime.spending import Spending, Terms
 from agents.runtime.streaming import STREAMED
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
-from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta, ToolSpec
 from hyperagent.lib.text import GrowingText, clean_text, clean_value
+
+if TYPE_CHECKING:
+    # The web process reads what runs are and drives none: the gateway would bring it an HTTP client.
+    from hyperagent.lib.llm.gateway import ModelGateway
 
 ANSWER, THINKING = "answer", "thinking"
 T = TypeVar("T", bound=BaseModel)
@@ -103,7 +106,7 @@ class DrivenRun(Run):
         execution_id: UUID,
         *,
         outbox: Outbox,
-        models: ModelGateway,
+        models: "ModelGateway",
         programs: Mapping[str, Program],
         loaded: Loaded | None,
         about: About | None = None,
@@ -119,6 +122,8 @@ class DrivenRun(Run):
         self.settings = settings or PipelineSettings()
         self.desk = desk
         self.terms: Terms | None = None
+        self.connected_names: Mapping[str, Sequence[str]] | None = None
+        """Of tools of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
         self.broken_off = ""
         self.interrupt: Callable[[], None] = lambda: None
         self.under_suspicion = False

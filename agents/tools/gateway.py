@@ -74,11 +74,13 @@ class Gateway:
         return await self._providers.lacks_for(about, names)
 
     async def connected(self, context: AgentContext) -> Mapping[str, Tool]:
-        if isinstance(self._providers.connections, NotConfigured):
+        names = context.run.connected_names
+        has_none = names is not None and not names.get(context.agent.name)
+        if has_none or isinstance(self._providers.connections, NotConfigured):
             return {}
 
         async def perform() -> Outcome:
-            offered = await self._providers.connections.offered(context.run.about)
+            offered = await self._providers.connections.offered(context.run.about, context.run.desk)
             return Outcome([one.model_dump(mode="json") for one in offered.get(context.agent.name, ())])
 
         noted = await context.step(StepKind.NOTE, "connected", None, perform)
@@ -89,10 +91,11 @@ class Gateway:
             return {}
 
         async def perform() -> Outcome:
-            offered = await self._providers.connections.offered(context.run.about)
+            offered = await self._providers.connections.offered(context.run.about, context.run.desk)
             return Outcome({agent: [one.called for one in tools] for agent, tools in offered.items()})
 
         found: dict[str, list[str]] = await context.step(StepKind.NOTE, "connected", None, perform)
+        context.run.connected_names = found
         return found
 
     async def call(

@@ -189,7 +189,11 @@ class Config(BaseModel):
     )
     queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
     db_pool_size: int = Field(
-        16, alias="DB_POOL_SIZE", ge=1, le=200, description="database connections of one web process, 1 to 200"
+        16,
+        alias="DB_POOL_SIZE",
+        ge=1,
+        le=200,
+        description="database connections of one web or runner process, 1 to 200",
     )
     email_url: SecretStr = Field(
         SecretStr("consolemail://"),

@@ -79,12 +79,38 @@ def test_a_reader_knows_by_the_drivers_number_that_the_log_lost_its_end(
 ) -> None:
     follower, feed = Follower(had), Feed(sent=had, acked=had, known=had)
     if known:
-        assert not follower.lost(had + 1, known)
-        assert not feed.lost(had + 1, known)
+        assert not follower.lost(had + 1, known, ["x"])
+        assert not feed.lost(had + 1, known, ["x"])
 
-    assert follower.lost(first, epoch) is lost
-    assert feed.lost(first, epoch) is lost
-    assert not follower.lost(first, epoch), "told once"
+    assert follower.lost(first, epoch, ["y"]) is lost
+    assert feed.lost(first, epoch, ["y"]) is lost
+    assert not follower.lost(first, epoch, ["y"]), "told once"
+
+
+@pytest.mark.spec("B9", "B10")
+@pytest.mark.parametrize(
+    ("first", "bodies", "lost"),
+    [
+        (3, ["c", "d"], False),  # the table was read before the news came
+        (3, ["c", "d", "e"], False),  # and a little more
+        (2, ["b"], False),
+        (3, ["c", "D"], True),
+        (1, ["A"], True),
+        (3, [], True),  # too long to be announced: only the table can tell
+    ],
+)
+def test_a_new_drivers_events_that_came_by_the_table_first_are_not_lost_ones(
+    first: int, bodies: list[str], lost: bool
+) -> None:
+    follower, feed, sockets_window = Follower(0), Feed(sent=0, acked=0, known=0), Window()
+    for reader in (follower, feed):
+        assert not reader.lost(1, 1, ["a"])
+    for body in "abcd":
+        follower.got(body)
+        sockets_window.sent(feed, body)
+
+    assert follower.lost(first, 2, bodies) is lost
+    assert feed.lost(first, 2, bodies) is lost
 
 
 def test_the_window_counts_what_is_under_way_in_all_runs() -> None:

@@ -48,7 +48,7 @@ class Shop:
     asked: int = 0
     called: list[tuple[str, Any, bool]] = field(default_factory=list)
 
-    async def offered(self, about: About) -> dict[str, list[Offered]]:
+    async def offered(self, about: About, desk: Any = None) -> dict[str, list[Offered]]:
         self.asked += 1
         return self.tools
 

@@ -35,6 +35,7 @@ WENT_AWAY: Final = "The sandbox went away in the middle of it, with what was not
 # A host that was killed is back within seconds.
 PATIENCE_S: Final = 15.0
 _SHORT_S: Final = 4.0
+FINE_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.1
 _STOPPING_S: Final = 5.0
 _MOST_READ_BYTES: Final = 1 << 30
@@ -180,14 +181,19 @@ class SandboxHost:
     def __init__(self, socket: Path) -> None:
         self._socket = socket
         self._listening: set[asyncio.Task[None]] = set()
-        self._answered_at = float("-inf")
+        self._answered_at = self._fine_at = float("-inf")
 
     async def why_not(self) -> str:
-        """Why no program can be run here, with the way out; empty if one can be. Every run asks at its beginning: it
-        waits only for a host that was there a moment ago."""
-        was_there = asyncio.get_running_loop().time() - self._answered_at < PATIENCE_S
+        """Why no program can be run here, with the way out; empty if one can be. Every run asks at its beginning: the
+        host need not say twice within FINE_S that one can, and only one that was there a moment ago is waited for."""
+        now = asyncio.get_running_loop().time()
+        if now - self._fine_at < FINE_S:
+            return ""
+        was_there = now - self._answered_at < PATIENCE_S
         try:
-            return str(await self._ask({"op": "why_not"}, patience_s=_SHORT_S if was_there else 0))
+            said = str(await self._ask({"op": "why_not"}, patience_s=_SHORT_S if was_there else 0))
+            self._fine_at = now if not said else float("-inf")
+            return said
         except SandboxError as error:
             self._answered_at = float("-inf")
             return error.message
@@ -240,6 +246,7 @@ class SandboxHost:
                 await wire.say(asked)
                 return wire
             except OSError as error:
+                self._fine_at = float("-inf")
                 if clock() >= until:
                     raise SandboxError(AWAY) from error
             await asyncio.sleep(_LOOK_EVERY_S)
