@@ -1,0 +1,4 @@
+"""22. Nov. 2026"""
+
+SHORT_DATE_FORMAT = "j. N Y"
+SHORT_DATETIME_FORMAT = "j. N Y, H:i"

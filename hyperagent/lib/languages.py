@@ -1,0 +1,70 @@
+"""The languages that people may read here, and who gets which. A page's own is chosen by Django's LocaleMiddleware: the
+cookie that holds the person's choice, else what the browser asks for, else English.
+
+Whatever is answered or written within a request is in that request's language, the API's messages included; a program
+that asks for none gets English, and error codes are the same in all. What is stored for many readers (events, journal,
+log) is written in English, since nobody knows who will read it.
+"""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpResponseBase
+from django.utils import translation
+from django.utils.translation.trans_real import get_supported_language_variant, parse_accept_lang_header
+
+ENGLISH: Final = "en"
+# Each by the name that its readers have for it.
+LANGUAGES: Final = {ENGLISH: "English", "de": "Deutsch"}
+
+
+def known(code: str) -> str:
+    """The language of ours for this code, region or not; English for what we do not speak."""
+    try:
+        return get_supported_language_variant(code)
+    except LookupError:
+        return ENGLISH
+
+
+def speaking(code: str) -> AbstractContextManager[None]:
+    """Within it, texts are in that language: for what is written to one person, such as a mail. Empty: English."""
+    return translation.override(known(code) if code else ENGLISH)
+
+
+def remember_choice(response: HttpResponseBase, code: str) -> None:
+    """Makes this the language of the browser's next pages; empty: it follows the browser again."""
+    if code not in LANGUAGES:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite=settings.LANGUAGE_COOKIE_SAMESITE)
+        return
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        code,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+    )
+
+
+def asked_for(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """What LocaleMiddleware would choose, for what is no request of Django's: a websocket."""
+    found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
+    try:
+        chosen = SimpleCookie(found.get("cookie", "")).get(settings.LANGUAGE_COOKIE_NAME)
+    except CookieError:
+        chosen = None
+    if chosen is not None and chosen.value in LANGUAGES:
+        return chosen.value
+    for code, _ in parse_accept_lang_header(found.get("accept-language", "")):
+        if (language := _or_none(code)) is not None:
+            return language
+    return ENGLISH
+
+
+def _or_none(code: str) -> str | None:
+    try:
+        return get_supported_language_variant(code)
+    except LookupError:
+        return None
