@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format spec bench bench-retrieval bench-sandbox eval lock vendor install install-dev clean
+.PHONY: run test lint format spec bench bench-retrieval bench-sandbox bench-admin eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -40,13 +40,21 @@ bench: install-dev
 	@mkdir -p var/bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
-bench-retrieval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
+bench-retribench-admin: install-dev  ## How long each list of the admin takes with a million rows
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.admin_lists $(ARGS)
+
+eval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.retrieval $(ARGS)
 
 bench-sandbox: install-dev  ## Hostile programs of BENCH_DATA=/path/to/data, each in a sandbox, and what a sandbox costs
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.sandbox_start $(ARGS)
+
+bench-admin: install-dev  ## How long each list of the admin takes with a million rows
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.admin_lists $(ARGS)
 
 eval: install-dev  ## The evaluation cases against a model: ARGS="--model openai/gpt-5.4 --suite routing"
 	@$(BIN)/python -m evals.run $(ARGS)
@@ -58,6 +66,12 @@ lock: install-dev  ## Locks what pyproject.toml asks for
 	$(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-header --no-annotate \
 		deploy/sandbox/requirements.in -o deploy/sandbox/requirements.txt
 	$(UV_LOCK) --group dev --group bench -c requirements.txt -o requirements-dev.txt
+
+messages: install-dev  ## Collects the texts of code and pages into locale/, compiles them, and says what is not translated
+	@$(BIN)/python -m deploy.messages $(ARGS)
+
+pictures: install-dev  ## Takes the pictures of the README anew
+	@$(BIN)/python -m tests.page.pictures
 
 vendor:  ## Makes static/vendor from the npm packages that deploy/vendor-js locks; for who develops the page
 	cd deploy/vendor-js && npm ci && npm run build

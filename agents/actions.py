@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents import copies
 from agents.engine.copying import Kept, failed_agents, kept_for_fork, kept_for_retry
@@ -98,10 +99,15 @@ def intervene(
         if kind is None:
             return agent
         if agent.status not in LIVE_AGENTS or execution.is_over:
-            raise Conflict("agent_is_over", f"This agent is {agent.status}: nothing can be changed about it any more.")
+            raise Conflict(
+                "agent_is_over",
+                _("This agent is {status}: nothing can be changed about it any more.").format(status=agent.status),
+            )
         is_root = agent.parent_id is None
         if is_root and kind is InterventionKind.MODIFY:
-            raise Conflict("not_the_root", "The run itself has no other instructions than its question. Ask it anew.")
+            raise Conflict(
+                "not_the_root", _("The run itself has no other instructions than its question. Ask it anew.")
+            )
         _intervene(execution, kind, text, by=by, agent=agent)
         if is_root and kind is InterventionKind.DELETE:
             cancel(execution.id, by=by)
@@ -116,7 +122,9 @@ def steer(execution_id: UUID, *, by: User, text: str) -> Execution:
         if execution is None:
             raise NotThere
         if execution.is_over:
-            raise Conflict("run_is_over", f"This run is {execution.status}. Ask a new question instead.")
+            raise Conflict(
+                "run_is_over", _("This run is {status}. Ask a new question instead.").format(status=execution.status)
+            )
         _intervene(execution, InterventionKind.STEER, text, by=by, agent=None)
     return execution
 
@@ -133,7 +141,7 @@ def retry(execution_id: UUID, *, by: User, agent_id: UUID | None = None) -> Exec
             raise NotThere
         again = [agent_id] if agent_id else failed_agents(past)
         if not again and old.status == ExecutionStatus.COMPLETED:
-            raise Conflict("nothing_failed", "Nothing failed in this run. Name the agent that shall work again.")
+            raise Conflict("nothing_failed", _("Nothing failed in this run. Name the agent that shall work again."))
         return _begin(old, kept_for_retry(past, again))
 
 
@@ -150,8 +158,8 @@ def fork_from(execution_id: UUID, *, by: User, agent_id: UUID, step: str) -> Exe
             raise NotThere
         path = next((found.path for found in agent.steps if ".".join(map(str, found.path)) == step), None)
         if path is None:
-            said = (
-                f"This agent has no step '{clean_text(step[:40])}'. Take the path of one of its steps, such as 2.0.1."
+            said = _("This agent has no step '{step}'. Take the path of one of its steps, such as 2.0.1.").format(
+                step=clean_text(step[:40])
             )
             raise Refused("unknown_step", said, fields={"step": [said]})
         return _begin(old, kept_for_fork(past, agent.id, path))
@@ -178,7 +186,7 @@ def _own_past(execution_id: UUID, by: User) -> Execution:
     family = Q(id=root_id) | Q(id=old.id) | Q(effects_root=root_id)
     if Execution.objects.live().filter(family).exists():
         raise Conflict(
-            "run_is_live", "This run, or another try of it, is still going on. Wait for its end, or stop it."
+            "run_is_live", _("This run, or another try of it, is still going on. Wait for its end, or stop it.")
         )
     return old
 
@@ -194,7 +202,7 @@ def _wish(comment: str | None, content: str | None, status: str | None) -> tuple
     if status not in (None, "", AgentStatus.DELETED):
         raise Refused(
             "unknown_status",
-            f"The status of an agent cannot be set to '{status[:40]}'; allowed: deleted.",
+            _("The status of an agent cannot be set to '{status}'; allowed: deleted.").format(status=status[:40]),
             fields={"status": ["allowed: deleted"]},
         )
     if status == AgentStatus.DELETED or comment == InterventionKind.DELETE:
@@ -209,7 +217,9 @@ def _wish(comment: str | None, content: str | None, status: str | None) -> tuple
 def _checked(text: str, field: str) -> str:
     text = clean_text(text).strip()
     if not 1 <= len(text) <= MAX_TEXT_CHARS:
-        said = f"{field} needs 1 to {MAX_TEXT_CHARS} characters, and has {len(text)}."
+        said = _("{field} needs 1 to {limit} characters, and has {count}.").format(
+            field=field, limit=MAX_TEXT_CHARS, count=len(text)
+        )
         raise Refused("invalid", said, fields={field: [said]})
     return text
 

@@ -2,23 +2,31 @@
 
 import uuid
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
+# Django looks for pages and panels here; each part has its own beside its models.
+from agents import admin_home as _home  # noqa: F401
 from agents import plan_reading
+from agents.apps import admin as _apps  # noqa: F401
+from agents.mail import admin as _mailboxes  # noqa: F401
+from agents.mcp import admin as _mcp  # noqa: F401
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
-from agents.sandbox import admin as _sandboxes  # noqa: F401 (Django looks for it here)
-from hyperagent.accounts.models import User
-from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list, table
+from agents.sandbox import admin as _sandboxes  # noqa: F401
+from agents.usage import admin as _usage  # noqa: F401
+from hitl.models import Request
+from hyperagent.lib.admin_values import ago, long_text, state
+from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_id, link_to_list, table
 
 SHOWN = 50
-USERS_SEARCHED = 50
+HEAVY = ("input", "result", "answer", "question")
+"""Columns of a run that a list never needs, and that are long."""
 # Before an agent's name, once for each agent above it. No style can be set here.
 INDENT = "\u2003"
 
@@ -45,10 +53,6 @@ def _took(row: Execution | AgentExecution) -> str:
     return f"{(row.ended_at - row.started_at).total_seconds():.1f} s"
 
 
-def _at(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else ""
-
-
 @admin.register(Execution)
 class ExecutionAdmin(ReadOnlyAdmin):
     list_display = (
@@ -58,24 +62,24 @@ class ExecutionAdmin(ReadOnlyAdmin):
         "mode",
         "created_at",
         "took",
-        "prompt_tokens",
-        "completion_tokens",
+        "tokens",
         "cost_usd",
     )
-    list_filter = ("status",)
+    list_filter = ("status", "created_at")
     list_select_related = ("user",)
     ordering = ("-created_at", "id")
-    search_fields = ("id",)
-    search_help_text = "The id of a run, a conversation or a user, or a part of an e-mail address."
+    sortable_by = ("created_at",)
+    search_fields = ("id", "conversation_id", "user")
+    search_help_text = _("The id of a run, a conversation or a user, or the beginning of an e-mail address.")
     content_fields = ("question", "answer", "input", "result", "its_plan")
     readonly_fields = (
-        "took", "chain_end", "copy_of", "its_plan", "its_agents", "its_interventions", "its_steps", "its_effects",
-        "its_events",
+        "took", "chain_end", "copy_of", "talk", "its_plan", "its_agents", "its_interventions", "its_requests",
+        "its_steps", "its_effects", "its_events",
     )  # fmt: skip
     fields = (
-        "id", "user", "conversation_id", "status", "pipeline", "mode", "question", "answer", "input", "result",
+        "id", "user", "talk", "status", "pipeline", "mode", "question", "answer", "input", "result",
         "error_code", "error_message", "created_at", "started_at", "ended_at", "took",
-        "prompt_tokens", "completion_tokens", "cost_usd", "its_plan", "its_agents", "its_interventions",
+        "prompt_tokens", "completion_tokens", "cost_usd", "its_plan", "its_agents", "its_interventions", "its_requests",
         "epoch", "lease_until", "leased_by", "crashes", "cancel_requested_at", "cancelled_by", "woken_at",
         "copy_of", "on_finish", "finish_handled_at", "last_seq", "chain_end",
         "its_steps", "its_effects", "its_events",
@@ -83,36 +87,30 @@ class ExecutionAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
         rows: QuerySet[Execution] = super().get_queryset(request)
-        return rows.defer("input", "result", "answer", "question")
+        return rows.defer(*HEAVY)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """By indexes only: an id in full, or users whose address has the term."""
-        term = search_term.strip().replace("\x00", "")
-        if not term:
-            return queryset, False
-        try:
-            wanted = uuid.UUID(term)
-        except ValueError:
-            users = User.objects.filter(email__icontains=term).values_list("pk", flat=True)[:USERS_SEARCHED]
-            return queryset.filter(user_id__in=list(users)), False
-        return queryset.filter(Q(id=wanted) | Q(conversation_id=wanted) | Q(user_id=wanted)), False
-
-    @admin.display(description="Took")
+    @admin.display(description=_("Took"))
     def took(self, execution: Execution) -> str:
         return _took(execution)
 
-    @admin.display(description="End of the hash chain")
+    @admin.display(description=_("Tokens"))
+    def tokens(self, execution: Execution) -> str:
+        return f"{execution.prompt_tokens + execution.completion_tokens:,}"
+
+    @admin.display(description=_("End of the hash chain"))
     def chain_end(self, execution: Execution) -> str:
         return bytes(execution.last_hash).hex()
 
-    @admin.display(description="Copy of")
+    @admin.display(description=_("Copy of"))
     def copy_of(self, execution: Execution) -> SafeString | str:
         old = execution.forked_from_id
         return link_to(Execution(id=old), str(old)) if old else ""
 
-    @admin.display(description="Plan")
+    @admin.display(description=_("Conversation"))
+    def talk(self, execution: Execution) -> SafeString | str:
+        return link_to_id("conversations_conversation", execution.conversation_id)
+
+    @admin.display(description=_("Plan"))
     def its_plan(self, execution: Execution) -> SafeString | str:
         plan = (execution.result or {}).get("plan") or plan_reading.told_by_log(execution.id).plan
         if plan is None:
@@ -121,15 +119,15 @@ class ExecutionAdmin(ReadOnlyAdmin):
             (task["stage"], task["id"], task["agent"], task["task"], ", ".join(task["depends_on"]), task["status"])
             for task in plan["tasks"]
         ]
-        return table(("stage", "step", "agent", "task", "after", "status"), rows)
+        return table((_("stage"), _("step"), _("agent"), _("task"), _("after"), _("status")), rows)
 
-    @admin.display(description="Agents")
+    @admin.display(description=_("Agents"))
     def its_agents(self, execution: Execution) -> SafeString:
         rows = [
             (
                 format_html("{}{}", INDENT * depth, link_to(agent, agent.agent_name)),
                 agent.step_id,
-                f"{agent.status}, modified" if agent.modified else agent.status,
+                state(agent.status, ", modified" if agent.modified else ""),
                 agent.prompt_tokens,
                 agent.completion_tokens,
                 _took(agent),
@@ -137,99 +135,148 @@ class ExecutionAdmin(ReadOnlyAdmin):
             for agent, depth in as_tree(execution.agents.defer("output", "task")[:SHOWN])
         ]
         more = link_to_list(AgentExecution, "all agents", execution__id__exact=execution.pk)
-        return table(("agent", "step of the plan", "status", "tokens in", "tokens out", "took"), rows, more)
+        return table(
+            (_("agent"), _("step of the plan"), _("status"), _("tokens in"), _("tokens out"), _("took")), rows, more
+        )
 
-    @admin.display(description="Interventions")
+    @admin.display(description=_("Interventions"))
     def its_interventions(self, execution: Execution) -> SafeString | str:
         rows = [
-            (link_to(one, one.kind), one.by or "", _at(one.created_at), _at(one.applied_at) or "not yet")
+            (
+                link_to(one, one.kind),
+                one.by or "",
+                ago(one.created_at),
+                ago(one.applied_at) if one.applied_at else "not yet",
+            )
             for one in execution.interventions.select_related("by").defer("text")[:SHOWN]
         ]
         more = link_to_list(Intervention, "all interventions", execution__id__exact=execution.pk)
-        return table(("wanted", "by", "said", "applied"), rows, more) if rows else "None."
+        return table((_("wanted"), _("by"), _("said"), _("applied")), rows, more) if rows else "None."
 
-    @admin.display(description="Steps")
+    @admin.display(description=_("Requests"))
+    def its_requests(self, execution: Execution) -> SafeString | str:
+        asked = Request.objects.filter(execution_id=execution.pk).defer("question", "answer").order_by("created_at")
+        rows = [
+            (link_to(one, one.kind), one.agent_name, ", ".join(one.tool_names), state(one.status), ago(one.created_at))
+            for one in asked[:SHOWN]
+        ]
+        more = link_to_list(Request, "all requests", q=str(execution.pk))
+        return table((_("kind"), _("agent"), _("tools"), _("status"), _("asked")), rows, more) if rows else "None."
+
+    @admin.display(description=_("Steps"))
     def its_steps(self, execution: Execution) -> SafeString:
         steps = Step.objects.filter(agent__execution=execution).select_related("agent").defer("request", "response")
         rows = [
-            (link_to(step), step.agent.agent_name, step.status, _at(step.started_at), _at(step.cut_at))
+            (link_to(step), step.agent.agent_name, state(step.status), ago(step.started_at), ago(step.cut_at))
             for step in steps.order_by("id")[:SHOWN]
         ]
         more = link_to_list(Step, "all steps", agent__execution__id__exact=execution.pk)
-        return table(("step", "agent", "status", "started", "cut"), rows, more)
+        return table((_("step"), _("agent"), _("status"), _("started"), _("cut")), rows, more)
 
-    @admin.display(description="Effects")
+    @admin.display(description=_("Effects"))
     def its_effects(self, execution: Execution) -> SafeString:
-        rows = [(link_to(effect), effect.status, _at(effect.started_at)) for effect in execution.effects.all()[:SHOWN]]
+        effects = execution.effects.defer("arguments", "response")[:SHOWN]
+        rows = [(link_to(effect), state(effect.status), ago(effect.started_at)) for effect in effects]
         more = link_to_list(Effect, "all effects", execution__id__exact=execution.pk)
-        return table(("effect", "status", "started"), rows, more)
+        return table((_("effect"), _("status"), _("started")), rows, more)
 
-    @admin.display(description="Events")
+    @admin.display(description=_("Events"))
     def its_events(self, execution: Execution) -> SafeString:
         events = execution.events.defer("body").order_by("seq")[:SHOWN]
-        rows = [(event.seq, link_to(event, event.type), _at(event.created_at)) for event in events]
+        rows = [(event.seq, link_to(event, event.type), ago(event.created_at)) for event in events]
         text = f"all {execution.last_seq} events" if execution.last_seq > SHOWN else "all events"
-        return table(("number", "type", "time"), rows, link_to_list(Event, text, execution__id__exact=execution.pk))
+        return table(
+            (_("number"), _("type"), _("time")), rows, link_to_list(Event, text, execution__id__exact=execution.pk)
+        )
 
 
 class _PartOfRunAdmin(ReadOnlyAdmin):
-    """A row that belongs to an execution, whose user it belongs to."""
+    """A row that belongs to an execution, whose user it belongs to. Those of the newest runs stand first: runs are what
+    an index has in order."""
 
     list_select_related: ClassVar[tuple[str, ...]] = ("execution",)
+    ordering: ClassVar[tuple[str, ...]] = ("-execution__created_at", "execution_id")
+    search_fields: ClassVar[tuple[str, ...]] = ("execution",)
+    search_help_text = _("The id of a run.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.defer(*(f"execution__{name}" for name in HEAVY))
 
     def owner_id(self, row: Any) -> Any:
         return row.execution.user_id
 
-    @admin.display(description="Execution")
+    @admin.display(description=_("Execution"))
     def run(self, row: Any) -> SafeString:
-        return link_to(row.execution, str(row.execution_id))
+        return link_to(row.execution, str(row.execution_id)[:8])
 
 
 @admin.register(AgentExecution)
 class AgentExecutionAdmin(_PartOfRunAdmin):
     list_display = ("agent_name", "step_id", "status", "run", "started_at", "ended_at")
     list_filter = ("status",)
-    ordering = ("execution", "lineage")
+    ordering = (*_PartOfRunAdmin.ordering, "lineage")
+    search_fields = ("id", "execution")
+    search_help_text = _("The id of an agent's part or of a run.")
     content_fields = ("task", "user_comment", "user_content", "output")
-    readonly_fields = ("run",)
+    readonly_fields = ("run", "its_steps")
     fields = (
         "id", "run", "parent", "agent_name", "step_id", "lineage", "task", "status", "modified", "user_comment",
         "user_content", "depends_on", "output", "error", "prompt_tokens", "completion_tokens", "cost_usd",
-        "started_at", "ended_at",
+        "started_at", "ended_at", "its_steps",
     )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentExecution]:
+        return super().get_queryset(request).defer(*(f"execution__{name}" for name in HEAVY), "task", "output")
+
+    @admin.display(description=_("Steps"))
+    def its_steps(self, agent: AgentExecution) -> SafeString:
+        return link_to_list(Step, "all steps", agent__id__exact=agent.pk)
 
 
 @admin.register(Step)
 class StepAdmin(ReadOnlyAdmin):
     list_display = ("id", "place", "kind", "name", "status", "agent_name", "started_at", "ended_at", "cut_at")
-    list_select_related = ("agent__execution",)
+    list_select_related = ("agent",)
     ordering = ("-id",)
+    sortable_by = ("id",)
+    search_fields = ("id", "agent")
+    search_help_text = _("The number of a step, or the id of an agent's part of a run.")
     content_fields = ("request", "response")
-    readonly_fields = ("place", "agent_name", "request_digest")
+    readonly_fields = ("place", "agent_name", "run", "request_digest", "effect")
     fields = (
-        "id", "agent", "place", "kind", "name", "status", "request", "request_digest", "response", "effect_key",
+        "id", "run", "agent", "place", "kind", "name", "status", "request", "request_digest", "response", "effect",
         "usage", "epoch", "started_at", "ended_at", "cut_at",
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Step]:
         rows: QuerySet[Step] = super().get_queryset(request)
-        return rows.defer("request", "response")
+        return rows.defer("request", "response", "agent__task", "agent__output", "agent__user_content")
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup == "agent__execution__id__exact" or super().lookup_allowed(lookup, value, request)
+        allowed = ("agent__execution__id__exact", "agent__id__exact")
+        return lookup in allowed or super().lookup_allowed(lookup, value, request)
 
     def owner_id(self, row: Any) -> Any:
         return row.agent.execution.user_id
 
-    @admin.display(description="Place")
+    @admin.display(description=_("Execution"))
+    def run(self, step: Step) -> SafeString:
+        return link_to(step.agent.execution, str(step.agent.execution_id))
+
+    @admin.display(description=_("Effect"))
+    def effect(self, step: Step) -> SafeString | str:
+        return link_to(Effect(key=step.effect_key), step.effect_key) if step.effect_key else ""
+
+    @admin.display(description=_("Place"))
     def place(self, step: Step) -> str:
         return ".".join(map(str, step.path))
 
-    @admin.display(description="Agent")
+    @admin.display(description=_("Agent"))
     def agent_name(self, step: Step) -> str:
         return step.agent.agent_name
 
-    @admin.display(description="Hash of the request")
+    @admin.display(description=_("Hash of the request"))
     def request_digest(self, step: Step) -> str:
         return bytes(step.request_hash).hex()
 
@@ -238,30 +285,37 @@ class StepAdmin(ReadOnlyAdmin):
 class EffectAdmin(_PartOfRunAdmin):
     list_display = ("key", "tool", "status", "run", "started_at", "ended_at")
     list_filter = ("status",)
-    ordering = ("-started_at", "key")
+    ordering = (*_PartOfRunAdmin.ordering, "key")
+    search_fields = ("key", "execution")
+    search_help_text = _("The key of an effect, or the id of a run.")
     content_fields = ("arguments", "response")
     readonly_fields = ("run",)
     fields = ("key", "run", "agent", "tool", "arguments", "status", "response", "epoch", "started_at", "ended_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Effect]:
+        return super().get_queryset(request).defer(*(f"execution__{name}" for name in HEAVY), "arguments", "response")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup == "execution__status__in" or super().lookup_allowed(lookup, value, request)
 
 
 @admin.register(Event)
 class EventAdmin(_PartOfRunAdmin):
     list_display = ("seq", "type", "run", "created_at")
     list_display_links = ("seq", "type")
-    ordering = ("execution", "seq")
+    ordering = (*_PartOfRunAdmin.ordering, "seq")
     content_fields = ("text",)
     readonly_fields = ("run", "text", "digest")
     fields = ("run", "seq", "agent_id", "type", "text", "digest", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        rows: QuerySet[Event] = super().get_queryset(request)
-        return rows.defer("body")
+        return super().get_queryset(request).defer(*(f"execution__{name}" for name in HEAVY), "body")
 
-    @admin.display(description="Body")
+    @admin.display(description=_("Body"))
     def text(self, event: Event) -> SafeString:
-        return format_html("<pre>{}</pre>", event.body)
+        return format_html("{}", long_text(event.body))
 
-    @admin.display(description="Hash")
+    @admin.display(description=_("Hash"))
     def digest(self, event: Event) -> str:
         return bytes(event.hash).hex()
 
@@ -271,14 +325,13 @@ class InterventionAdmin(_PartOfRunAdmin):
     list_display = ("kind", "by", "run", "created_at", "applied_at")
     list_filter = ("kind",)
     list_select_related = ("execution", "by")
-    ordering = ("-created_at", "id")
+    ordering = (*_PartOfRunAdmin.ordering, "id")
     content_fields = ("text",)
     readonly_fields = ("run",)
     fields = ("id", "run", "agent_id", "kind", "text", "by", "created_at", "applied_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Intervention]:
-        rows: QuerySet[Intervention] = super().get_queryset(request)
-        return rows.defer("text")
+        return super().get_queryset(request).defer(*(f"execution__{name}" for name in HEAVY), "text")
 
 
 @admin.register(Runner)

@@ -31,7 +31,7 @@ def _choices(values: type) -> list[tuple[str, str]]:
     return [(value.value, value.value) for value in values]  # type: ignore[attr-defined]
 
 
-INTERNAL_PIPELINES = ("summary", "describe", "rerank")
+INTERNAL_PIPELINES = ("summary", "describe", "rerank", "follow_ups")
 """What the installation does by itself, in a person's name and on their account: no list of what they asked has it."""
 
 
@@ -349,3 +349,4 @@ from agents.apps.models import App  # noqa: E402, F401
 from agents.mail.models import MailAccount  # noqa: E402, F401
 from agents.mcp.models import McpServer, McpSignIn, McpTool  # noqa: E402, F401
 from agents.sandbox.models import SandboxSession, SandboxSnapshot  # noqa: E402, F401
+from agents.usage.models import ModelCall  # noqa: E402, F401

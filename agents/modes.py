@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from agents.registry import agents
 from agents.skills.registry import skills
 from hyperagent.lib.refusals import Refused
@@ -52,11 +54,16 @@ def resolve_mode(name: str | None) -> Mode:
     mode = mode_named(name)
     allowed = ", ".join(available_modes())
     if mode is None:
-        raise _refused("unknown_mode", f"There is no mode '{(name or '')[:40]}'. Use one of: {allowed}.")
+        raise _refused(
+            "unknown_mode",
+            _("There is no mode '{value}'. Use one of: {allowed}.").format(value=(name or "")[:40], allowed=allowed),
+        )
     if not is_available(mode):
         raise _refused(
             "mode_not_available",
-            f"The mode '{mode.name}' is not available yet in this installation. Use one of: {allowed}.",
+            _("The mode '{name}' is not available yet in this installation. Use one of: {allowed}.").format(
+                name=mode.name, allowed=allowed
+            ),
         )
     return mode
 

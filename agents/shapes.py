@@ -1,6 +1,7 @@
 """How a run looks to browsers and programs. Pure: rows in, JSON values out; no query of its own."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
 QUESTION_PREVIEW_CHARS = 200
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def usage_of(row: Execution | AgentExecution) -> Json:
@@ -42,6 +44,17 @@ def model_of(execution: Execution) -> str | None:
     return str(model) if model else None
 
 
+def provider_of(execution: Execution) -> str | None:
+    provider = (execution.result or {}).get("provider")
+    return str(provider) if provider else None
+
+
+def first_token_at(execution: Execution) -> datetime | None:
+    """When the first word of the answer was shown; None of what showed none, and of runs from before it was noted."""
+    milliseconds = (execution.result or {}).get("first_token_ms")
+    return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
+
+
 def memory_of(execution: Execution) -> Json | None:
     """How many memories the run was told, and what became of what it learned; nothing of what they say."""
     return (execution.result or {}).get("memory")
@@ -62,8 +75,10 @@ def reply_summary(execution: Execution) -> Json:
         "error": error_of(execution),
         "usage": usage_of(execution),
         "model": model_of(execution),
+        "provider": provider_of(execution),
         "memory": memory_of(execution),
         "started_at": iso(execution.started_at),
+        "first_token_at": iso(first_token_at(execution)),
         "ended_at": iso(execution.ended_at),
     }
 

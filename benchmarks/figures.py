@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from benchmarks import processes
+from benchmarks import page, processes
 from benchmarks.client import Heard, http_session, open_socket
 from benchmarks.contenders import AiohttpRelay, Contender, Direct, FastAPIRelay, Product
 from benchmarks.figure import Figure, at_least, at_most, of_rounds, percentile
@@ -227,6 +227,14 @@ async def vectors(bench: Bench) -> list[Figure]:
     return figures
 
 
+async def chat_page(bench: Bench) -> list[Figure]:
+    """A conversation of 2,000 messages and runs of 20,000 events in the browser."""
+    stand = bench.stand
+    made = await asyncio.to_thread(page.seed, stand.env)
+    await bench.quiet()
+    return await page.figures(stand.web_url, made, rounds=bench.sizes.rounds)
+
+
 MEASUREMENTS: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "idle": idle,
     "memory": memory,
@@ -239,6 +247,7 @@ MEASUREMENTS: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "sockets": sockets,
     "read_path": read_path,
     "vectors": vectors,
+    "chat_page": chat_page,
 }
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents import actions as runs
 from agents.apps import records as apps
@@ -24,8 +25,11 @@ from conversations import history, shapes
 from conversations.attaching import attached
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
 from conversations.options import of_the_question
+from conversations.searching import indexing
+from conversations.sharing import actions as sharing
 from hyperagent.accounts.models import User
 from hyperagent.lib.announcing import publish
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
 from memory import projects
@@ -97,12 +101,25 @@ def move(user: User, conversation_id: uuid.UUID, project_id: uuid.UUID | None) -
     return conversation
 
 
+def pin(user: User, conversation_id: uuid.UUID, *, is_pinned: bool) -> Conversation:
+    """Above the others in its person's list, or no more. Twice is as once."""
+    with transaction.atomic():
+        conversation = _own(user, conversation_id)
+        if is_pinned != (conversation.pinned_at is not None):
+            conversation.pinned_at = timezone.now() if is_pinned else None
+            conversation.save(update_fields=["pinned_at"])
+            announce_conversation(conversation)
+    return conversation
+
+
 def delete(user: User, conversation_id: uuid.UUID) -> None:
     """Its runs that are still going are cancelled; they and their events stay for the audit, its files do not."""
     with transaction.atomic():
         conversation = _own(user, conversation_id)
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
+        sharing.forget(conversation_id)
+        indexing.forget(conversation_id)
         _announce(conversation, {"type": "conversation.deleted"})
     for execution_id in Execution.objects.live().filter(conversation_id=conversation_id).values_list("id", flat=True):
         runs.cancel(execution_id, by=user)
@@ -120,12 +137,15 @@ def say(
     client_id: str | None = None,
     options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
+    edits: uuid.UUID | None = None,
+    after: uuid.UUID | None = None,
 ) -> Said:
     """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said
     again.
 
-    `told` replaces the conversation's own history. Refuses, with nothing written, what cannot be asked. Seven queries,
-    one more in a project, and one more with documents.
+    `edits`: the question that this one stands beside, in a branch of its own; `after`: the message that it follows;
+    without them it follows the newest. `told` replaces the conversation's own history. Refuses, with nothing written,
+    what cannot be asked. Seven queries, one more in a project, with documents, and where a place is named.
     """
     question = checked_question(text)
     mode_name = resolve_mode(mode).name
@@ -136,7 +156,7 @@ def say(
         before = _said_before(conversation, key)
         if before is not None:
             return before
-        branch = history.branch(conversation.id)
+        branch = _branch_before(conversation, edits=edits, after=after)
         message = _message(
             conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
         )
@@ -206,9 +226,11 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
         conversation = _own(user, asked.conversation_id)
         question = asked.parent if asked.role == Role.ASSISTANT else asked
         if question is None or question.role != Role.USER:
-            raise Refused("nothing_to_retry", "This message answers no question. Choose a question or its answer.")
+            raise Refused("nothing_to_retry", _("This message answers no question. Choose a question or its answer."))
         if Execution.objects.live().filter(message__parent=question).exists():
-            raise Conflict("still_running", "This question is being answered. Wait for the answer, or stop it first.")
+            raise Conflict(
+                "still_running", _("This question is being answered. Wait for the answer, or stop it first.")
+            )
         branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
         options = of_the_question(question.metadata.get("options", {}))
         said = _ask(user, conversation, question, _window(branch), options)
@@ -270,11 +292,13 @@ def checked_question(text: str) -> str:
     """The text as it is stored. Raises Refused for what says nothing and for what is too long."""
     limit: int = settings.CONFIG.max_question_chars
     if len(text) > limit:
-        message = f"The question has {len(text):,} characters; at most {limit:,} are allowed. Shorten it."
+        message = _("The question has {count} characters; at most {limit} are allowed. Shorten it.").format(
+            count=grouped(len(text)), limit=grouped(limit)
+        )
         raise Refused("question_too_long", message, fields={"text": [message]})
     cleaned = clean_text(text)
     if _INVISIBLE.fullmatch(cleaned):
-        message = "The question is empty. Write something."
+        message = _("The question is empty. Write something.")
         raise Refused("question_empty", message, fields={"text": [message]})
     return cleaned
 
@@ -299,6 +323,25 @@ def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
     if found is None:
         raise NotThere
     return found
+
+
+def _branch_before(
+    conversation: Conversation, *, edits: uuid.UUID | None, after: uuid.UUID | None
+) -> list[history.BranchMessage]:
+    """What stands before a new question. Raises NotThere for a place that is not in the conversation."""
+    named = edits or after
+    if named is None:
+        return history.branch(conversation.id)
+    place = Message.objects.filter(conversation=conversation, id=named).first()
+    if place is None:
+        raise NotThere
+    if edits is None:
+        return history.branch(conversation.id, leaf=place.id)
+    if place.role != Role.USER:
+        raise Refused(
+            "not_a_question", _("Only a question can be edited. Ask again, or say what is wrong with the answer.")
+        )
+    return history.branch(conversation.id, leaf=place.parent_id) if place.parent_id else []
 
 
 def _own_message(user: User, message_id: uuid.UUID) -> Message:
@@ -373,7 +416,7 @@ def _window(branch: Sequence[history.BranchMessage]) -> list[history.Said]:
 def _title(text: str) -> str:
     title = " ".join(clean_text(text).split())
     if _INVISIBLE.fullmatch(title) or len(title) > TITLE_CHARS:
-        message = f"A title has 1 to {TITLE_CHARS} characters."
+        message = _("A title has 1 to {limit} characters.").format(limit=TITLE_CHARS)
         raise Refused("bad_title", message, fields={"title": [message]})
     return title
 

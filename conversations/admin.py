@@ -8,9 +8,14 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from agents.models import Execution
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, Share
+from conversations.sharing import actions as sharing
+from hitl.models import Request
+from hyperagent.accounts.models import User
+from hyperagent.lib.admin_values import long_text
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list
 
 
@@ -19,29 +24,36 @@ class ConversationAdmin(ReadOnlyAdmin):
     list_display = ("id", "user", "origin", "created_at", "updated_at", "deleted_at")
     list_filter = ("origin",)
     list_select_related = ("user",)
-    ordering = ("-id",)
-    search_fields = ("=id",)
-    search_help_text = "The id of a conversation."
+    ordering = ("-created_at", "id")
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a conversation or a person, or the beginning of an e-mail address.")
     content_fields = ("title",)
-    readonly_fields = ("its_messages", "its_runs")
+    readonly_fields = ("its_messages", "its_runs", "its_requests")
     fields = (
         "id", "user", "title", "titled_by", "origin", "created_at", "updated_at", "deleted_at", "its_messages",
-        "its_runs", )  # fmt: skip
+        "its_runs", "its_requests",
+    )  # fmt: skip
 
-    @admin.display(description="Messages")
+    @admin.display(description=_("Messages"))
     def its_messages(self, conversation: Conversation) -> SafeString:
         return link_to_list(Message, "all messages", conversation__id__exact=conversation.pk)
 
-    @admin.display(description="Runs")
+    @admin.display(description=_("Runs"))
     def its_runs(self, conversation: Conversation) -> SafeString:
         return link_to_list(Execution, "all runs", q=str(conversation.pk))
+
+    @admin.display(description=_("Requests"))
+    def its_requests(self, conversation: Conversation) -> SafeString:
+        return link_to_list(Request, "all requests", q=str(conversation.pk))
 
 
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin):
     list_display = ("id", "role", "mode", "talk", "run", "created_at")
     list_select_related = ("conversation", "execution")
-    ordering = ("conversation", "created_at", "id")
+    ordering = ("conversation_id", "created_at", "id")
+    search_fields = ("id", "conversation", "execution")
+    search_help_text = _("The id of a message, a conversation or a run.")
     content_fields = ("text", "answer", "metadata")
     readonly_fields = ("answer", "talk", "run")
     fields = ("id", "talk", "parent", "role", "text", "answer", "run", "mode", "metadata", "client_id", "created_at")
@@ -53,14 +65,58 @@ class MessageAdmin(ReadOnlyAdmin):
     def owner_id(self, row: Any) -> Any:
         return row.conversation.user_id
 
-    @admin.display(description="Conversation")
+    @admin.display(description=_("Conversation"))
     def talk(self, message: Message) -> SafeString:
-        return link_to(message.conversation, str(message.conversation_id))
+        return link_to(message.conversation, str(message.conversation_id)[:8])
 
-    @admin.display(description="Run")
+    @admin.display(description=_("Run"))
     def run(self, message: Message) -> SafeString | str:
-        return link_to(message.execution, str(message.execution_id)) if message.execution else ""
+        return link_to(message.execution, str(message.execution_id)[:8]) if message.execution else ""
 
-    @admin.display(description="Answer")
-    def answer(self, message: Message) -> str:
-        return message.execution.answer if message.execution else ""
+    @admin.display(description=_("Answer"))
+    def answer(self, message: Message) -> SafeString | str:
+        return long_text(message.execution.answer) if message.execution else ""
+
+
+@admin.register(Share)
+class ShareAdmin(ReadOnlyAdmin):
+    """Links by which others read conversations. What they show, and their addresses, stand nowhere here."""
+
+    list_display = (
+        "id", "its_person", "talk", "keeps_up", "created_at", "ends_at", "revoked_at", "views", "last_seen_at"
+    )  # fmt: skip
+    list_filter = ("keeps_up", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("conversation", "conversation__user")
+    ordering = ("-created_at", "id")
+    search_fields = ("id", "conversation")
+    search_help_text = _("The id of a link or a conversation.")
+    readonly_fields = ("its_person", "talk")
+    fields = (
+        "id", "its_person", "talk", "upto", "with_sources", "with_attachments", "keeps_up", "created_at", "ends_at",
+        "revoked_at", "views", "last_seen_at",
+    )  # fmt: skip
+    actions = ("revoke",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Share]:
+        rows: QuerySet[Share] = super().get_queryset(request)
+        return rows.defer("content", "token_hash")
+
+    def owner_id(self, row: Any) -> Any:
+        return row.conversation.user_id
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("conversations.change_share")
+
+    @admin.action(description=_("Revoke the selected links"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Share]) -> None:
+        assert isinstance(request.user, User)
+        count = sharing.revoke_any(queryset, by=request.user)
+        self.message_user(request, f"{count} revoked: nobody opens them any more.")
+
+    @admin.display(description=_("User"))
+    def its_person(self, link: Share) -> SafeString:
+        return link_to(link.conversation.user, str(link.conversation.user))
+
+    @admin.display(description=_("Conversation"))
+    def talk(self, link: Share) -> SafeString:
+        return link_to(link.conversation, str(link.conversation_id))

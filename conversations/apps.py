@@ -10,6 +10,8 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         # Models can be imported from here on, not before.
         from conversations.file_rule import OwnConversations
+        from hyperagent.accounts.personal import register
         from memory.workspaces.places import conversations_are
 
         conversations_are(OwnConversations())
+        register("conversations.personal_part.ConversationsPart")

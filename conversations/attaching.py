@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Refused
 from memory.models import Document
@@ -30,7 +32,9 @@ def attached(user: User, options: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _ids(field: str, given: Sequence[Any]) -> list[UUID]:
     if len(given) > MOST:
-        message = f"{len(given)} documents are too many for one question: at most {MOST}. Leave some out."
+        message = _("{count} documents are too many for one question: at most {most}. Leave some out.").format(
+            count=len(given), most=MOST
+        )
         raise Refused("too_many_documents", message, fields={field: [message]})
     found = []
     for one in given:
@@ -42,5 +46,5 @@ def _ids(field: str, given: Sequence[Any]) -> list[UUID]:
 
 
 def _missing(field: str, one: str) -> Refused:
-    message = f"There is no document '{one[:60]}' that you may see. Upload it first, or leave it out."
+    message = _("There is no document '{one}' that you may see. Upload it first, or leave it out.").format(one=one[:60])
     return Refused("no_such_document", message, fields={field: [message]})

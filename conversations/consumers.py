@@ -101,6 +101,9 @@ class ConversationConsumer(PersonalSocket):
             await self._tell_said(message)
         elif kind == "conversation.changed":
             await self.tell(frames.frame("conversation", conversation=message["conversation"]))
+        elif kind == "conversation.follow_ups":
+            told = {name: message[name] for name in ("message_id", "questions")}
+            await self.tell(frames.frame("follow_ups", **told))
         elif kind == "conversation.deleted":
             await self.conversation_is_gone()
 

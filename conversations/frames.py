@@ -38,6 +38,8 @@ class Say(_Frame):
     client_id: str | None = None
     attachment_ids: list[str] | None = None
     options: SayOptions | None = None
+    edits: uuid.UUID | None = None
+    after: uuid.UUID | None = None
 
 
 class Cancel(_Frame):

@@ -5,7 +5,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.models import Execution
@@ -61,6 +64,7 @@ class Conversation(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    pinned_at = models.DateTimeField(null=True, blank=True, help_text="Since when its person has it above the others.")
 
     objects: ClassVar[models.Manager["Conversation"]] = ConversationQuerySet.as_manager()
 
@@ -104,6 +108,9 @@ class Message(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     client_id = models.CharField(max_length=100, blank=True, help_text="Given by whoever said it: not said twice.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    words_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Since when a search finds it by its words."
+    )
 
     class Meta:
         ordering = ("created_at", "id")
@@ -119,10 +126,81 @@ class Message(models.Model):
                 name="conversations_message_only_replies_have_runs",
             ),
         )
-        indexes = (models.Index(fields=["conversation", "created_at"], name="conversations_message_order"),)
+        indexes = (
+            models.Index(fields=["conversation", "created_at"], name="conversations_message_order"),
+            models.Index(
+                fields=["conversation"], name="conversations_message_wordless", condition=models.Q(words_at=None)
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.role} {self.id}"
+
+
+class MessageWords(models.Model):
+    """What a message is found by (`conversations.searching`). It holds no text, and goes with the message; of temporary
+    and deleted conversations there is none. Its only index for searching is the one of words, and the rows are narrow:
+    the words themselves lie apart (migration 0003)."""
+
+    message = models.OneToOneField(Message, primary_key=True, on_delete=models.CASCADE, related_name="words")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
+    user_id = models.UUIDField(help_text="Whose conversation it is: part of every search.")
+    said_at = models.DateTimeField()
+    words = SearchVectorField()
+
+    class Meta:
+        verbose_name_plural = "words of messages"
+        indexes = (GinIndex(fields=["words"], name="conversations_words"),)
+
+    def __str__(self) -> str:
+        return str(self.message_id)
+
+
+class ShareQuerySet(models.QuerySet["Share"]):
+    def open(self) -> "ShareQuerySet":
+        """Those that lead somewhere: neither revoked nor over, of a conversation and an owner who are still there."""
+        lasts = models.Q(ends_at=None) | models.Q(ends_at__gt=Now())
+        return self.filter(lasts, revoked_at=None, conversation__deleted_at=None, conversation__user__is_active=True)
+
+
+class Share(models.Model):
+    """A link by which everybody who has it reads a conversation, until it is revoked or ends.
+
+    What it shows is `content`, as it was when the link was made; a link that keeps up has none, and shows what stands
+    in the conversation. Its token is made of its id and the installation's key, so it can be shown again to its owner,
+    and nobody who reads this table can make it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
+    token_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
+    upto = models.ForeignKey(
+        Message, null=True, blank=True, on_delete=models.CASCADE, related_name="+", help_text="The last message shown."
+    )
+    with_sources = models.BooleanField(default=True)
+    with_attachments = models.BooleanField(default=False, help_text="The names of attached files; never the files.")
+    keeps_up = models.BooleanField(default=False, help_text="Shows what is said later too.")
+    content = models.JSONField(null=True, blank=True, help_text="What is shown, with a version.")
+    ends_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    views = models.PositiveIntegerField(default=0, help_text="Without those of its owner.")
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager["Share"]] = ShareQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-created_at", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(keeps_up=True, content__isnull=True, upto=None)
+                | models.Q(keeps_up=False, content__isnull=False),
+                name="conversations_share_one_content",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 class ConversationSummary(models.Model):

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from agents import exchange as rules
 from hyperagent.lib.conf import ExecutionMode
@@ -73,7 +74,7 @@ def provider_fault(models: LLMSettings, name: str) -> str:
     if models.provider(name) is not None:
         return ""
     known = ", ".join(sorted(provider.name for provider in models.providers)) or "none: no provider is configured"
-    return f"There is no provider '{name[:40]}'. Use one of: {known}."
+    return _("There is no provider '{name}'. Use one of: {known}.").format(name=name[:40], known=known)
 
 
 def model_fault(models: LLMSettings, name: str, *, provider: str | None) -> str:
@@ -81,7 +82,9 @@ def model_fault(models: LLMSettings, name: str, *, provider: str | None) -> str:
     try:
         owner, rest = named_model(models, name, provider=provider)
     except UnknownProvider as error:
-        return f"There is no model '{name[:80]}' here: {error}."
+        return _("There is no model '{name}' here: {error}.").format(name=name[:80], error=error)
     if owner.name == BUNDLED and rest not in {owner.model_of(tier) for tier in Tier}:
-        return f"There is no model '{name[:80]}' here: only the small bundled model is configured. Leave this out."
+        return _("There is no model '{name}' here: only the small bundled model is configured. Leave this out.").format(
+            name=name[:80]
+        )
     return ""

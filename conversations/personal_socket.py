@@ -12,12 +12,14 @@ from typing import Any
 
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from conversations import frames, handshake
 from conversations.handshake import Caller, Credentials
 from conversations.window import Allowance
 from hyperagent.accounts.scopes import Scope
-from hyperagent.lib import outage
+from hyperagent.lib import languages, outage
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.threads import in_thread
 
@@ -87,11 +89,17 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
                 return
             error_id = uuid.uuid4().hex[:12]
             log.exception("a socket failed", extra={"error_id": error_id})
-            await self.tell(frames.failure("internal", f"Something went wrong here. Its number is {error_id}."))
+            await self.tell(
+                frames.failure(
+                    "internal", _("Something went wrong here. Its number is {error_id}.").format(error_id=error_id)
+                )
+            )
             await self.end(FAILED)
 
     async def connect(self) -> None:
         self.credentials = handshake.credentials_in(self.scope)
+        # For this socket's task and the threads that work for it.
+        translation.activate(languages.asked_for(self.scope.get("headers", ())))
         if not handshake.origin_is_ours(self.scope, has_token=self.credentials.token is not None):
             await self.close(NOT_ALLOWED)
             return
@@ -157,7 +165,7 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
         except Exception as error:
             if not outage.is_outage(error):
                 raise
-            await self.tell(frames.failure(outage.CODE, outage.MESSAGE, **context))
+            await self.tell(frames.failure(outage.CODE, _(outage.MESSAGE), **context))
 
 
 class NowhereConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]

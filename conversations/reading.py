@@ -1,14 +1,14 @@
-"""Reading conversations: lists, messages, the export. Writes nothing."""
+"""Reading conversations: lists and messages. Writes nothing."""
 
 import uuid
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agents.engine.states import TERMINAL_STATUSES
 from agents.models import Execution
 from agents.reading import log_end
-from conversations.models import Conversation, Message, Role
+from conversations.models import Conversation, Message
 from conversations.shapes import message_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib.api import own_or_404
@@ -31,39 +31,26 @@ def own_conversation(user: User, conversation_id: uuid.UUID) -> Conversation:
 
 def messages_of(conversation: Conversation) -> list[dict[str, Any]]:
     """The newest MAX_MESSAGES, oldest first, each with its run. One query."""
-    rows = _with_runs(Message.objects.filter(conversation=conversation)).order_by("-created_at", "-id")
-    return [message_shape(message) for message in reversed(rows[:MAX_MESSAGES])]
+    return page_of(conversation, limit=MAX_MESSAGES)[0]
 
 
-def _with_runs(messages: QuerySet[Message]) -> QuerySet[Message]:
+def page_of(
+    conversation: Conversation, *, limit: int, before: uuid.UUID | None = None
+) -> tuple[list[dict[str, Any]], bool]:
+    """The newest `limit` messages, oldest first, of those that were said before the one named; and whether there are
+    earlier ones. Of all branches: the newest message is always the end of the one that is shown. One query, or two.
+
+    Raises NotThere if that message is not of this conversation.
+    """
+    messages = Message.objects.filter(conversation=conversation)
+    if before is not None:
+        place = own_or_404(messages, id=before)
+        messages = messages.filter(Q(created_at__lt=place.created_at) | Q(created_at=place.created_at, id__lt=place.id))
+    rows = list(with_runs(messages).order_by("-created_at", "-id")[: limit + 1])
+    return [message_shape(message) for message in reversed(rows[:limit])], len(rows) > limit
+
+
+def with_runs(messages: QuerySet[Message]) -> QuerySet[Message]:
+    """Each with its run, and no query more."""
     rows = messages.select_related("execution").defer("execution__input", "execution__question")
     return rows.annotate(log_end=log_end("execution__"))
-
-
-def as_markdown(conversation: Conversation) -> str:
-    """The branch that is shown: under each message its newest answer. Two queries."""
-    parts = [f"# {conversation.title or 'Conversation'}", f"*{conversation.created_at:%Y-%m-%d %H:%M} UTC*"]
-    for message in _shown_branch(conversation):
-        who = "You" if message.role == Role.USER else message.role.capitalize()
-        shape = message_shape(message)
-        parts += [f"## {who}", shape["text"] or "*(no answer)*"]
-        if shape["sources"]:
-            parts.append("\n".join(f"{number}. {_source_line(one)}" for number, one in enumerate(shape["sources"], 1)))
-    return "\n\n".join(parts) + "\n"
-
-
-def _shown_branch(conversation: Conversation) -> list[Message]:
-    newest_under: dict[uuid.UUID | None, Message] = {}
-    for message in _with_runs(Message.objects.filter(conversation=conversation)).order_by("created_at", "id"):
-        newest_under[message.parent_id] = message
-    branch: list[Message] = []
-    message_id: uuid.UUID | None = None
-    while message_id in newest_under:
-        branch.append(newest_under[message_id])
-        message_id = branch[-1].id
-    return branch
-
-
-def _source_line(source: dict[str, Any]) -> str:
-    details = [str(source[name]) for name in ("section", "page", "url") if source.get(name)]
-    return ", ".join([str(source.get("source", "")), *details])

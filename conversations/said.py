@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents import actions as runs
 from agents import agent_reading
@@ -39,7 +40,9 @@ def act_as(credentials: Credentials, conversation_id: uuid.UUID, said: Verb) -> 
         return None
     act, scope = _VERBS[type(said)]
     if scope not in caller.scopes:
-        raise Refused("scope_missing", f"This needs the scope '{scope}'. Make a token that has it.")
+        raise Refused(
+            "scope_missing", _("This needs the scope '{scope}'. Make a token that has it.").format(scope=scope)
+        )
     done = act(caller, conversation_id, said)
     client_id = getattr(said, "client_id", None)
     return {**done, "client_id": client_id} if done and client_id else done
@@ -49,7 +52,14 @@ def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> Frame:
     given = said.options.model_dump(mode="json") if said.options else {}
     options = chosen({**given, "attachment_ids": said.attachment_ids or None})
     done = actions.say(
-        caller.user, conversation_id, said.text, mode=said.mode, client_id=said.client_id, options=options
+        caller.user,
+        conversation_id,
+        said.text,
+        mode=said.mode,
+        client_id=said.client_id,
+        options=options,
+        edits=said.edits,
+        after=said.after,
     )
     return shapes.said(done.message, done.reply)
 

@@ -25,7 +25,14 @@ def conversation_frame(conversation: Conversation) -> Json:
         "title": conversation.title,
         "updated_at": iso(conversation.updated_at),
         "is_temporary": conversation.is_temporary,
+        "pinned_at": iso(conversation.pinned_at),
     }
+
+
+def text_of(message: Message) -> str:
+    """An answer's stands in its run. Needs the execution loaded with it."""
+    is_answer = message.role == Role.ASSISTANT and message.execution is not None
+    return message.execution.answer if is_answer and message.execution else message.text
 
 
 def message_shape(message: Message) -> Json:
@@ -37,11 +44,12 @@ def message_shape(message: Message) -> Json:
         "id": str(message.id),
         "parent_id": str(message.parent_id) if message.parent_id else None,
         "role": message.role,
-        "text": execution.answer if execution and message.role == Role.ASSISTANT else message.text,
+        "text": text_of(message),
         "created_at": iso(message.created_at),
         "mode": message.mode or None,
         "client_id": message.client_id or None,
         "attachments": message.metadata.get("attachments", []),
+        "follow_ups": message.metadata.get("follow_ups", []),
         "execution": reply_summary(execution) if execution else None,
         "sources": sources_of(execution) if execution else [],
         "checks": checks_of(execution) if execution else [],

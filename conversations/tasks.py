@@ -4,16 +4,20 @@ import uuid
 
 from agents.models import Execution
 from agents.notices import tell_of_the_end
-from conversations import actions, summaries
+from conversations import actions, follow_ups, summaries
 from conversations.models import Conversation
+from conversations.searching import indexing
 from hyperagent.lib.queue import task
 from memory.models import Memory
+
+ROUNDS = 25
+"""Of 200 messages each: an installation with a past is through with it in hours, and others wait for seconds."""
 
 
 @task
 def turn_finished(execution_id: str) -> None:
-    """After a turn's run has ended: the title that it chose, the time of the last change, a summary if one is due, and
-    the news for webhooks."""
+    """After a turn's run has ended: the title that it chose, the time of the last change, a summary if one is due,
+    what may be asked next, and the news for webhooks."""
     execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "answer").first()
     if execution is None or not execution.is_over:
         return
@@ -21,6 +25,7 @@ def turn_finished(execution_id: str) -> None:
     if conversation is not None:
         actions.finish_turn(conversation, execution)
         summaries.begin_if_due(conversation, execution)
+        follow_ups.begin_if_wanted(conversation, execution)
     tell_of_the_end(execution)
     actions.mark_finish_handled(execution.id)
 
@@ -33,6 +38,24 @@ def summary_finished(execution_id: str) -> None:
         return
     summaries.keep(execution)
     actions.mark_finish_handled(execution.id)
+
+
+@task
+def follow_ups_finished(execution_id: str) -> None:
+    """After the run that thought about what may be asked next."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
+    if execution is None or not execution.is_over:
+        return
+    follow_ups.keep(execution)
+    actions.mark_finish_handled(execution.id)
+
+
+@task(every_s=120)
+def index_messages() -> None:
+    """Gives the words that they are found by to messages that no search has come upon yet."""
+    for _ in range(ROUNDS):
+        if not indexing.index_some():
+            return
 
 
 @task

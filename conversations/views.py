@@ -10,21 +10,29 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from agents.modes import available_modes
+from conversations import reading
+from conversations.api.serializers import ConversationSerializer
 from conversations.models import Conversation
+from conversations.sharing import actions as sharing
 from hyperagent.accounts.models import User
 from hyperagent.lib.llm.config import LLMSettings
-from memory.models import Project
+from memory.models import Document, Project
 
-BUNDLED_NOTICE = (
+BUNDLED_NOTICE = gettext_noop(
     "A small bundled model answers, because no provider is configured. It is good for trying things out, not for facts."
 )
 MOST_PROJECTS = 300
-NO_MODEL_NOTICE = "No model is configured, so nothing can be answered. An administrator sets one in the environment."
+MOST_PINNED = 100
+NO_MODEL_NOTICE = gettext_noop(
+    "No model is configured, so nothing can be answered. An administrator sets one in the environment."
+)
 
 
 @never_cache
@@ -53,16 +61,25 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
         and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),
         "projects": projects,
         "project": next((one for one in projects if one["id"] == project_id), None),
-        "model_notice": model_notice(),
+        "model_notice": _(notice) if (notice := model_notice()) else None,
         "max_question_chars": settings.CONFIG.max_question_chars,
         "max_document_bytes": settings.CONFIG.document_max_bytes,
         "modes": available_modes(),
+        "sharing": sharing.is_on(),
+        "pinned": _pinned(user),
+        "has_documents": Document.objects.seen_by(user).exists(),
     }
 
 
 def _projects(user: User) -> QuerySet[Project, tuple[uuid.UUID, str]]:
     """Those that the reader may choose from: more than anybody has."""
     return Project.objects.seen_by(user).values_list("pk", "name")[:MOST_PROJECTS]
+
+
+def _pinned(user: User) -> list[dict[str, Any]]:
+    """They stand above the list, whose first page may not have them."""
+    rows = reading.conversations_of(user).exclude(pinned_at=None).filter(is_temporary=False)[:MOST_PINNED]
+    return list(ConversationSerializer(rows, many=True).data)
 
 
 @cache

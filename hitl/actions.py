@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from hitl import calls, rules
 from hitl.answers import DECISIONS, Response, answer_to
@@ -85,11 +86,13 @@ def respond_to_many(user: User, request_ids: Iterable[UUID], response: Response,
     """
     wanted = list(dict.fromkeys(request_ids))
     if len(wanted) > MAX_AT_ONCE:
-        words = f"{len(wanted)} requests at once; at most {MAX_AT_ONCE} are taken. Send them in parts."
+        words = _("{count} requests at once; at most {limit} are taken. Send them in parts.").format(
+            count=len(wanted), limit=MAX_AT_ONCE
+        )
         raise Refused("invalid", words, fields={"request_ids": [words]})
     bare = Response(response.decision, instructions=response.instructions, snooze_until=response.snooze_until)
     if response != bare or response.decision == RequestStatus.ANSWERED:
-        raise Refused("invalid", "Many at once can be approved, denied or snoozed, and nothing else can be said.")
+        raise Refused("invalid", _("Many at once can be approved, denied or snoozed, and nothing else can be said."))
     return [_outcome(user, request_id, response, via) for request_id in wanted]
 
 
@@ -121,7 +124,9 @@ def decide(
         raise NotThere
     wanted = DECISIONS[request.kind]
     if status not in wanted:
-        words = f"A request of kind {request.kind} takes {', '.join(sorted(wanted))}, not {status}."
+        words = _("A request of kind {kind} takes {names}, not {status}.").format(
+            kind=request.kind, names=", ".join(sorted(wanted)), status=status
+        )
         raise Refused("invalid", words, fields={"decision": [words]})
     given = _Given(status, answer, instructions, via)
     with transaction.atomic():
@@ -214,7 +219,7 @@ def _snooze(user: User, request: Request, response: Response, *, via: Via) -> No
         snooze_until=response.snooze_until,
     )
     if response != bare:
-        raise Refused("invalid", "A request that is put off takes a time and a note, and nothing else.")
+        raise Refused("invalid", _("A request that is put off takes a time and a note, and nothing else."))
     with transaction.atomic():
         request = _locked(request, user)
         until = _put_off(request, response.snooze_until)
@@ -226,7 +231,7 @@ def _snooze(user: User, request: Request, response: Response, *, via: Via) -> No
     request.refresh_from_db()
     if request.status != RequestStatus.PENDING:
         raise _decided_already(user, request.pk)
-    words = "Choose a time that is still to come, and before the request ends."
+    words = _("Choose a time that is still to come, and before the request ends.")
     raise Refused("invalid", f"snooze_until: {words}", fields={"snooze_until": [words]})
 
 
@@ -256,17 +261,17 @@ def _now(user: User, request_id: UUID) -> Request:
 
 
 def _not_theirs() -> NotAllowed:
-    return NotAllowed("not_yours_to_decide", "You can see this request, but it is not yours to decide.")
+    return NotAllowed("not_yours_to_decide", _("You can see this request, but it is not yours to decide."))
 
 
 def _decided_already(user: User, request_id: UUID) -> Conflict:
     request = _now(user, request_id)
-    message = f"This request is {request.status} already. Nothing was changed."
+    message = _("This request is {status} already. Nothing was changed.").format(status=request.status)
     return Conflict("already_decided", message, request=request_shape(request))
 
 
 def _changed(user: User, request_id: UUID) -> Conflict:
-    message = "What this request asks about is not what you were shown. Nothing was changed; look at it again."
+    message = _("What this request asks about is not what you were shown. Nothing was changed; look at it again.")
     return Conflict("arguments_changed", message, request=request_shape(_now(user, request_id)))
 
 

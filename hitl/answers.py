@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from django.utils.translation import gettext as _
+
 from hitl import budgets, calls
 from hitl.conditions import Remember
 from hitl.kinds import SNOOZED, Happening, RequestKind, RequestStatus
 from hitl.remembering import remember_from
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import clean_text, clean_value
 
@@ -115,13 +118,13 @@ def _call_faults(kind: str, question: Any, response: Response) -> dict[str, list
     """What is wrong with that which only an approval takes."""
     found: dict[str, list[str]] = {}
     if response.remember is not None and kind != RequestKind.APPROVAL:
-        found["remember"] = ["Only an approval makes a rule. Leave this out."]
+        found["remember"] = [_("Only an approval makes a rule. Leave this out.")]
     if response.snooze_until is not None:
-        found["snooze_until"] = ["Only the decision 'snoozed' takes a time. Leave this out."]
+        found["snooze_until"] = [_("Only the decision 'snoozed' takes a time. Leave this out.")]
     if response.edited_arguments is None:
         return found
     if kind != RequestKind.APPROVAL or response.decision != _APPROVED:
-        return found | {calls.FIELD: ["Only an approval that is given takes other arguments. Leave this out."]}
+        return found | {calls.FIELD: [_("Only an approval that is given takes other arguments. Leave this out.")]}
     return found | calls.faults_of(question, response.edited_arguments)
 
 
@@ -129,18 +132,20 @@ def _decision_fault(kind: str, response: Response) -> str:
     allowed = DECISIONS[kind]
     if response.decision in allowed:
         return ""
-    return f"A request of kind {kind} takes {', '.join(sorted(allowed))}, not {response.decision}."
+    return _("A request of kind {kind} takes {names}, not {decision}.").format(
+        kind=kind, names=", ".join(sorted(allowed)), decision=response.decision
+    )
 
 
 def _choice_fault(kind: str, options: list[str], response: Response) -> str:
     named = ", ".join(options)
     if response.choice is None:
         must_choose = kind == RequestKind.DECISION and response.decision == _ANSWERED and options
-        return f"Choose one of: {named}." if must_choose else ""
+        return _("Choose one of: {named}.").format(named=named) if must_choose else ""
     if not options:
-        return "This request offers no choices. Leave this out."
+        return _("This request offers no choices. Leave this out.")
     if response.choice not in options:
-        return f"'{response.choice[:80]}' is not offered. Choose one of: {named}."
+        return _("'{choice}' is not offered. Choose one of: {named}.").format(choice=response.choice[:80], named=named)
     return ""
 
 
@@ -148,21 +153,23 @@ def _text_fault(kind: str, options: list[str], response: Response) -> str:
     asks_for_words = kind in (RequestKind.INPUT, RequestKind.DECISION) and response.decision == _ANSWERED
     says_nothing = not (response.text or "").strip() and response.choice is None
     if asks_for_words and says_nothing and not (options and kind == RequestKind.DECISION):
-        return "The answer is empty. Write something, or decline with the decision 'denied'."
+        return _("The answer is empty. Write something, or decline with the decision 'denied'.")
     return _length_fault(response.text or "", MAX_TEXT_CHARS)
 
 
 def _plan_fault(kind: str, response: Response) -> str:
     if response.plan is None:
         must_plan = kind == RequestKind.PLAN and response.decision == _ANSWERED
-        return "Send the plan as you want it, or approve it as it is." if must_plan else ""
+        return _("Send the plan as you want it, or approve it as it is.") if must_plan else ""
     if kind != RequestKind.PLAN:
-        return "Only a request of kind plan takes a plan. Leave this out."
+        return _("Only a request of kind plan takes a plan. Leave this out.")
     tasks = _tasks(response.plan)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        return 'A plan is {"tasks": [{"id", "agent", "task", "depends_on", …}, …]}.'
+        return _('A plan is {"tasks": [{"id", "agent", "task", "depends_on", …}, …]}.')
     if not 1 <= len(tasks) <= MAX_PLAN_TASKS:
-        return f"A plan has 1 to {MAX_PLAN_TASKS} tasks; this one has {len(tasks)}. To do nothing, deny it."
+        return _("A plan has 1 to {limit} tasks; this one has {count}. To do nothing, deny it.").format(
+            limit=MAX_PLAN_TASKS, count=len(tasks)
+        )
     return _length_fault(json.dumps(tasks), MAX_PLAN_CHARS)
 
 
@@ -172,4 +179,10 @@ def _tasks(plan: Mapping[str, Any]) -> Any:
 
 
 def _length_fault(text: str, limit: int) -> str:
-    return f"This has {len(text):,} characters; at most {limit:,} are allowed." if len(text) > limit else ""
+    return (
+        _("This has {count} characters; at most {limit} are allowed.").format(
+            count=grouped(len(text)), limit=grouped(limit)
+        )
+        if len(text) > limit
+        else ""
+    )

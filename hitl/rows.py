@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, pgettext
+
 from hitl.calls import calls_of
 from hitl.kinds import ApproverKind, RequestKind, RequestStatus
 from hitl.models import Decision, Request
@@ -15,31 +18,39 @@ from hyperagent.accounts.models import User
 GIST_CHARS: Final = 160
 
 KINDS: Final[Mapping[str, str]] = {
-    RequestKind.APPROVAL: "Approval",
-    RequestKind.DECISION: "Decision",
-    RequestKind.INPUT: "Question",
-    RequestKind.PLAN: "Plan",
-    RequestKind.BUDGET: "Budget",
+    RequestKind.APPROVAL: gettext_noop("Approval"),
+    RequestKind.DECISION: gettext_noop("Decision"),
+    RequestKind.INPUT: gettext_noop("Question"),
+    RequestKind.PLAN: gettext_noop("Plan"),
+    RequestKind.BUDGET: gettext_noop("Budget"),
 }
-RISKS: Final[Mapping[str, str]] = {"high": "High risk", "medium": "Medium risk", "low": "Low risk"}
+RISKS: Final[Mapping[str, str]] = {
+    "high": gettext_noop("High risk"),
+    "medium": gettext_noop("Medium risk"),
+    "low": gettext_noop("Low risk"),
+}
 # A request that nobody decided in time is nobody's no.
 ENDED: Final[Mapping[str, str]] = {
-    RequestStatus.APPROVED: "Approved",
-    RequestStatus.DENIED: "Denied",
-    RequestStatus.ANSWERED: "Answered",
-    RequestStatus.TIMED_OUT: "Nobody decided in time",
-    RequestStatus.EXPIRED: "The run ended before anybody decided",
-    RequestStatus.CANCELLED: "Withdrawn",
+    RequestStatus.APPROVED: gettext_noop("Approved"),
+    RequestStatus.DENIED: gettext_noop("Denied"),
+    RequestStatus.ANSWERED: gettext_noop("Answered"),
+    RequestStatus.TIMED_OUT: gettext_noop("Nobody decided in time"),
+    RequestStatus.EXPIRED: gettext_noop("The run ended before anybody decided"),
+    RequestStatus.CANCELLED: gettext_noop("Withdrawn"),
 }
 _HAPPENED: Final[Mapping[str, str]] = {
     **{str(status): words for status, words in ENDED.items()},
-    "snoozed": "Put off",
-    "reminded": "Reminded",
+    "snoozed": gettext_noop("Put off"),
+    "reminded": gettext_noop("Reminded"),
 }
+# What agents ask by these very words, whoever will read it; what models ask is their own text.
+_OURS: Final = frozenset(
+    (gettext_noop("Send this mail?"), gettext_noop("Run this program?"), gettext_noop("Make this change?"))
+)
 _DOORS: Final[Mapping[str, str]] = {
-    "admin": "in the administration",
-    "api": "by the API",
-    "command": "in a terminal",
+    "admin": gettext_noop("in the administration"),
+    "api": gettext_noop("by the API"),
+    "command": gettext_noop("in a terminal"),
     "clock": "",
     "run": "",
     "page": "",
@@ -71,12 +82,12 @@ def row_of(request: Request, *, reader: User, now: datetime) -> Row:
         request=request,
         title=title_of(request),
         gist=gist_of(call) or request.task_description.partition("\n")[0][:GIST_CHARS],
-        kind=KINDS.get(request.kind, request.kind),
-        risk_words=RISKS.get(request.risk, ""),
+        kind=_(KINDS.get(request.kind, request.kind)),
+        risk_words=_(RISKS.get(request.risk, "")),
         irreversible=bool(call.get("irreversible")),
         owner=owner_of(request, reader=reader),
         waits_for=approvers_of(request),
-        ended="Approved with changes" if _is_edited(request) else ENDED.get(request.status, ""),
+        ended=_("Approved with changes") if _is_edited(request) else _(ENDED.get(request.status, "")),
         decided_by=_decided_by(request, reader=reader),
         snoozed=request.snoozed_until is not None and request.snoozed_until > now,
     )
@@ -86,9 +97,9 @@ def title_of(request: Request) -> str:
     asked = request.question if isinstance(request.question, Mapping) else {"question": request.question}
     words = str(asked.get("question") or asked.get("text") or "").strip()
     if words:
-        return words
+        return _(words) if words in _OURS else words
     tools = ", ".join(name.replace("_", " ") for name in request.tool_names)
-    return f"Allow the use of {tools}?" if tools else "May the agent go on?"
+    return _("Allow the use of {tools}?").format(tools=tools) if tools else _("May the agent go on?")
 
 
 def first_call(question: Any) -> Mapping[str, Any]:
@@ -113,18 +124,18 @@ def gist_of(call: Mapping[str, Any]) -> str:
 def owner_of(request: Request, *, reader: User) -> str:
     if request.user_id == reader.pk:
         return ""
-    return (request.user.display_name or request.user.email) if request.user else "somebody who is gone"
+    return (request.user.display_name or request.user.email) if request.user else _("somebody who is gone")
 
 
 def approvers_of(request: Request) -> str:
     """Whom it waits for, as the rest of a sentence."""
     name = request.approver_name
     words = {
-        ApproverKind.ROLE: f"somebody with the role {name}",
-        ApproverKind.GROUP: f"the group {name}",
-        ApproverKind.NAMED: name or "people whom an administrator named",
+        ApproverKind.ROLE: _("somebody with the role {name}").format(name=name),
+        ApproverKind.GROUP: _("the group {name}").format(name=name),
+        ApproverKind.NAMED: name or _("people whom an administrator named"),
     }
-    return words.get(ApproverKind(request.approver_kind), "whoever's run it is")
+    return words.get(ApproverKind(request.approver_kind), _("whoever's run it is"))
 
 
 def _is_edited(request: Request) -> bool:
@@ -134,7 +145,11 @@ def _is_edited(request: Request) -> bool:
 def _decided_by(request: Request, *, reader: User) -> str:
     if request.decided_by is None:
         return ""
-    return "you" if request.decided_by_id == reader.pk else request.decided_by.display_name or request.decided_by.email
+    return (
+        pgettext("by whom", "you")
+        if request.decided_by_id == reader.pk
+        else request.decided_by.display_name or request.decided_by.email
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +165,9 @@ class Past:
 
 def past_of(decision: Decision, *, reader: User) -> Past:
     return Past(
-        words=_HAPPENED.get(decision.happening, decision.happening),
-        who="you" if decision.actor_id == reader.pk else decision.actor_name,
-        door=_DOORS.get(decision.via, decision.via),
+        words=_(_HAPPENED.get(decision.happening, decision.happening)),
+        who=pgettext("by whom", "you") if decision.actor_id == reader.pk else decision.actor_name,
+        door=_(_DOORS.get(decision.via, decision.via)),
         note=decision.note,
         at=decision.at,
     )

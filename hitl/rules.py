@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from hitl.calls import only_call
 from hitl.conditions import Condition, Remember, covers, items_at, touches
@@ -49,11 +50,14 @@ def preview(
     if request is None:
         raise NotThere
     if not Request.objects.decidable_by(user).filter(request_id=request_id).exists():
-        raise NotAllowed("not_yours_to_decide", "You may see this request, but others decide it.")
+        raise NotAllowed("not_yours_to_decide", _("You may see this request, but others decide it."))
     if request.status != RequestStatus.PENDING:
-        raise Conflict("already_decided", f"This request is {request.status} already. Rules are made with a decision.")
+        raise Conflict(
+            "already_decided",
+            _("This request is {status} already. Rules are made with a decision.").format(status=request.status),
+        )
     if decision not in EFFECTS:
-        raise _unfit("decision", "A rule is made when something is approved or denied.")
+        raise _unfit("decision", _("A rule is made when something is approved or denied."))
     if edited_arguments is not None:
         request.edited_arguments = dict(edited_arguments)
     return _proposed(request, by=user, given=given, effect=EFFECTS[decision])
@@ -94,15 +98,17 @@ def _revoked(rules: Any, rule_id: UUID, *, by: User) -> Rule:
 def _proposed(request: Request, *, by: User, given: Remember, effect: RuleEffect) -> Proposed:
     shown = only_call(request.question)
     if request.kind != RequestKind.APPROVAL or shown is None:
-        raise _unfit("", "A rule is about the calls of one tool. Decide this request for itself.")
+        raise _unfit("", _("A rule is about the calls of one tool. Decide this request for itself."))
     if request.user_id != by.pk:
-        raise _unfit("", "Only the person whose run asks can make a rule of their answer. Leave this out.")
+        raise _unfit("", _("Only the person whose run asks can make a rule of their answer. Leave this out."))
     call = _call_of(request, shown)
     _check_extent(given, effect, call)
     _check_fit(given.conditions, effect, call)
     exception = _exception(call, _policies_for(call)) if effect is RuleEffect.ALLOW else ""
     if Rule.objects.of(by).standing().count() >= MAX_STANDING:
-        raise _unfit("", f"There are {MAX_STANDING} standing rules already. Revoke some of them first.")
+        raise _unfit(
+            "", _("There are {limit} standing rules already. Revoke some of them first.").format(limit=MAX_STANDING)
+        )
     draft = Draft(
         effect=effect,
         scope=given.scope,
@@ -163,10 +169,12 @@ def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str:
     policy = policy_for(call, policies)
     if not rules_may_cover(call, policy):
         if call.irreversible:
-            reason = f"{call.tool} cannot be undone, so each call is approved for itself."
+            reason = _("{tool} cannot be undone, so each call is approved for itself.").format(tool=call.tool)
         else:
-            reason = f"The policy “{policy.name}” says who approves {call.tool}, each call for itself."
-        way_out = "Approve it without a rule; an administrator can allow rules for it in a policy."
+            reason = _("The policy “{name}” says who approves {tool}, each call for itself.").format(
+                name=policy.name, tool=call.tool
+            )
+        way_out = _("Approve it without a rule; an administrator can allow rules for it in a policy.")
         raise Refused("rules_not_allowed", f"{reason} {way_out}", fields={"remember": [f"{reason} {way_out}"]})
     if not call.irreversible:
         return ""
@@ -175,9 +183,9 @@ def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str:
 
 def _check_extent(given: Remember, effect: RuleEffect, call: Call) -> None:
     if given.scope is RuleScope.CONVERSATION and call.conversation_id is None:
-        raise _unfit("scope", "This run belongs to no conversation. Use the scope 'run' or 'rule'.")
+        raise _unfit("scope", _("This run belongs to no conversation. Use the scope 'run' or 'rule'."))
     if given.uses is not None and effect is RuleEffect.DENY:
-        raise _unfit("uses", "What is denied is not counted. Leave this out, or give the rule an end with 'until'.")
+        raise _unfit("uses", _("What is denied is not counted. Leave this out, or give the rule an end with 'until'."))
 
 
 def _check_fit(conditions: tuple[Condition, ...], effect: RuleEffect, call: Call) -> None:
@@ -189,10 +197,14 @@ def _check_fit(conditions: tuple[Condition, ...], effect: RuleEffect, call: Call
             continue
         items, is_whole = items_at(call.arguments, condition.path)
         if items or is_whole:
-            faults[f"conditions.{number}"] = f"This does not fit what {condition.path} is in this call. Change either."
+            faults[f"conditions.{number}"] = _("This does not fit what {path} is in this call. Change either.").format(
+                path=condition.path
+            )
         else:
             names = ", ".join(call.arguments) or "none"
-            faults[f"conditions.{number}.path"] = f"This call has no '{condition.path}'. Its arguments: {names}."
+            faults[f"conditions.{number}.path"] = _("This call has no '{path}'. Its arguments: {names}.").format(
+                path=condition.path, names=names
+            )
     if faults:
         fields = {f"remember.{place}": [fault] for place, fault in faults.items()}
         place, messages = next(iter(fields.items()))

@@ -6,10 +6,12 @@ from typing import Final
 from uuid import UUID
 
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from hitl.kinds import SwitchScope
 from hitl.models import Switch
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 
@@ -27,16 +29,18 @@ def throw(by: User, *, scope: SwitchScope, target: str = "", reason: str) -> Swi
     reason, target = clean_text(reason).strip(), clean_text(target).strip()
     faults = {}
     if not reason:
-        faults["reason"] = "Say why; the people whose runs are stopped read it."
+        faults["reason"] = _("Say why; the people whose runs are stopped read it.")
     elif len(reason) > MAX_REASON_CHARS:
-        faults["reason"] = f"This has {len(reason):,} characters; at most {MAX_REASON_CHARS:,} are allowed."
+        faults["reason"] = _("This has {count} characters; at most {limit} are allowed.").format(
+            count=grouped(len(reason)), limit=grouped(MAX_REASON_CHARS)
+        )
     named, fault = target_of(scope, target)
     if fault:
         faults["target"] = fault
     if faults:
         name, message = next(iter(faults.items()))
         raise Refused("invalid", f"{name}: {message}", fields={name: [words] for name, words in faults.items()})
-    switch, _ = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
+    switch, _is_new = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
         scope=scope, target=named, lifted_at=None, defaults={"reason": reason, "thrown_by": by}
     )
     return switch
@@ -65,20 +69,26 @@ def people_of(switches: list[Switch]) -> dict[str, str]:
 
 def _check_administrator(by: User) -> None:
     if not (by.is_active and by.is_staff):
-        raise NotAllowed("not_allowed", "Only administrators throw and lift kill switches. Ask one of them.")
+        raise NotAllowed("not_allowed", _("Only administrators throw and lift kill switches. Ask one of them."))
 
 
 def target_of(scope: SwitchScope, target: str) -> tuple[str, str]:
     """As it is stored, and what is wrong with it."""
     if scope is SwitchScope.INSTALLATION:
-        return "", "The whole installation has no target. Leave this out, or choose another scope." if target else ""
+        return "", _("The whole installation has no target. Leave this out, or choose another scope.") if target else ""
     if not target or len(target) > MAX_TARGET_CHARS:
-        return "", f"Name the {scope} that is to be stopped, in at most {MAX_TARGET_CHARS} characters."
+        return "", _("Name the {scope} that is to be stopped, in at most {limit} characters.").format(
+            scope=scope, limit=MAX_TARGET_CHARS
+        )
     if scope is not SwitchScope.USER:
         return target, ""
     found = User.objects.with_email(target) if "@" in target else User.objects.filter(pk__in=_uuids(target))
     user = found.first()
-    return (str(user.pk), "") if user else ("", f"Nobody here has the id or e-mail address '{target}'.")
+    return (
+        (str(user.pk), "")
+        if user
+        else ("", _("Nobody here has the id or e-mail address '{target}'.").format(target=target))
+    )
 
 
 def _uuids(text: str) -> list[UUID]:

@@ -12,6 +12,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from hitl.kinds import Happening, RequestStatus, Via
 from hitl.models import Decision, Request
@@ -125,11 +126,12 @@ def _mail(kind: MailKind, request: Request, subject: str, people: Iterable[UUID 
     told = [person for person in people if person is not None]
     if not told:
         return
-    facts = {"Agent": request.agent_name}
+    # Said in their reader's language when the mail is written.
+    facts = {gettext_noop("Agent"): request.agent_name}
     if request.tool_names:
-        facts["Tool"] = ", ".join(request.tool_names)
+        facts[gettext_noop("Tool")] = ", ".join(request.tool_names)
     if request.expires_at is not None:
-        facts["Ends"] = f"{request.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        facts[gettext_noop("Ends")] = f"{request.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     notices.tell_people(told, kind, subject_id=subject, title=_title(request), path=_path(request), facts=facts)
 
 

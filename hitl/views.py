@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
@@ -51,8 +52,8 @@ def inbox(request: HttpRequest) -> HttpResponse:
         "page": page,
         "rows": [row_of(row, reader=user, now=now) for row in page],
         "waiting": parts["decide"].count(),
-        "kinds": KINDS,
-        "risks": RISKS,
+        "kinds": {kind: _(words) for kind, words in KINDS.items()},
+        "risks": {risk: _(words) for risk, words in RISKS.items()},
         "agents": list(mine.order_by("agent_name").values_list("agent_name", flat=True).distinct()[:MOST_NAMES]),
         "tools": _tools(mine),
         "chosen": _filters(request),
@@ -170,7 +171,7 @@ def revoke_rule(request: HttpRequest, rule_id: uuid.UUID) -> HttpResponse:
         rules.revoke(_reader(request), rule_id)
     except NotThere as error:
         raise Http404 from error
-    messages.success(request, "The rule is revoked. You are asked again from the next call on.")
+    messages.success(request, _("The rule is revoked. You are asked again from the next call on."))
     return redirect("hitl:rules")
 
 

@@ -16,10 +16,11 @@ from agents.apps.proxy import Previews
 from agents.sandbox.host.client import sandbox_host
 from conversations.routing import websocket_urlpatterns
 from hyperagent.settings import CONFIG
+from hyperagent.static_files import FilesFirst
 
 routes = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": FilesFirst(http),
         # Origin, session and token are the consumer's to check: a program with a token has no Origin.
         "websocket": URLRouter(websocket_urlpatterns),
     }

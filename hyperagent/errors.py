@@ -9,19 +9,23 @@ from typing import Any
 import structlog
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
 
 from hyperagent.lib import outage
-from hyperagent.lib.refusals import NotThere, error_object
+from hyperagent.lib.refusals import error_object
 
 log = structlog.get_logger(__name__)
 
 _CODES = {400: "bad_request", 403: "not_allowed", 404: "not_found", 500: "internal", 503: outage.CODE}
 _MESSAGES = {
-    400: "The request cannot be read. Check what was sent.",
-    403: "This is not allowed. Reload the page you came from and try again; if it stays, log in anew.",
-    404: NotThere().message,
-    500: "Something went wrong here. Try again; if it stays, tell an administrator the number of this request.",
+    400: gettext_noop("The request cannot be read. Check what was sent."),
+    403: gettext_noop("This is not allowed. Reload the page you came from and try again; if it stays, log in anew."),
+    404: gettext_noop("There is nothing here that you may see. Check the address and its id."),
+    500: gettext_noop(
+        "Something went wrong here. Try again; if it stays, tell an administrator the number of this request."
+    ),
     503: outage.MESSAGE,
 }
 
@@ -68,12 +72,12 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
 def _as_json(status: int, request_id: str) -> HttpResponse:
     # The same body for what is missing and for what is another's, so no id in it.
     more: dict[str, Any] = {} if status == 404 else {"request_id": request_id}
-    return JsonResponse({"error": error_object(_CODES[status], _MESSAGES[status], **more)}, status=status)
+    return JsonResponse({"error": error_object(_CODES[status], _(_MESSAGES[status]), **more)}, status=status)
 
 
 def _as_page(status: int, request_id: str) -> HttpResponse:
     # Without the request: a context processor would ask the database who it is, and that may be what failed.
-    text = loader.render_to_string(f"{status}.html", {"message": _MESSAGES[status], "request_id": request_id})
+    text = loader.render_to_string(f"{status}.html", {"message": _(_MESSAGES[status]), "request_id": request_id})
     return HttpResponse(text, status=status)
 
 

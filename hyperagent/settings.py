@@ -89,6 +89,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "hyperagent.accounts.middleware.PersonalTime",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -104,6 +105,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "hitl.waiting.for_me",
             ]
         },
     }
@@ -258,6 +260,10 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # Served from where they lie: no collectstatic on a fresh machine.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "hyperagent.static_files.VersionedFiles"},
+}
 warnings.filterwarnings("ignore", message="No directory at", category=UserWarning)
 MEDIA_ROOT = CONFIG.data_path / "media"
 
@@ -276,7 +282,13 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"user": "1200/min", "anon": "60/min", "login": "10/min", "token": "10/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "user": "1200/min",
+        "anon": "60/min",
+        "login": "10/min",
+        "token": "10/min",
+        "shared": "60/min",
+    },
     "NUM_PROXIES": CONFIG.trusted_proxies,
     "EXCEPTION_HANDLER": "hyperagent.lib.api.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -308,7 +320,6 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = "hyperagent.formats"
 # A person's own choice lives here while they are signed in; without it the browser's languages decide.
 LANGUAGE_COOKIE_AGE = 31_536_000
-LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SECURE = CONFIG.is_https
 USE_I18N = True
 USE_TZ = True

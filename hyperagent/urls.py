@@ -3,6 +3,8 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from agents.usage.urls import patterns as usage_patterns
+from conversations.titles import titles_of
 from hyperagent import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -11,9 +13,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", health.metrics),
     path("admin/", admin.site.urls),
     path("accounts/", include("hyperagent.accounts.urls")),
+    path("settings/", include("hyperagent.accounts.settings_urls")),
     path("settings/", include("hyperagent.notices.urls")),
     path("mail/", include("agents.mail.urls")),
     path("previews/", include("agents.apps.urls")),
+    path("usage/", include(usage_patterns(titles_of))),
     path("browser/", include("agents.browser.urls")),
     path("settings/mcp/", include("agents.mcp.urls")),
     path("api/", include("hyperagent.api_urls")),

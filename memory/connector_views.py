@@ -10,6 +10,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -23,11 +25,18 @@ from memory.models import Connector, ConnectorItem
 CONNECTORS_A_PAGE: Final = 25
 PROBLEMS_SHOWN: Final = 20
 KINDS: Final = {
-    ConnectorKind.PAGE: "Web page",
-    ConnectorKind.SITEMAP: "Sitemap of a web site",
-    ConnectorKind.FOLDER: "Folder on the server",
+    ConnectorKind.PAGE: gettext_noop("Web page"),
+    ConnectorKind.SITEMAP: gettext_noop("Sitemap of a web site"),
+    ConnectorKind.FOLDER: gettext_noop("Folder on the server"),
 }
-PAUSES: Final = {900: "15 minutes", 3_600: "hour", 21_600: "6 hours", 86_400: "day", 604_800: "week"}
+# As they stand after "every".
+PAUSES: Final = {
+    900: gettext_noop("15 minutes"),
+    3_600: gettext_noop("hour"),
+    21_600: gettext_noop("6 hours"),
+    86_400: gettext_noop("day"),
+    604_800: gettext_noop("week"),
+}
 USUAL_S: Final = 86_400
 
 
@@ -45,15 +54,15 @@ def connectors(request: HttpRequest) -> HttpResponse:
         except Refused as refused:
             error, status = refused.message, refused.status
         else:
-            messages.success(request, "Added. It is looked at within a minute.")
+            messages.success(request, _("Added. It is looked at within a minute."))
             return redirect("memory:connectors")
     found = counted(Connector.objects.of(user)).order_by("-created_at", "id")
     page = Paginator(found, CONNECTORS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "rows": _rows(list(page)),
-        "kinds": {k: v for k, v in KINDS.items() if k is not ConnectorKind.FOLDER or user.is_staff},
-        "pauses": {str(seconds): words for seconds, words in PAUSES.items()},
+        "kinds": {k: _(v) for k, v in KINDS.items() if k is not ConnectorKind.FOLDER or user.is_staff},
+        "pauses": {str(seconds): _(words) for seconds, words in PAUSES.items()},
         "roots": settings.CONFIG.watch_roots if user.is_staff else (),
         "typed": typed,
         "error": error,
@@ -63,7 +72,7 @@ def connectors(request: HttpRequest) -> HttpResponse:
 
 def _add(user: User, typed: dict[str, str]) -> None:
     if typed["kind"] not in set(ConnectorKind) or not typed["every_s"].isdecimal():
-        raise Refused("unknown_kind", "Choose what it is, and how often it is looked at.")
+        raise Refused("unknown_kind", _("Choose what it is, and how often it is looked at."))
     actions.add(user, kind=ConnectorKind(typed["kind"]), location=typed["location"], every_s=int(typed["every_s"][:10]))
 
 
@@ -103,16 +112,18 @@ def _changed(user: User, connector_id: uuid.UUID, verb: str) -> str:
     match verb:
         case "look":
             actions.look_now(user, connector_id)
-            return "It is looked at within moments."
+            return _("It is looked at within moments.")
         case "on" | "off":
             actions.change(user, connector_id, is_on=verb == "on")
-            return f"Switched {verb}."
+            return _("Switched on.") if verb == "on" else _("Switched off.")
         case "delete":
             actions.delete(user, connector_id, with_documents=False)
-            return "Deleted. Its documents stayed."
+            return _("Deleted. Its documents stayed.")
         case "delete-all":
             count = actions.delete(user, connector_id, with_documents=True)
-            return f"Deleted, with {count} document{'' if count == 1 else 's'}."
+            return ngettext("Deleted, with {count} document.", "Deleted, with {count} documents.", count).format(
+                count=count
+            )
         case _:
             raise NotThere
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Final
 
+from django.utils.translation import gettext as _
+
 from memory.workspaces.files import FileFacts
 from memory.workspaces.showing import HEAD_BYTES, PDF, shown_as
 from memory.workspaces.texts import text_in
@@ -41,7 +43,11 @@ def preview_of(facts: FileFacts, content: IO[bytes]) -> Preview:
     text = text_in(head + content.read(TEXT_BYTES - len(head)))
     if text is None or (facts.media_type.startswith(("image/", "audio/", "video/")) and "svg" not in facts.media_type):
         return Preview("nothing")
-    note = "" if facts.size_bytes <= TEXT_BYTES else f"Only the first {TEXT_BYTES // 1000} kB are shown."
+    note = (
+        ""
+        if facts.size_bytes <= TEXT_BYTES
+        else _("Only the first {value} kB are shown.").format(value=TEXT_BYTES // 1000)
+    )
     if facts.media_type in _TABLES:
         return _table(text, facts.media_type, note)
     if facts.media_type == "text/markdown":
@@ -61,9 +67,9 @@ def _table(text: str, media_type: str, note: str) -> Preview:
     rows = tuple(tuple(cell[:CELL_CHARS] for cell in row[:width]) + ("",) * (width - len(row)) for row in found)
     said = [note] if note else []
     if len(found) > TABLE_ROWS:
-        said.append(f"Only the first {TABLE_ROWS} rows are shown.")
+        said.append(_("Only the first {table_rows} rows are shown.").format(table_rows=TABLE_ROWS))
     if max(len(row) for row in found) > TABLE_COLUMNS:
-        said.append(f"Only the first {TABLE_COLUMNS} columns are shown.")
+        said.append(_("Only the first {table_columns} columns are shown.").format(table_columns=TABLE_COLUMNS))
     return Preview("table", rows=rows[: TABLE_ROWS + 1], note=" ".join(said))
 
 

@@ -10,6 +10,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
@@ -28,7 +30,11 @@ from memory.workspaces.places import Place, Rights, Scope, file_url, page_url, r
 ROWS_A_PAGE: Final = 100
 TABS: Final = {"mine": Scope.USER, "projects": Scope.PROJECT, "conversations": Scope.CONVERSATION}
 _TAB_OF: Final = {scope: tab for tab, scope in TABS.items()}
-SORTS: Final = {"": "By name", "new": "Latest first", "size": "Largest first"}
+SORTS: Final = {
+    "": gettext_noop("By name"),
+    "new": gettext_noop("Latest first"),
+    "size": gettext_noop("Largest first"),
+}
 MOST_DIGITS: Final = 9
 
 
@@ -89,7 +95,7 @@ def _folder(request: HttpRequest, user: User, place: Place, folder: str) -> Http
         "rows": [row_of(place, file, may_delete=_may_delete(may, file, user)) for file in page],
         "words": words,
         "sort": sort,
-        "sorts": SORTS,
+        "sorts": {value: _(words) for value, words in SORTS.items()},
         "query": "&".join(f"{name}={value}" for name, value in (("q", words), ("sort", sort)) if value),
         "page_data": {
             "root": file_url(place, ""),
@@ -154,11 +160,11 @@ def _frame(user: User, place: Place, may: Rights) -> dict[str, Any]:
 def _name_of(user: User, place: Place) -> str:
     match place.scope:
         case Scope.USER:
-            return "My files"
+            return _("My files")
         case Scope.PROJECT:
             return str(Project.objects.values_list("name", flat=True).get(pk=place.scope_id))
         case Scope.CONVERSATION:
-            return talks(user.pk, [place.scope_id])[place.scope_id].title or "Conversation without a title"
+            return talks(user.pk, [place.scope_id])[place.scope_id].title or _("Conversation without a title")
 
 
 def _place_row(found: Overview) -> PlaceRow:

@@ -10,6 +10,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
@@ -22,10 +24,10 @@ from memory.remembering.profile import CRITICAL, NAMES, PREFERENCES
 
 PAGE: Final = "memory:memories"
 SECTIONS: Final = (
-    (MemoryKind.FACT, "About you"),
-    (MemoryKind.PREFERENCE, "How you want answers"),
-    (MemoryKind.PROCEDURE, "How you do things"),
-    (MemoryKind.EPISODE, "What happened"),
+    (MemoryKind.FACT, gettext_noop("About you")),
+    (MemoryKind.PREFERENCE, gettext_noop("How you want answers")),
+    (MemoryKind.PROCEDURE, gettext_noop("How you do things")),
+    (MemoryKind.EPISODE, gettext_noop("What happened")),
 )
 LONGEST_QUERY: Final = 200
 Json = dict[str, Any]
@@ -47,7 +49,7 @@ def memories(request: HttpRequest) -> HttpResponse:
         "query": query,
         "profile": _profile(active),
         "sections": [
-            (title, some) for kind, title in SECTIONS if (some := [row for row in found if row["kind"] == kind])
+            (_(title), some) for kind, title in SECTIONS if (some := [row for row in found if row["kind"] == kind])
         ],
         "waiting": [row for row in rows if row["status"] == MemoryStatus.QUARANTINED],
         "free": sum(1 for row in active if not row["field"]),
@@ -63,7 +65,7 @@ def _row(one: Json) -> Json:
         **one,
         "said_at": _time(source["said_at"]),
         "last_used": _time(one["last_used_at"]),
-        "field_name": NAMES[ProfileField(one["field"])] if one["field"] else "",
+        "field_name": _(NAMES[ProfileField(one["field"])]) if one["field"] else "",
         "uses": [{**use, "at": _time(use["at"])} for use in one["uses"]],
         "history": [{**past, "said_at": _time(past["said_at"])} for past in one["history"]],
     }
@@ -71,9 +73,9 @@ def _row(one: Json) -> Json:
 
 def _profile(active: list[Json]) -> list[tuple[str, list[tuple[str, list[Json]]]]]:
     """The two parts of the profile, each field with the memories that fill it; those that nothing fills have none."""
-    parts = (("About you", CRITICAL), ("How you want answers", PREFERENCES))
+    parts = ((_("About you"), CRITICAL), (_("How you want answers"), PREFERENCES))
     return [
-        (title, [(NAMES[field], [row for row in active if row["field"] == field]) for field in fields])
+        (title, [(_(NAMES[field]), [row for row in active if row["field"] == field]) for field in fields])
         for title, fields in parts
     ]
 
@@ -98,7 +100,7 @@ def switch(request: HttpRequest) -> HttpResponse:
     on = request.POST.get("on") == "yes"
     actions.turn(_reader(request), on=on)
     messages.success(
-        request, "Remembering is on." if on else "Remembering is off: nothing is told and nothing learned."
+        request, _("Remembering is on.") if on else _("Remembering is off: nothing is told and nothing learned.")
     )
     return redirect(PAGE)
 
@@ -107,36 +109,36 @@ def switch(request: HttpRequest) -> HttpResponse:
 @require_POST
 def correct(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     text = request.POST.get("text", "")
-    return _done(request, lambda user: actions.correct(user, memory_id, text), "Corrected.")
+    return _done(request, lambda user: actions.correct(user, memory_id, text), _("Corrected."))
 
 
 @login_required
 @require_POST
 def pin(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     pinned = request.POST.get("pinned") == "yes"
-    said = "Pinned: it is told in every run." if pinned else "Not pinned any more."
+    said = _("Pinned: it is told in every run.") if pinned else _("Not pinned any more.")
     return _done(request, lambda user: actions.pin(user, memory_id, pinned=pinned), said)
 
 
 @login_required
 @require_POST
 def accept(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    return _done(request, lambda user: actions.accept(user, memory_id), "Accepted. It is told from now on.")
+    return _done(request, lambda user: actions.accept(user, memory_id), _("Accepted. It is told from now on."))
 
 
 @login_required
 @require_POST
 def forget(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    return _done(request, lambda user: actions.forget(user, memory_id), "Forgotten.")
+    return _done(request, lambda user: actions.forget(user, memory_id), _("Forgotten."))
 
 
 @login_required
 @require_POST
 def forget_everything(request: HttpRequest) -> HttpResponse:
     if request.POST.get("sure") != "yes":
-        messages.warning(request, "Nothing was forgotten. Tick the box first to say that you mean it.")
+        messages.warning(request, _("Nothing was forgotten. Tick the box first to say that you mean it."))
         return redirect(PAGE)
-    return _done(request, actions.forget_everything, "Everything is forgotten.")
+    return _done(request, actions.forget_everything, _("Everything is forgotten."))
 
 
 def _done(request: HttpRequest, verb: Callable[[User], Any], said: str) -> HttpResponse:

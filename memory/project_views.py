@@ -13,6 +13,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST
@@ -66,7 +67,7 @@ def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
         except Refused as refused:
             error, status = refused.message, refused.status
         else:
-            messages.success(request, "Saved. It holds from the next question on.")
+            messages.success(request, _("Saved. It holds from the next question on."))
             return redirect("memory:project", project_id)
     return render(request, "memory/project.html", _shown(request, project, typed=typed, error=error), status=status)
 
@@ -115,12 +116,14 @@ def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
 def _add_member(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
     person, is_new = projects.add_member(user, project_id, request.POST.get("email", ""))
     name = person.display_name or person.email
-    return f"{name} is a member now." if is_new else f"{name} is a member already."
+    return (
+        _("{name} is a member now.").format(name=name) if is_new else _("{name} is a member already.").format(name=name)
+    )
 
 
-def _remove_member(user: User, project_id: uuid.UUID, _: HttpRequest, member_id: uuid.UUID) -> str:
+def _remove_member(user: User, project_id: uuid.UUID, _request: HttpRequest, member_id: uuid.UUID) -> str:
     projects.remove_member(user, project_id, member_id)
-    return "You have left the project." if member_id == user.pk else "Removed, with their documents."
+    return _("You have left the project.") if member_id == user.pk else _("Removed, with their documents.")
 
 
 def _add_document(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
@@ -128,19 +131,19 @@ def _add_document(user: User, project_id: uuid.UUID, request: HttpRequest) -> st
     try:
         document_id = uuid.UUID(request.POST.get("document", ""))
     except ValueError:
-        raise Refused("no_document", "Choose one of your documents to add.") from None
+        raise Refused("no_document", _("Choose one of your documents to add.")) from None
     projects.add_documents(user, project_id, [document_id])
-    return "Added. Every member can read it now."
+    return _("Added. Every member can read it now.")
 
 
-def _take_out(user: User, project_id: uuid.UUID, _: HttpRequest, document_id: uuid.UUID) -> str:
+def _take_out(user: User, project_id: uuid.UUID, _request: HttpRequest, document_id: uuid.UUID) -> str:
     projects.take_out(user, project_id, document_id)
-    return "Taken out of the project. It stays with its owner."
+    return _("Taken out of the project. It stays with its owner.")
 
 
-def _delete(user: User, project_id: uuid.UUID, _: HttpRequest) -> str:
+def _delete(user: User, project_id: uuid.UUID, _request: HttpRequest) -> str:
     projects.delete(user, project_id)
-    return "The project is deleted. Documents and conversations stayed with their owners."
+    return _("The project is deleted. Documents and conversations stayed with their owners.")
 
 
 def _reader(request: HttpRequest) -> User:

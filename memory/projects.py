@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.kinds import SEARCHABLE
@@ -37,7 +39,9 @@ class ProjectBrief:
 
 def create(user: User, *, name: str, instructions: str = "") -> Project:
     if Project.objects.filter(owner=user).count() >= MAX_PROJECTS:
-        raise Refused("too_many_projects", f"You own {MAX_PROJECTS} projects. Delete one that is over.")
+        raise Refused(
+            "too_many_projects", _("You own {limit} projects. Delete one that is over.").format(limit=MAX_PROJECTS)
+        )
     with transaction.atomic():
         project = Project.objects.create(owner=user, name=_name(name), instructions=_instructions(instructions))
         project.members.add(user)
@@ -68,12 +72,14 @@ def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, boo
         project = _of_owner(user, project_id)
         person = User.objects.with_email(clean_text(email)).filter(is_active=True).first()
         if person is None:
-            message = f"Nobody here has the e-mail address '{clean_text(email).strip()[:100]}'. Check its spelling."
+            message = _("Nobody here has the e-mail address '{address}'. Check its spelling.").format(
+                address=clean_text(email).strip()[:100]
+            )
             raise Refused("no_such_person", message, fields={"email": [message]})
         if project.members.filter(pk=person.pk).exists():
             return person, False
         if project.members.count() >= MAX_MEMBERS:
-            raise Refused("too_many_members", f"A project has {MAX_MEMBERS} members at most.")
+            raise Refused("too_many_members", _("A project has {limit} members at most.").format(limit=MAX_MEMBERS))
         project.members.add(person)
     return person, True
 
@@ -83,12 +89,12 @@ def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> No
     with transaction.atomic():
         project = _of_member(user, project_id)
         if user.pk not in (project.owner_id, member_id):
-            raise NotAllowed("not_yours", "Only the project's owner removes others. You may leave it yourself.")
+            raise NotAllowed("not_yours", _("Only the project's owner removes others. You may leave it yourself."))
         member = project.members.filter(pk=member_id).first()
         if member is None:
             raise NotThere
         if member_id == project.owner_id:
-            raise Conflict("owner_stays", "Its owner cannot leave a project. Delete it when it is over.")
+            raise Conflict("owner_stays", _("Its owner cannot leave a project. Delete it when it is over."))
         project.members.remove(member)
         project.documents.remove(*project.documents.filter(owner=member))
 
@@ -101,11 +107,13 @@ def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid
         own = list(Document.objects.of(user).filter(pk__in=wanted))
         if strange := wanted - {document.pk for document in own}:
             if Document.objects.seen_by(user).filter(pk__in=strange).count() == len(strange):
-                message = "You can add documents that you own. This one is shared with you: its owner may add it."
+                message = _("You can add documents that you own. This one is shared with you: its owner may add it.")
                 raise NotAllowed("not_yours", message)
             raise NotThere
         if project.documents.exclude(pk__in=wanted).count() + len(wanted) > MAX_DOCUMENTS:
-            raise Refused("too_many_documents", f"A project has {MAX_DOCUMENTS:,} documents at most.")
+            raise Refused(
+                "too_many_documents", _("A project has {limit} documents at most.").format(limit=grouped(MAX_DOCUMENTS))
+            )
         project.documents.add(*own)
 
 
@@ -117,7 +125,7 @@ def take_out(user: User, project_id: uuid.UUID, document_id: uuid.UUID) -> None:
         if document is None:
             raise NotThere
         if user.pk not in (project.owner_id, document.owner_id):
-            raise NotAllowed("not_yours", "Only the project's owner and the document's may take it out.")
+            raise NotAllowed("not_yours", _("Only the project's owner and the document's may take it out."))
         project.documents.remove(document)
 
 
@@ -155,14 +163,14 @@ def _of_member(user: User, project_id: uuid.UUID) -> Project:
 def _of_owner(user: User, project_id: uuid.UUID) -> Project:
     project = _of_member(user, project_id)
     if project.owner_id != user.pk:
-        raise NotAllowed("not_yours", "Only the project's owner may change this.")
+        raise NotAllowed("not_yours", _("Only the project's owner may change this."))
     return project
 
 
 def _name(text: str) -> str:
     name = " ".join(clean_text(text).split())
     if not 1 <= len(name) <= NAME_CHARS:
-        message = f"A project's name has 1 to {NAME_CHARS} characters."
+        message = _("A project's name has 1 to {limit} characters.").format(limit=NAME_CHARS)
         raise Refused("bad_name", message, fields={"name": [message]})
     return name
 
@@ -170,9 +178,9 @@ def _name(text: str) -> str:
 def _instructions(text: str) -> str:
     cleaned = clean_text(text).strip()
     if len(cleaned) > INSTRUCTIONS_CHARS:
-        message = (
-            f"The instructions have {len(cleaned):,} characters; at most {INSTRUCTIONS_CHARS:,} are allowed, because "
-            "every agent is told them each time. Put the rest into a document of the project."
-        )
+        message = _(
+            "The instructions have {count} characters; at most {limit} are allowed, because every agent is told them "
+            "each time. Put the rest into a document of the project."
+        ).format(count=grouped(len(cleaned)), limit=grouped(INSTRUCTIONS_CHARS))
         raise Refused("too_long", message, fields={"instructions": [message]})
     return cleaned

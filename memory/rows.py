@@ -4,11 +4,16 @@ words out; no query of its own. Whatever comes from files is plain text here and
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Final
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext, pgettext
+
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus, Visibility
 from memory.models import Document
 
@@ -20,13 +25,10 @@ KINDS: Final[Mapping[str, str]] = {
     "ods": "OpenDocument",
     "csv": "CSV",
     "pptx": "PowerPoint",
-    "html": "Web page",
+    "html": gettext_noop("Web page"),
     "md": "Markdown",
-    "txt": "Text",
+    "txt": gettext_noop("Text"),
 }
-# What a kind's pages are called. A long sheet has several pages.
-_PARTS: Final[Mapping[str, tuple[str, str]]] = {"pptx": ("slide", "slides")}
-_PAGE: Final = ("page", "pages")
 _BYTES: Final = (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000))
 _S: Final = DocumentStatus
 
@@ -47,11 +49,11 @@ class State:
 
 
 _STATES: Final = {
-    _S.QUEUED: State("Waiting to be read", "waiting"),
-    _S.INDEXING: State("Being cut into passages", "working"),
-    _S.READY: State("Ready", "ready"),
-    _S.FAILED: State("Not read", "failed"),
-    _S.CANCELLED: State("Cancelled", "stopped"),
+    _S.QUEUED: State(gettext_noop("Waiting to be read"), "waiting"),
+    _S.INDEXING: State(gettext_noop("Being cut into passages"), "working"),
+    _S.READY: State(gettext_noop("Ready"), "ready"),
+    _S.FAILED: State(gettext_noop("Not read"), "failed"),
+    _S.CANCELLED: State(gettext_noop("Cancelled"), "stopped"),
 }
 
 
@@ -70,6 +72,7 @@ class Row:
     size: str
     owner: str
     sharing: str
+    is_private: bool
     groups: str
     may_cancel: bool
     may_read_again: bool
@@ -83,12 +86,13 @@ def row_of(document: Document, *, reader: User) -> Row:
         name=document.filename,
         title=document.title if document.title != document.filename else "",
         kind=kind_of(document.doc_type, document.filename),
-        kind_words=KINDS.get(document.doc_type, document.doc_type.upper() or "File"),
+        kind_words=_(KINDS.get(document.doc_type, document.doc_type.upper() or gettext_noop("File"))),
         state=state_of(document),
         length=length_of(document.doc_type, document.total_pages),
         size=size_words(document.size_bytes),
         owner="" if is_own else person_of(document.owner),
         sharing=sharing_of(document),
+        is_private=is_private(document),
         groups=json.dumps(sorted(group.name for group in document.groups.all()) if is_own else []),
         may_cancel=is_own and document.status in AT_WORK and document.status not in SEARCHABLE,
         may_read_again=is_own and document.status in (_S.FAILED, _S.CANCELLED, _S.READY),
@@ -100,22 +104,33 @@ def state_of(document: Document) -> State:
         return _reading(document)
     if document.status == _S.EMBEDDING:
         return _embedding(document)
-    return _STATES[DocumentStatus(document.status)]
+    state = _STATES[DocumentStatus(document.status)]
+    return replace(state, words=_(state.words))
 
 
 def _reading(document: Document) -> State:
-    one, many = _PARTS.get(document.doc_type, _PAGE)
     done, total = document.pages_read, document.total_pages
-    if total:
-        return State(f"Reading {one if total == 1 else many}: {done:,} of {total:,}", "working", done, total)
-    return State(f"Reading: {done:,} {one if done == 1 else many} so far" if done else "Reading", "working")
+    counts = {"done": grouped(done), "total": grouped(total)}
+    if total and has_slides(document.doc_type):
+        words = ngettext("Reading slide: {done} of {total}", "Reading slides: {done} of {total}", total)
+    elif total:
+        words = ngettext("Reading page: {done} of {total}", "Reading pages: {done} of {total}", total)
+    elif done and has_slides(document.doc_type):
+        words = ngettext("Reading: {done} slide so far", "Reading: {done} slides so far", done)
+    elif done:
+        words = ngettext("Reading: {done} page so far", "Reading: {done} pages so far", done)
+    else:
+        words = _("Reading")
+    return State(words.format(**counts), "working", done if total else 0, total)
 
 
 def _embedding(document: Document) -> State:
     """Found by its words already: that it is searchable comes first, what is missing after it."""
     done, total = min(document.chunks_embedded, document.total_chunks), document.total_chunks
-    percent = f" {100 * done // total} %" if total else " to come"
-    return State(f"Searchable · meaning{percent}", "working", done, total)
+    if not total:
+        return State(_("Searchable · meaning to come"), "working")
+    words = _("Searchable · meaning {percent} %").format(percent=100 * done // total)
+    return State(words, "working", done, total)
 
 
 def kind_of(doc_type: str, filename: str) -> str:
@@ -126,20 +141,33 @@ def kind_of(doc_type: str, filename: str) -> str:
 def length_of(doc_type: str, total_pages: int) -> str:
     if not total_pages:
         return ""
-    one, many = _PARTS.get(doc_type, _PAGE)
-    return f"{total_pages:,} {one if total_pages == 1 else many}"
+    if has_slides(doc_type):
+        words = ngettext("{count} slide", "{count} slides", total_pages)
+    else:
+        words = ngettext("{count} page", "{count} pages", total_pages)
+    return words.format(count=grouped(total_pages))
+
+
+def has_slides(doc_type: str) -> bool:
+    """The others have pages. A long sheet has several of them."""
+    return doc_type == "pptx"
 
 
 def part_of(doc_type: str) -> str:
     """What one of its pages is called: "Page", "Slide"."""
-    return _PARTS.get(doc_type, _PAGE)[0].capitalize()
+    return _("Slide") if has_slides(doc_type) else _("Page")
+
+
+def part_within(doc_type: str) -> str:
+    """The same within a sentence: "page"."""
+    return pgettext("in a sentence", "slide") if has_slides(doc_type) else pgettext("in a sentence", "page")
 
 
 def size_words(size_bytes: int) -> str:
     for unit, size in _BYTES:
         if size_bytes >= size:
             count = size_bytes / size
-            return f"{count:.1f} {unit}" if count < 10 else f"{count:.0f} {unit}"
+            return f"{number_format(count, 1 if count < 10 else 0)} {unit}"
     return f"{size_bytes} B"
 
 
@@ -147,12 +175,18 @@ def person_of(user: User) -> str:
     return user.display_name or user.email
 
 
+def is_private(document: Document) -> bool:
+    """Nobody but its owner sees it: shared with no group is with nobody."""
+    is_for_groups = document.visibility == Visibility.GROUPS and bool(document.groups.all())
+    return document.visibility != Visibility.EVERYONE and not is_for_groups
+
+
 def sharing_of(document: Document) -> str:
     """Who sees it besides its owner. Which groups is for its owner alone to know."""
     match document.visibility:
         case Visibility.EVERYONE:
-            return "Everyone"
+            return _("Everyone")
         case Visibility.GROUPS:
-            return ", ".join(sorted(group.name for group in document.groups.all())) or "Only you"
+            return ", ".join(sorted(group.name for group in document.groups.all())) or _("Only you")
         case _:
-            return "Only you"
+            return _("Only you")

@@ -10,6 +10,8 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
@@ -18,20 +20,20 @@ from hyperagent.accounts.models import User
 from memory import showing
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus
 from memory.models import Chunk, Document
-from memory.rows import KINDS, part_of, row_of
+from memory.rows import KINDS, part_of, part_within, row_of
 
 ROWS_A_PAGE: Final = 25
 TABS: Final = ("all", "mine", "shared")
 FILTERS: Final = ("q", "state", "kind", "sort")
 STATES: Final = {
-    "ready": ("Searchable", SEARCHABLE),
-    "working": ("Being read", AT_WORK),
-    "failed": ("Not read", (DocumentStatus.FAILED, DocumentStatus.CANCELLED)),
+    "ready": (gettext_noop("Searchable"), SEARCHABLE),
+    "working": (gettext_noop("Being read"), AT_WORK),
+    "failed": (gettext_noop("Not read"), (DocumentStatus.FAILED, DocumentStatus.CANCELLED)),
 }
 SORTS: Final = {
-    "": ("Newest first", ("-created_at", "filename", "id")),
-    "name": ("By name", ("filename", "-created_at", "id")),
-    "size": ("Largest first", ("-size_bytes", "filename", "id")),
+    "": (gettext_noop("Newest first"), ("-created_at", "filename", "id")),
+    "name": (gettext_noop("By name"), ("filename", "-created_at", "id")),
+    "size": (gettext_noop("Largest first"), ("-size_bytes", "filename", "id")),
 }
 VIEWS: Final = ("text", "pages")
 SIDES: Final = ("sections", "passages")
@@ -58,9 +60,9 @@ def documents(request: HttpRequest) -> HttpResponse:
         "page": page,
         "rows": [row_of(row, reader=user) for row in page],
         "working": seen.filter(status__in=AT_WORK).count(),
-        "kinds": {kind: KINDS.get(kind, kind.upper()) for kind in _kinds(seen)},
-        "states": {name: words for name, (words, _) in STATES.items()},
-        "sorts": {name: words for name, (words, _) in SORTS.items()},
+        "kinds": {kind: _(KINDS.get(kind, kind.upper())) for kind in _kinds(seen)},
+        "states": {name: _(words) for name, (words, _statuses) in STATES.items()},
+        "sorts": {name: _(words) for name, (words, _order) in SORTS.items()},
         "chosen": chosen,
         "is_filtered": bool({"q", "state", "kind"} & set(chosen)),
         "query": _query(request),
@@ -124,7 +126,7 @@ def document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
     context = {
         **_pages_context(request, found, first=first, at=at, chunk=chunk),
         "row": row,
-        "language": LANG_INFO.get(found.language, {}).get("name", found.language),
+        "language": _(LANG_INFO.get(found.language, {}).get("name", found.language)),
         "chunk": chunk,
         "chunk_number": chunk.ordinal + 1 if chunk else 0,
         "before": before,
@@ -173,6 +175,7 @@ def _pages_context(
         "previous_page": max(1, first - showing.PAGES_AT_ONCE) if first > 1 else 0,
         "next_page": first + showing.PAGES_AT_ONCE if first + showing.PAGES_AT_ONCE <= last else 0,
         "part": part_of(found.doc_type),
+        "part_word": part_within(found.doc_type),
         "has_images": has_images,
         "view": view if has_images and view in VIEWS else VIEWS[0],
     }
@@ -214,8 +217,8 @@ def search(request: HttpRequest) -> HttpResponse:
     given = request.GET.get("document", "")
     context = {
         "count": seen.count(),
-        "kinds": {kind: KINDS.get(kind, kind.upper()) for kind in _kinds(seen)},
-        "page_data": {"document": _named(seen, given), "kinds": KINDS},
+        "kinds": {kind: _(KINDS.get(kind, kind.upper())) for kind in _kinds(seen)},
+        "page_data": {"document": _named(seen, given), "kinds": {kind: _(words) for kind, words in KINDS.items()}},
     }
     return render(request, "memory/search.html", context)
 

@@ -108,6 +108,15 @@ def _guarded(connect: Any) -> Any:
     return guarded
 
 
+@pytest.fixture(autouse=True)
+def _plain_static_names(request: pytest.FixtureRequest) -> None:
+    """Django's own test server finds static files by their own names only."""
+    if "live_server" in request.fixturenames:
+        settings = request.getfixturevalue("settings")
+        plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+        settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     from tests import clean_slate  # Django is set up after this file is read

@@ -217,7 +217,7 @@ class AfterSerializer(serializers.Serializer[Any]):
     """Where a reader wants to go on. Numbers stay within what the table can hold."""
 
     after = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
-    limit = serializers.IntegerField(min_value=1, max_value=500, default=200)
+    limit = serializers.IntegerField(min_value=1, max_value=5000, default=200)
     without = serializers.ChoiceField(choices=["token"], required=False, help_text="Leave out the text's frames.")
 
 

@@ -131,7 +131,9 @@ class ExecutionEvents(AsyncAnswerView):
     @extend_schema(
         parameters=[
             OpenApiParameter("after", int, description="The last number that you have; 0 for all."),
-            OpenApiParameter("limit", int, description="Events on a page (JSON only), at most 500."),
+            OpenApiParameter(
+                "limit", int, description="Events on a page (JSON only), at most 5,000, and about a megabyte."
+            ),
             OpenApiParameter("without", str, enum=["token"], description="Leave these out (JSON only)."),
             OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER, description="Counts as `after`."),
         ],

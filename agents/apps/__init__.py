@@ -1,2 +1,18 @@
 """Web apps that agents build: a project of files in the conversation's workspace, a server in its box, and a preview on
-an origin of its own. `proxy` shows it, `own` builds and starts it, `starters` are what projects begin with."""
+an origin of its own. `proxy` shows it, `own` builds and starts it, `starters` are what projects begin with.
+
+Django looks for an app's registration in a module of this name: that of `agents` stands here too, with its part of what
+is kept of a person.
+"""
+
+from django.apps import AppConfig
+
+from hyperagent.accounts.personal import register
+
+
+class AgentsConfig(AppConfig):
+    name = "agents"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        register("agents.personal_part.RunsPart")

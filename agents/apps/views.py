@@ -11,6 +11,8 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET
 
@@ -26,7 +28,7 @@ from hyperagent.lib.threads import in_thread
 log = structlog.get_logger(__name__)
 
 LOCAL: Final = ("localhost", "127.0.0.1", "[::1]", "::1")
-NO_ORIGIN: Final = (
+NO_ORIGIN: Final = gettext_noop(
     "Previews are shown on an origin of their own, and this installation has no name for it. An administrator sets "
     "PREVIEW_HOST to a name of which every subdomain leads here, such as previews.example.org."
 )
@@ -43,11 +45,15 @@ async def preview(request: HttpRequest, app_id: UUID) -> HttpResponseBase:
     if app is None:
         raise Http404
     if not (address := address_of(app, request)):
-        return _cannot(request, NO_ORIGIN, status=503)
+        return _cannot(request, _(NO_ORIGIN), status=503)
     try:
         await _awake(app)
     except NotStarted as error:
-        return _cannot(request, f"The app could not be started. {error.message} Ask for it to be mended.", status=502)
+        return _cannot(
+            request,
+            _("The app could not be started. {message} Ask for it to be mended.").format(message=error.message),
+            status=502,
+        )
     except SandboxError as error:
         return _cannot(request, error.message, status=503)
     return HttpResponseRedirect(address)

@@ -13,6 +13,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 from pydantic import SecretStr
 
 from agents.mail import standing
@@ -163,7 +164,7 @@ def _check_gmail(account: MailAccount) -> None:
 
     known = google()
     if known is None:
-        raise MailTrouble("This installation is not registered at Google any more. Ask an administrator.")
+        raise MailTrouble(_("This installation is not registered at Google any more. Ask an administrator."))
     try:
         grant = unsealed(account.sealed, Grant)
     except CannotBeRead:
@@ -174,7 +175,9 @@ def _check_gmail(account: MailAccount) -> None:
 def _google() -> Google:
     known = google()
     if known is None:
-        raise Conflict("gmail_not_configured", "Gmail by sign-in at Google is not set up here. An administrator can.")
+        raise Conflict(
+            "gmail_not_configured", _("Gmail by sign-in at Google is not set up here. An administrator can.")
+        )
     return known
 
 
@@ -186,16 +189,16 @@ def _row_of(user: User, wanted: Wanted, former: MailAccount | None) -> MailAccou
     faults: dict[str, list[str]] = {}
     address = clean_text(wanted.address).strip()
     if not _ADDRESS.match(address) or not address.isprintable():
-        faults["address"] = ["Write it like name@example.org."]
+        faults["address"] = [_("Write it like name@example.org.")]
     imap = _checked(faults, "imap", (wanted.imap_host, wanted.imap_port, wanted.imap_security), IMAP_PORTS)
     smtp = _checked(faults, "smtp", (wanted.smtp_host, wanted.smtp_port, wanted.smtp_security), SMTP_PORTS)
     password, user_name = wanted.password, wanted.user_name.strip() or address
     if not password and former is not None and _is_same_place(former, imap[0], smtp[0], user_name):
         password = _stored_password(former)
     if not password or len(password) > 500 or not (password + user_name).isprintable():
-        faults["password"] = ["Enter the password. For another server or user it has to be entered again."]
+        faults["password"] = [_("Enter the password. For another server or user it has to be entered again.")]
     if faults:
-        raise Refused("bad_mailbox", "Something is not right yet.", fields=faults)
+        raise Refused("bad_mailbox", _("Something is not right yet."), fields=faults)
     return MailAccount(
         user=user,
         kind=AccountKind.IMAP,
@@ -223,10 +226,10 @@ def _checked(
     except BadAddress as fault:
         faults[f"{kind}_host"], name = [str(fault)], ""
     if not (port in ports or (free and 0 < port < 65_536)):
-        faults[f"{kind}_port"] = [f"One of {', '.join(map(str, ports))}."]
+        faults[f"{kind}_port"] = [_("One of {names}.").format(names=", ".join(map(str, ports)))]
     allowed = (Security.SSL, Security.TLS, *((Security.PLAIN,) if free else ()))
     if security not in allowed:
-        faults[f"{kind}_security"] = ["Choose TLS or STARTTLS."]
+        faults[f"{kind}_security"] = [_("Choose TLS or STARTTLS.")]
     return name, port
 
 
@@ -265,7 +268,7 @@ def _kept(user: User, row: MailAccount) -> MailAccount:
             _locked(user)
             former = MailAccount.objects.filter(user=user, address__iexact=row.address).first()
             if former is None and MailAccount.objects.filter(user=user).count() >= MOST_ACCOUNTS:
-                said = f"You have {MOST_ACCOUNTS} mailboxes already. Disconnect one first."
+                said = _("You have {limit} mailboxes already. Disconnect one first.").format(limit=MOST_ACCOUNTS)
                 raise Conflict("too_many_mailboxes", said)
             if former is not None:
                 row.id, row.is_default, row.created_at = former.id, former.is_default, former.created_at
@@ -274,7 +277,9 @@ def _kept(user: User, row: MailAccount) -> MailAccount:
             row.save()
             _some_default(user)
     except IntegrityError:
-        raise Conflict("mailbox_connected", "This mailbox was connected a moment ago. Load the page again.") from None
+        raise Conflict(
+            "mailbox_connected", _("This mailbox was connected a moment ago. Load the page again.")
+        ) from None
     row.refresh_from_db()
     return row
 
@@ -314,4 +319,4 @@ def _count_try(user: User) -> None:
         # It ended in this moment.
         tries = 1
     if tries > TRIES:
-        raise TooMuch("too_many_tries", "That were many tries within an hour. Try again later.")
+        raise TooMuch("too_many_tries", _("That were many tries within an hour. Try again later."))

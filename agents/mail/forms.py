@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from django import forms
 from django.conf import settings
+from django.utils.translation import gettext_lazy, pgettext
 
 from agents.mail.actions import Wanted
 from agents.mail.known_servers import servers_of
@@ -11,46 +12,48 @@ from agents.mail.models import MailAccount
 from hyperagent.lib.mail_servers import Security
 
 _PLAIN_TEXT: Final = {"autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
-_WAYS: Final = [("", "As usual"), (Security.SSL.value, "TLS"), (Security.TLS.value, "STARTTLS")]
+_WAYS: Final = [("", gettext_lazy("As usual")), (Security.SSL.value, "TLS"), (Security.TLS.value, "STARTTLS")]
 
 
-def _ways() -> list[tuple[str, str]]:
-    return [*_WAYS, (Security.PLAIN.value, "None")] if settings.MAIL_ALLOW_PRIVATE else _WAYS
+def _ways() -> list[tuple[str, Any]]:
+    return [*_WAYS, (Security.PLAIN.value, pgettext("security", "None"))] if settings.MAIL_ALLOW_PRIVATE else _WAYS
 
 
 class MailboxForm(forms.Form):
     address = forms.CharField(
-        label="E-mail address",
+        label=gettext_lazy("E-mail address"),
         max_length=254,
         widget=forms.EmailInput(attrs={**_PLAIN_TEXT, "autocomplete": "email", "data-mail-address": ""}),
     )
     password = forms.CharField(
-        label="Password",
+        label=gettext_lazy("Password"),
         max_length=500,
         strip=False,
         required=False,
-        help_text="Many providers want an app password here. It is stored encrypted, and shown to nobody.",
+        help_text=gettext_lazy(
+            "Many providers want an app password here. It is stored encrypted, and shown to nobody."
+        ),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
     display_name = forms.CharField(
-        label="Your name in mails",
+        label=gettext_lazy("Your name in mails"),
         max_length=60,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     user_name = forms.CharField(
-        label="User name",
+        label=gettext_lazy("User name"),
         max_length=254,
         required=False,
-        help_text="If it is not the address.",
+        help_text=gettext_lazy("If it is not the address."),
         widget=forms.TextInput(attrs=_PLAIN_TEXT),
     )
-    imap_host = forms.CharField(label="IMAP server", max_length=253, required=False)
-    imap_port = forms.IntegerField(label="IMAP port", required=False, min_value=1, max_value=65_535)
-    imap_security = forms.ChoiceField(label="IMAP encryption", required=False, choices=_ways)
-    smtp_host = forms.CharField(label="SMTP server", max_length=253, required=False)
-    smtp_port = forms.IntegerField(label="SMTP port", required=False, min_value=1, max_value=65_535)
-    smtp_security = forms.ChoiceField(label="SMTP encryption", required=False, choices=_ways)
+    imap_host = forms.CharField(label=gettext_lazy("IMAP server"), max_length=253, required=False)
+    imap_port = forms.IntegerField(label=gettext_lazy("IMAP port"), required=False, min_value=1, max_value=65_535)
+    imap_security = forms.ChoiceField(label=gettext_lazy("IMAP encryption"), required=False, choices=_ways)
+    smtp_host = forms.CharField(label=gettext_lazy("SMTP server"), max_length=253, required=False)
+    smtp_port = forms.IntegerField(label=gettext_lazy("SMTP port"), required=False, min_value=1, max_value=65_535)
+    smtp_security = forms.ChoiceField(label=gettext_lazy("SMTP encryption"), required=False, choices=_ways)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})

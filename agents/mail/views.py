@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -25,7 +27,7 @@ from hyperagent.lib.refusals import NotThere, Refused
 GOING: Final = "mail_going_to_google"
 # A person who comes back from Google later than this begins again.
 AWAY_AT_MOST_S: Final = 900
-LOST: Final = "That took too long, or was begun in another window. Connect Gmail again from here."
+LOST: Final = gettext_noop("That took too long, or was begun in another window. Connect Gmail again from here.")
 
 
 @never_cache
@@ -39,7 +41,7 @@ def mailboxes(request: HttpRequest) -> HttpResponse:
             account = actions.connect_by_servers(_person(request), form.wanted())
         except Refused as refused:
             return _page(request, _with_faults(form, refused), status=refused.status)
-        messages.success(request, f"{account.address} is connected.")
+        messages.success(request, _("{address} is connected.").format(address=account.address))
         return redirect("mail:mailboxes")
     return _page(request, form, status=400 if form.errors else 200)
 
@@ -61,7 +63,7 @@ def again(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
         except Refused as refused:
             form, status = _with_faults(form, refused), refused.status
         else:
-            messages.success(request, f"{kept.address} is connected.")
+            messages.success(request, _("{address} is connected.").format(address=kept.address))
             return redirect("mail:mailboxes")
     return render(request, "mail/mailbox.html", {"form": form, "account": account}, status=status)
 
@@ -115,13 +117,13 @@ def from_google(request: HttpRequest) -> HttpResponse:
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
     is_own = isinstance(kept, dict) and kept.get("state") == state and kept["at"] > time.time() - AWAY_AT_MOST_S
     if not is_own:
-        messages.error(request, LOST)
+        messages.error(request, _(LOST))
     elif not code:
-        messages.error(request, "Google was not given leave, so Gmail is not connected.")
+        messages.error(request, _("Google was not given leave, so Gmail is not connected."))
     else:
         try:
             account = actions.connect_gmail(_person(request), Going(state, kept["verifier"]), code)
-            messages.success(request, f"{account.address} is connected.")
+            messages.success(request, _("{address} is connected.").format(address=account.address))
         except Refused as refused:
             messages.error(request, refused.message)
     return redirect("mail:mailboxes")
@@ -130,14 +132,18 @@ def from_google(request: HttpRequest) -> HttpResponse:
 def _changed(person: User, account_id: uuid.UUID, posted: Any) -> str:
     match posted.get("verb", ""):
         case "test":
-            return f"{actions.check(person, account_id).address} works."
+            return _("{address} works.").format(address=actions.check(person, account_id).address)
         case "default":
-            return f"{actions.make_default(person, account_id).address} is your default mailbox now."
+            return _("{address} is your default mailbox now.").format(
+                address=actions.make_default(person, account_id).address
+            )
         case "rename":
             name = actions.rename(person, account_id, posted.get("display_name", "")).display_name
-            return f"Mails say {name} now." if name else "Mails say only the address now."
+            return _("Mails say {name} now.").format(name=name) if name else _("Mails say only the address now.")
         case "disconnect":
-            return f"{actions.disconnect(person, account_id)} is disconnected. Its password is deleted here."
+            return _("{address} is disconnected. Its password is deleted here.").format(
+                address=actions.disconnect(person, account_id)
+            )
         case _:
             raise NotThere
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from agents import registry
 from agents.mcp import listing
@@ -71,7 +72,9 @@ def add_server(user: User, wanted: Wanted) -> McpServer:
         # Locked, so that two at once do not both find room.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if McpServer.objects.filter(owner=owner).count() >= MOST_SERVERS:
-            raise Conflict("too_many_servers", f"There are {MOST_SERVERS} servers already. Delete one first.")
+            raise Conflict(
+                "too_many_servers", _("There are {limit} servers already. Delete one first.").format(limit=MOST_SERVERS)
+            )
         kept = _kept_secrets(wanted, {})
         return _stored(lambda: McpServer.objects.create(owner=owner, made_by=user, **values, **kept), wanted.name)
 
@@ -114,7 +117,10 @@ def review_tool(user: User, server_id: uuid.UUID, tool_id: uuid.UUID, reviewed: 
         if tool is None:
             raise NotThere
         if tool.pin != reviewed.pin:
-            raise Conflict("tool_changed", f"{tool.called} was changed by its server meanwhile. Look at it again.")
+            raise Conflict(
+                "tool_changed",
+                _("{called} was changed by its server meanwhile. Look at it again.").format(called=tool.called),
+            )
         tool.risk = reviewed.risk.value
         tool.requires_approval = reviewed.requires_approval or reviewed.risk is Risk.IRREVERSIBLE
         tool.allowed = reviewed.allowed
@@ -170,23 +176,25 @@ def _check_may(user: User, wanted: Wanted) -> None:
         return
     if wanted.for_installation:
         raise NotAllowed(
-            "not_allowed", "Only an administrator connects servers for everybody. Connect it for yourself."
+            "not_allowed", _("Only an administrator connects servers for everybody. Connect it for yourself.")
         )
     if wanted.kind is ServerKind.STDIO:
-        raise NotAllowed("not_allowed", "Programs are connected by administrators, for everybody. Ask one of them.")
+        raise NotAllowed("not_allowed", _("Programs are connected by administrators, for everybody. Ask one of them."))
     if wanted.is_inner:
-        raise NotAllowed("not_allowed", "Servers in a private network are connected by administrators, for everybody.")
+        raise NotAllowed(
+            "not_allowed", _("Servers in a private network are connected by administrators, for everybody.")
+        )
 
 
 def _checked(wanted: Wanted) -> dict[str, Any]:
     """The columns. Raises Refused with all that is wrong."""
     faults: dict[str, list[str]] = {}
     if not re.match(SLUG, wanted.name) or wanted.name == OWN:
-        faults["name"] = ["A name has one to 20 small letters and digits, begins with a letter, and is not 'my'."]
+        faults["name"] = [_("A name has one to 20 small letters and digits, begins with a letter, and is not 'my'.")]
     agents = tuple(dict.fromkeys(wanted.agents))
     unknown = [agent for agent in agents if agent not in registry.names()]
     if unknown or not agents:
-        faults["agents"] = [f"Choose one or more of: {', '.join(registry.names())}."]
+        faults["agents"] = [_("Choose one or more of: {names}.").format(names=", ".join(registry.names()))]
     where = _address(wanted, faults) if wanted.kind is ServerKind.HTTP else _program(wanted, faults)
     _check_secrets(wanted, faults)
     if faults:
@@ -205,10 +213,14 @@ def _address(wanted: Wanted, faults: dict[str, list[str]]) -> dict[str, Any]:
 def _program(wanted: Wanted, faults: dict[str, list[str]]) -> dict[str, Any]:
     words = [clean_text(word) for word in wanted.args]
     if not wanted.command.strip() or any(character in wanted.command for character in "\n\0"):
-        faults["command"] = ["Say which program it is, such as python3."]
+        faults["command"] = [_("Say which program it is, such as python3.")]
     if wanted.folder and wanted.folder not in installed():
         there = ", ".join(installed()) or "nothing yet"
-        faults["folder"] = [f"Nothing is installed under this name (installed: {there}). Run manage.py mcp_install."]
+        faults["folder"] = [
+            _("Nothing is installed under this name (installed: {there}). Run manage.py mcp_install.").format(
+                there=there
+            )
+        ]
     return {"url": "", "is_inner": False, "command": wanted.command.strip(), "args": words, "folder": wanted.folder}
 
 
@@ -216,9 +228,13 @@ def _check_secrets(wanted: Wanted, faults: dict[str, list[str]]) -> None:
     form, what = (_HEADER, "header") if wanted.kind is ServerKind.HTTP else (_VARIABLE, "variable")
     for name, value in (wanted.secrets or {}).items():
         if not form.match(name) or name.lower() in _NOT_FREE:
-            faults.setdefault("secrets", []).append(f"'{name[:40]}' cannot be the name of a {what}.")
+            faults.setdefault("secrets", []).append(
+                _("'{name}' cannot be the name of a {what}.").format(name=name[:40], what=what)
+            )
         elif not value or len(value) > SECRET_CHARS or not value.isprintable():
-            faults.setdefault("secrets", []).append(f"The value of '{name[:40]}' is empty, too long or not printable.")
+            faults.setdefault("secrets", []).append(
+                _("The value of '{name}' is empty, too long or not printable.").format(name=name[:40])
+            )
 
 
 def _opened(server: McpServer) -> dict[str, Any]:
@@ -240,4 +256,6 @@ def _stored(write: Callable[[], T], name: str) -> T:
         with transaction.atomic():
             return write()
     except IntegrityError:
-        raise Conflict("name_taken", f"There is a server called '{name}' already. Choose another name.") from None
+        raise Conflict(
+            "name_taken", _("There is a server called '{name}' already. Choose another name.").format(name=name)
+        ) from None

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from agents import registry
 from agents.mcp.actions import Reviewed, Wanted
@@ -15,9 +17,9 @@ from agents.mcp.models import DEFAULT_AGENTS, McpServer, McpTool, ServerKind
 
 _BARE: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 RISKS: Final = {
-    Risk.READ: "only reads",
-    Risk.WRITE: "changes something",
-    Risk.IRREVERSIBLE: "does what cannot be undone",
+    Risk.READ: gettext_noop("only reads"),
+    Risk.WRITE: gettext_noop("changes something"),
+    Risk.IRREVERSIBLE: gettext_noop("does what cannot be undone"),
 }
 
 
@@ -26,25 +28,31 @@ class ServerForm(forms.Form):
 
     kind = ServerKind.HTTP
     name = forms.CharField(
+        label=gettext_lazy("Name"),
         max_length=20,
-        help_text="Small letters and digits, such as github. Its tools are called after it.",
+        help_text=gettext_lazy("Small letters and digits, such as github. Its tools are called after it."),
         widget=forms.TextInput(attrs=_BARE),
     )
     url = forms.CharField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=2000,
-        help_text="As its maker gives it, such as https://example.org/mcp.",
+        help_text=gettext_lazy("As its maker gives it, such as https://example.org/mcp."),
         widget=forms.URLInput(attrs={**_BARE, "inputmode": "url"}),
     )
     secrets = forms.CharField(
-        label="Headers",
+        label=gettext_lazy("Headers"),
         required=False,
         max_length=40_000,
-        help_text="If it wants any: one a line, such as Authorization: Bearer … Stored encrypted, and not shown again.",
+        help_text=gettext_lazy(
+            "If it wants any: one a line, such as Authorization: Bearer … Stored encrypted, and not shown again."
+        ),
         widget=forms.Textarea(attrs={**_BARE, "rows": 2}),
     )
     agents = forms.MultipleChoiceField(
-        label="Agents that may call it", choices=[], widget=forms.CheckboxSelectMultiple, initial=list(DEFAULT_AGENTS)
+        label=gettext_lazy("Agents that may call it"),
+        choices=[],
+        widget=forms.CheckboxSelectMultiple,
+        initial=list(DEFAULT_AGENTS),
     )
 
     def __init__(self, *args: Any, is_staff: bool, server: McpServer | None = None, **kwargs: Any) -> None:
@@ -55,15 +63,19 @@ class ServerForm(forms.Form):
             self.initial = {**_initial(server), **self.initial}
             if server.secret_names:
                 there = ", ".join(server.secret_names)
-                self.fields["secrets"].help_text = f"There are: {there}. What you write here takes their place."
+                self.fields["secrets"].help_text = _(
+                    "There are: {there}. What you write here takes their place."
+                ).format(there=there)
         for_installation = is_staff if server is None else not server.is_own
         if for_installation and self.kind is ServerKind.HTTP:
             self.fields["is_inner"] = forms.BooleanField(
-                label="It is in our own network", required=False, help_text="Private addresses may then be reached."
+                label=_("It is in our own network"),
+                required=False,
+                help_text=_("Private addresses may then be reached."),
             )
         if is_staff and server is None and self.kind is ServerKind.HTTP:
             self.fields["for_installation"] = forms.BooleanField(
-                label="For everybody", required=False, help_text="The agents of all people here may call it."
+                label=_("For everybody"), required=False, help_text=_("The agents of all people here may call it.")
             )
 
     def wanted(self) -> Wanted:
@@ -87,7 +99,9 @@ class ServerForm(forms.Form):
         for line in filter(str.strip, self.cleaned_data["secrets"].splitlines()):
             name, there, value = line.partition(mark)
             if not there:
-                raise forms.ValidationError(f"Write each on a line of its own: its name, {mark} and its value.")
+                raise forms.ValidationError(
+                    _("Write each on a line of its own: its name, {mark} and its value.").format(mark=mark)
+                )
             found[name.strip()] = value.strip()
         return found
 
@@ -98,27 +112,30 @@ class ProgramForm(ServerForm):
     kind = ServerKind.STDIO
     url = None  # type: ignore[assignment]
     folder = forms.ChoiceField(
-        label="Installed as", required=False, choices=[], help_text="What manage.py mcp_install put there."
+        label=gettext_lazy("Installed as"),
+        required=False,
+        choices=[],
+        help_text=gettext_lazy("What manage.py mcp_install put there."),
     )
     command = forms.CharField(
-        label="Program",
+        label=gettext_lazy("Program"),
         max_length=300,
         initial="python3",
-        help_text="As it is called in the sandbox, which has no network.",
+        help_text=gettext_lazy("As it is called in the sandbox, which has no network."),
         widget=forms.TextInput(attrs=_BARE),
     )
     args = forms.CharField(
-        label="Its arguments",
+        label=gettext_lazy("Its arguments"),
         required=False,
         max_length=4_000,
-        help_text="One a line, such as -m and then mcp_server_time.",
+        help_text=gettext_lazy("One a line, such as -m and then mcp_server_time."),
         widget=forms.Textarea(attrs={**_BARE, "rows": 3}),
     )
     secrets = forms.CharField(
-        label="Variables",
+        label=gettext_lazy("Variables"),
         required=False,
         max_length=40_000,
-        help_text="One a line, such as API_KEY=… Stored encrypted, and not shown again.",
+        help_text=gettext_lazy("One a line, such as API_KEY=… Stored encrypted, and not shown again."),
         widget=forms.Textarea(attrs={**_BARE, "rows": 2}),
     )
     field_order = ("name", "folder", "command", "args", "secrets", "agents")
@@ -126,7 +143,7 @@ class ProgramForm(ServerForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = installed()
-        self.fields["folder"].choices = [("", "nothing"), *((name, name) for name in names)]  # type: ignore[attr-defined]
+        self.fields["folder"].choices = [("", _("nothing")), *((name, name) for name in names)]  # type: ignore[attr-defined]
 
 
 def form_class(server: McpServer) -> type[ServerForm]:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import structlog
 from django.db import connections
+from django.utils.translation import gettext as _
 from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError
 
 from agents.mcp import listing
@@ -58,7 +59,7 @@ def begin(user: User, server: McpServer) -> str:
     server.refresh_from_db()
     if server.state == "connected":
         return ""
-    raise Conflict("no_sign_in", server.last_error or "The server does not say where to sign in.")
+    raise Conflict("no_sign_in", server.last_error or _("The server does not say where to sign in."))
 
 
 def come_back(user: User, *, state: str, code: str, issuer: str) -> McpSignIn:

@@ -14,6 +14,7 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
@@ -103,13 +104,17 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
             actions.change_server(_person(self.request), self.server.pk, form.wanted())
         except Refused as refused:
             return _refused(self, form, refused)
-        messages.success(self.request, "Saved.")
+        messages.success(self.request, _("Saved."))
         _look(self.request, self.server.pk)
         return redirect("mcp:server", server_id=self.server.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         tools = [_shown(tool) for tool in self.server.tools.select_related("reviewed_by").filter(gone_at=None)]
-        return super().get_context_data(**kwargs) | {"server": self.server, "tools": tools, "risks": RISKS}
+        return super().get_context_data(**kwargs) | {
+            "server": self.server,
+            "tools": tools,
+            "risks": {risk: _(words) for risk, words in RISKS.items()},
+        }
 
 
 class ServerVerb(_Signed, View):
@@ -138,13 +143,13 @@ class Connect(ServerVerb):
 class Enable(ServerVerb):
     def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
         actions.switch_server(user, server_id, enabled=True)
-        messages.success(request, "Switched on.")
+        messages.success(request, _("Switched on."))
 
 
 class Disable(ServerVerb):
     def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
         actions.switch_server(user, server_id, enabled=False)
-        messages.success(request, "Switched off. Nothing of it is called any more.")
+        messages.success(request, _("Switched off. Nothing of it is called any more."))
 
 
 class Review(ServerVerb):
@@ -157,7 +162,10 @@ class Review(ServerVerb):
             except Refused as refused:
                 messages.error(request, refused.message)
         messages.success(
-            request, f"{len(said)} of {len(tools)} tools were reviewed." if said else "Nothing was changed."
+            request,
+            _("{reviewed} of {all} tools were reviewed.").format(reviewed=len(said), all=len(tools))
+            if said
+            else _("Nothing was changed."),
         )
 
 
@@ -176,7 +184,7 @@ class SignIn(_Signed, View):
             messages.error(request, refused.message)
             return redirect("mcp:server", server_id=server_id)
         if not address:
-            messages.success(request, f"Connected to {server.name}.")
+            messages.success(request, _("Connected to {name}.").format(name=server.name))
             return redirect("mcp:server", server_id=server_id)
         shown = {"server": server, "address": address, "host": urlsplit(address).netloc}
         return render(request, "agents/mcp/sign_in.html", shown)
@@ -195,9 +203,9 @@ class SignedIn(_Signed, View):
         wait_for_end(way)
         server = actions.seen(_person(request), way.server_id)
         if server.state == ServerState.CONNECTED:
-            messages.success(request, f"Signed in to {server.name}.")
+            messages.success(request, _("Signed in to {name}.").format(name=server.name))
         else:
-            messages.error(request, server.last_error or "The server takes its time. Look again in a moment.")
+            messages.error(request, server.last_error or _("The server takes its time. Look again in a moment."))
         return redirect("mcp:server", server_id=server.pk)
 
 
@@ -206,14 +214,14 @@ class Delete(_Signed, View):
 
     def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
         actions.delete_server(_person(request), server_id)
-        messages.success(request, "The server is deleted, with its tools and secrets.")
+        messages.success(request, _("The server is deleted, with its tools and secrets."))
         return redirect("mcp:servers")
 
 
 def _look(request: HttpRequest, server_id: uuid.UUID) -> None:
     server = actions.look(_person(request), server_id)
     if server.state == ServerState.CONNECTED:
-        messages.success(request, f"Connected to {server.name}.")
+        messages.success(request, _("Connected to {name}.").format(name=server.name))
     else:
         messages.error(request, server.last_error)
 

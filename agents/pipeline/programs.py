@@ -5,7 +5,7 @@ from typing import cast
 
 from agents import registry
 from agents.engine.run import Program
-from agents.pipeline import compose, describe, rerank, summary, turn
+from agents.pipeline import compose, describe, rerank, suggesting, summary, turn
 from agents.pipeline.work import work
 
 ROOTS = {
@@ -14,6 +14,7 @@ ROOTS = {
     summary.NAME: summary.run,
     describe.NAME: describe.run,
     rerank.NAME: rerank.run,
+    suggesting.NAME: suggesting.run,
 }
 
 

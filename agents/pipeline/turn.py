@@ -192,7 +192,8 @@ def _brief(context: AgentContext, question: str, setting: Setting, profile: dict
         long_term_memory=profile,
         metadata=Metadata(
             user_id=str(about.user_id) if about.user_id else None,
-            query_id=str(about.execution_id),
+            # Of the first try: another try of the run asks for the same, or it would begin every agent anew.
+            query_id=str(context.run.effects_root),
             session_id=str(about.conversation_id) if about.conversation_id else None,
         ),
         capable=setting.capable,

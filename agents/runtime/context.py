@@ -204,6 +204,11 @@ class DrivenRun(Run):
         used = [step.usage for step in self.steps_of(agent_id).values() if step.usage]
         return sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in used), len(used)
 
+    def provider_of(self, model: str | None) -> str | None:
+        """Who served the calls of this model in this run, as far as they count."""
+        used = [step.usage for steps in self.loaded.steps.values() for step in steps.values() if step.usage]
+        return next((usage["provider"] for usage in reversed(used) if usage["model"] == model), None)
+
     def usage(self) -> Usage:
         """What all model calls took, cut ones too; the cost is unknown if one of them is."""
         used = self.paid + [step.usage for steps in self.loaded.steps.values() for step in steps.values() if step.usage]

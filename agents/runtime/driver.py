@@ -145,6 +145,7 @@ class Driver:
             wake_writer=self._tools.wake_writer,
             last_seq=end.seq,
             last_hash=end.hash,
+            first_token_ms=end.first_token_ms,
         )
         run = self._made_run(outbox, loaded)
         run.paid.extend(end.cut_usage)
@@ -206,7 +207,8 @@ class Driver:
         sources = tuple(Source.model_validate(source) for source in result["sources"])
         checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
         complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage())
-        return Ending(Moved(ExecutionStatus.COMPLETED, answer, result), complete, AgentStatus.COMPLETED)
+        facts = {"provider": run.provider_of(result.get("model")), "first_token_ms": run.outbox.first_token_ms}
+        return Ending(Moved(ExecutionStatus.COMPLETED, answer, {**result, **facts}), complete, AgentStatus.COMPLETED)
 
     async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
         """The program's result. A cancelled task means what whoever cancelled it meant."""

@@ -58,11 +58,12 @@ LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where the event log ends, and what was paid for steps that no longer count."""
+    """Where the event log ends, what was paid for steps that no longer count, and when people saw the first word."""
 
     seq: int = 0
     hash: bytes = GENESIS
     cut_usage: tuple[Any, ...] = ()
+    first_token_ms: int | None = None
 
 
 async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
@@ -113,7 +114,7 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
             key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response, started_at
         )
     seq, hashed = end[0] if end else (0, GENESIS)
-    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut))
+    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut), first_token_ms(shown))
 
 
 def _step(row: tuple[Any, ...]) -> StepRecord:
@@ -130,6 +131,15 @@ def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str
             key = (agent_id, event["channel"])
             lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
     return lengths
+
+
+def first_token_ms(rows: Iterable[tuple[UUID, str, str]]) -> int | None:
+    """The time of the first frame of an answer, from the events that show text, in their order."""
+    for _, kind, body in rows:
+        event = orjson.loads(body.split("\n", 1)[0])
+        if kind == "token" and event["channel"] != "thinking":
+            return int(event["timestamp"])
+    return None
 
 
 def _interventions(rows: Iterable[tuple[UUID, UUID | None, str, str, bool]]) -> dict[UUID, Intervention]:

@@ -95,12 +95,15 @@ class Outbox:
         wake_writer: Callable[["Outbox", bool], None],
         last_seq: int = 0,
         last_hash: bytes = GENESIS,
+        first_token_ms: int | None = None,
     ) -> None:
         self.execution_id = execution_id
         self.epoch = epoch
         self.group = group
         self.last_seq = last_seq
         self.last_hash = last_hash
+        self.first_token_ms = first_token_ms
+        """When people saw the first word of an answer, as its event says; None if they have seen none yet."""
         self.error: BaseException | None = None
         self._wake_writer = wake_writer
         self._records: list[Any] = []
@@ -143,7 +146,10 @@ class Outbox:
             last.parts.append(text)
             return
         self._check()
-        self._events.append(Pending(agent_id, None, "", _now_ms(), channel, [text]))
+        frame = Pending(agent_id, None, "", _now_ms(), channel, [text])
+        if self.first_token_ms is None and channel != "thinking":
+            self.first_token_ms = frame.timestamp_ms
+        self._events.append(frame)
         self._written += 1
         # Somebody waits for the first words; what follows is read as it comes.
         self._wake_writer(self, (agent_id, channel) not in self._begun)

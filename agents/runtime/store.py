@@ -49,6 +49,24 @@ DO UPDATE SET status = excluded.status, response = excluded.response, usage = ex
               ended_at = excluded.ended_at
 """
 
+# Into the ledger of what was paid for, which outlives the run (`agents.usage.models`).
+_MODEL_CALL = """
+INSERT INTO agents_modelcall (step_id, user_id, execution_id, conversation_id, project_id, agent_name, provider, model,
+                              prompt_tokens, completion_tokens, cost_usd, at)
+SELECT s.id, e.user_id, e.id, e.conversation_id,
+       CASE WHEN e.input #>> '{options,project_id}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+            THEN (e.input #>> '{options,project_id}')::uuid END,
+       a.agent_name, left(coalesce(s.usage->>'provider', ''), 200), left(coalesce(s.usage->>'model', ''), 200),
+       (s.usage->>'prompt_tokens')::bigint, coalesce((s.usage->>'completion_tokens')::bigint, 0),
+       (s.usage->>'cost_usd')::numeric, coalesce(s.ended_at, s.started_at)
+FROM agents_execution e JOIN agents_agentexecution a ON a.execution_id = e.id JOIN agents_step s ON s.agent_id = a.id
+WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s AND a.id = %(agent_id)s
+  AND s.path = %(path)s::int[] AND s.cut_at IS NULL AND s.usage->>'prompt_tokens' IS NOT NULL
+ON CONFLICT (step_id) DO UPDATE SET provider = excluded.provider, model = excluded.model,
+    prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
+    cost_usd = excluded.cost_usd, at = excluded.at
+"""
+
 _EFFECT = """
 INSERT INTO agents_effect AS f (key, execution_id, agent_id, tool, arguments, arguments_hash, status, response, epoch,
                            started_at, ended_at)
@@ -182,6 +200,8 @@ def statements(parcel: Parcel, *, deadlines: Deadlines) -> list[Statement]:
         match record:
             case StepRecord():
                 made.append((_STEP, own | _step_values(record)))
+                if record.usage is not None:
+                    made.append((_MODEL_CALL, own | {"agent_id": record.agent_id, "path": list(record.path)}))
             case EffectRecord():
                 made.append((_EFFECT, own | _effect_values(record)))
             case AgentRecord():

@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 VERDICT: Final = "verdict"
 RULES_TRIED: Final = 5
+# Asked and kept in English; the pages say them in their reader's language (static/js/told.js, hitl/rows.py).
 _QUESTIONS: Final = {"mail": "Send this mail?", "code": "Run this program?", "diff": "Make this change?"}
 
 

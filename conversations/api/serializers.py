@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -18,9 +19,11 @@ from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
 from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
+from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
 from hyperagent.lib.api import OneOf
 from hyperagent.lib.conf import ExecutionMode
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
@@ -39,7 +42,17 @@ class ConversationSerializer(serializers.ModelSerializer[Conversation]):
 
     class Meta:
         model = Conversation
-        fields = ("id", "title", "origin", "project", "is_temporary", "created_at", "updated_at", "running")
+        fields = (
+            "id",
+            "title",
+            "origin",
+            "project",
+            "is_temporary",
+            "pinned_at",
+            "created_at",
+            "updated_at",
+            "running",
+        )
 
     @extend_schema_field(ProjectNameSerializer(allow_null=True))
     def get_project(self, conversation: Conversation) -> dict[str, str] | None:
@@ -58,10 +71,13 @@ class ConversationWriteSerializer(serializers.Serializer[Any]):
 class ConversationChangeSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(max_length=200, required=False)
     project_id = serializers.UUIDField(required=False, allow_null=True, help_text="null: out of any project")
+    pinned = serializers.BooleanField(required=False, help_text="Above the others in the list, or no more.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError({"title": ["Give a title, or a project_id, or both."]})
+            raise serializers.ValidationError(
+                {"title": [_("Give a title, a project_id or pinned, or several of them.")]}
+            )
         return attrs
 
 
@@ -88,8 +104,12 @@ class ReplyRunSerializer(serializers.Serializer[Any]):
     error = RunErrorSerializer(allow_null=True)
     usage = UsageSerializer()
     model = serializers.CharField(allow_null=True)
+    provider = serializers.CharField(allow_null=True, help_text="Of the model; null until it has answered.")
     memory = RunMemorySerializer(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
+    first_token_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the first word of the answer was shown; null until it has ended."
+    )
     ended_at = serializers.DateTimeField(allow_null=True)
 
 
@@ -107,6 +127,9 @@ class MessageSerializer(serializers.Serializer[Any]):
     mode = serializers.CharField(allow_null=True)
     client_id = serializers.CharField(allow_null=True)
     attachments = AttachmentSerializer(many=True)
+    follow_ups = serializers.ListField(
+        child=serializers.CharField(), help_text="What may be asked next; of an answer, at most three."
+    )
     execution = ReplyRunSerializer(allow_null=True)
     sources = SourceSerializer(many=True)
     checks = CheckSerializer(many=True)
@@ -114,6 +137,12 @@ class MessageSerializer(serializers.Serializer[Any]):
 
 class MessagesSerializer(serializers.Serializer[Any]):
     results = MessageSerializer(many=True)
+    has_earlier = serializers.BooleanField(required=False, help_text="Whether there are messages before these.")
+
+
+class MessagesQuerySerializer(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_MESSAGES, default=MAX_MESSAGES)
+    before = serializers.UUIDField(default=None, help_text="A message of this conversation: those before it.")
 
 
 class BudgetSerializer(serializers.Serializer[Any]):
@@ -127,7 +156,9 @@ class BudgetSerializer(serializers.Serializer[Any]):
         unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
         if unknown:
             known = ", ".join(self.fields)
-            raise serializers.ValidationError({name: [f"There is no such limit. Use {known}."] for name in unknown})
+            raise serializers.ValidationError(
+                {name: [_("There is no such limit. Use {known}.").format(known=known)] for name in unknown}
+            )
         return super().to_internal_value(data)
 
 
@@ -149,6 +180,12 @@ class SaySerializer(serializers.Serializer[Any]):
     options = OptionsSerializer(required=False, allow_null=True, default=None)
     attachment_ids = serializers.ListField(
         child=serializers.CharField(), required=False, allow_null=True, default=None, help_text=ATTACHED
+    )
+    edits = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="The question beside which this one begins a branch."
+    )
+    after = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="The message that it follows; without: the newest."
     )
 
 
@@ -228,7 +265,9 @@ class QuerySerializer(OptionsSerializer):
         try:
             return Tier(tier).value
         except ValueError:
-            raise serializers.ValidationError(f"There is no tier '{tier[:40]}'. Use max, pro, flash or lite.") from None
+            raise serializers.ValidationError(
+                _("There is no tier '{tier}'. Use max, pro, flash or lite.").format(tier=tier[:40])
+            ) from None
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         faults = {name: [fault] for name, fault in _query_faults(attrs).items() if fault}
@@ -245,13 +284,15 @@ def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:
     """What is wrong with values that are right by themselves; empty texts where nothing is."""
     faults = {}
     if attrs["project_id"] and attrs["conversation_id"]:
-        faults["project_id"] = "A conversation that exists has its project already. Leave one of the two out."
+        faults["project_id"] = _("A conversation that exists has its project already. Leave one of the two out.")
     if attrs["temporary"] and attrs["conversation_id"]:
-        faults["temporary"] = "Only a new conversation can be temporary. Leave conversation_id or this out."
+        faults["temporary"] = _("Only a new conversation can be temporary. Leave conversation_id or this out.")
     told = sum(len(message["content"]) for message in attrs["messages"] or [])
     limit: int = settings.CONFIG.max_question_chars
     if told > limit:
-        faults["messages"] = f"The history has {told:,} characters; at most {limit:,} are allowed. Send less of it."
+        faults["messages"] = _(
+            "The history has {told} characters; at most {limit} are allowed. Send less of it."
+        ).format(told=grouped(told), limit=grouped(limit))
     return faults | _model_faults(attrs.get("provider"), attrs.get("model"))
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from conversations.api import projects, query, runs, views
+from conversations.api import projects, query, runs, search, sharing, views
 
 urlpatterns = [
     path("query", query.Query.as_view(), name="query"),
@@ -14,6 +14,15 @@ urlpatterns = [
     path("conversations/<uuid:conversation_id>", views.ConversationDetail.as_view(), name="conversation"),
     path("conversations/<uuid:conversation_id>/messages", views.ConversationMessages.as_view(), name="messages"),
     path("conversations/<uuid:conversation_id>/export", views.ConversationExport.as_view(), name="conversation-export"),
+    path(
+        "conversations/<uuid:conversation_id>/share", sharing.ConversationShares.as_view(), name="conversation-shares"
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/share/<uuid:share_id>",
+        sharing.ConversationShare.as_view(),
+        name="conversation-share",
+    ),
+    path("search/all", search.SearchAll.as_view(), name="search-all"),
     path(
         "projects/<uuid:project_id>/conversations",
         projects.ProjectConversations.as_view(),

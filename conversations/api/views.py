@@ -14,7 +14,7 @@ from rest_framework import generics
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from conversations import actions, reading
+from conversations import actions, exporting, reading
 from conversations.api import serializers
 from conversations.models import Conversation, Origin
 from conversations.options import chosen
@@ -72,7 +72,7 @@ class ConversationDetail(ScopedView):
         responses={200: serializers.ConversationSerializer, **dict.fromkeys((400, 404), ErrorSerializer)},
     )
     def patch(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """Renames it, or moves it into a project or out of it."""
+        """Renames it, moves it into a project or out of it, or pins it."""
         reading.own_conversation(self.caller, conversation_id)
         asked = serializers.ConversationChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -82,6 +82,8 @@ class ConversationDetail(ScopedView):
                 actions.rename(self.caller, conversation_id, given["title"])
             if "project_id" in given:
                 actions.move(self.caller, conversation_id, given["project_id"])
+            if "pinned" in given:
+                actions.pin(self.caller, conversation_id, is_pinned=given["pinned"])
         return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
@@ -92,11 +94,20 @@ class ConversationDetail(ScopedView):
 
 
 class ConversationMessages(ScopedView):
-    @extend_schema(responses={200: serializers.MessagesSerializer, 404: ErrorSerializer})
+    @extend_schema(
+        parameters=[serializers.MessagesQuerySerializer],
+        responses={200: serializers.MessagesSerializer, 404: ErrorSerializer},
+    )
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """All that was said, oldest first, as a tree by `parent_id`."""
+        """All that was said, oldest first, as a tree by `parent_id`. With `limit` only the newest, and with `before`
+        those before that message: a parent may then be on an earlier page.
+        """
         conversation = reading.own_conversation(self.caller, conversation_id)
-        return Response({"results": reading.messages_of(conversation)})
+        asked = serializers.MessagesQuerySerializer(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        given = asked.validated_data
+        results, has_earlier = reading.page_of(conversation, limit=given["limit"], before=given["before"])
+        return Response({"results": results, "has_earlier": has_earlier})
 
     @extend_schema(
         request=serializers.SaySerializer,
@@ -120,6 +131,8 @@ class ConversationMessages(ScopedView):
             mode=given["mode"],
             client_id=given["client_id"],
             options=chosen({**(given["options"] or {}), "attachment_ids": given["attachment_ids"] or None}),
+            edits=given["edits"],
+            after=given["after"],
         )
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)
@@ -141,16 +154,18 @@ class ConversationExport(ScopedView):
         responses={(200, "text/markdown"): OpenApiTypes.STR, (200, "application/json"): serializers.MessagesSerializer},
     )
     def get(self, request: Request, conversation_id: uuid.UUID) -> HttpResponseBase:
-        """The conversation as a file: Markdown (the branch that is shown), or JSON (everything)."""
+        """The conversation as a file: Markdown (the branch that is shown), or JSON (every branch, with the runs'
+        plans).
+        """
         conversation = reading.own_conversation(self.caller, conversation_id)
         asked = serializers.ExportQuerySerializer(data={"as_": request.query_params.get("as", "markdown")})
         asked.is_valid(raise_exception=True)
         if asked.validated_data["as_"] == "json":
-            shown = {"conversation": _shown(conversation), "results": reading.messages_of(conversation)}
-            return _file(JsonResponse(shown), f"conversation-{conversation.id}.json")
-        text = reading.as_markdown(conversation)
+            shown = exporting.as_json(conversation, _shown(conversation))
+            return _file(JsonResponse(shown), exporting.name_of(conversation, "json"))
+        text = exporting.as_markdown(conversation)
         return _file(
-            HttpResponse(text, content_type="text/markdown; charset=utf-8"), f"conversation-{conversation.id}.md"
+            HttpResponse(text, content_type="text/markdown; charset=utf-8"), exporting.name_of(conversation, "md")
         )
 
 

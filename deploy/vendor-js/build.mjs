@@ -49,6 +49,15 @@ const BUNDLES = {
       `export { Chart };`,
     ].join("\n"),
   },
+  "math.js": {
+    packages: ["temml"],
+    // Nothing of a formula may set an address, a size beyond the line, or expand without end.
+    entry: `
+      import temml from "temml";
+      const LIMITS = { throwOnError: true, strict: false, trust: false, maxExpand: 200, maxSize: [20, 20] };
+      export const mathTree = (source, isDisplay) => temml.__renderToMathMLTree(source, { ...LIMITS, displayMode: isDisplay }).toNode();
+    `,
+  },
   "highlight.js": {
     packages: ["highlight.js"],
     entry: [

@@ -12,10 +12,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path
 from django.utils.html import format_html
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from hitl.admin.access import ForAuditors, reads_all
-from hitl.models import Decision
-from hyperagent.accounts.models import User
+from hitl.models import Decision, Request
+from hyperagent.lib.admin_lists import as_uuid, people_called
 from hyperagent.lib.read_only_admin import link_to
 from hyperagent.lib.times import iso
 
@@ -29,7 +31,7 @@ CONTENT = ("note", "details")
 # What a spreadsheet would take for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 READ_AT_ONCE = 500
-USERS_SEARCHED = 50
+NEWEST_SEARCHED = 20_000
 
 
 class Echo:
@@ -43,12 +45,20 @@ class Echo:
 class DecisionAdmin(ForAuditors):
     change_list_template = "admin/hitl/decision/change_list.html"
     list_display = ("at", "happening", "actor_name", "via", "kind", "agent", "tools", "whose", "asked")
-    list_filter = ("happening", "via", "request__kind", "request__risk", "at")
+    # Not by kind and risk: those are the request's, whose own list has them.
+    list_filter = ("happening", "via", "at")
     list_select_related = ("request__user",)
+    sortable_by = ("at",)
     ordering = ("-at", "-id")
     date_hierarchy = "at"
-    search_fields = ("=request__request_id", "=request__execution_id", "=request__conversation_id", "=actor_name")
-    search_help_text = "The id of a request, a run or a conversation, a tool, an agent, or a person's e-mail address."
+    search_fields = ("request", "actor")
+    search_help_text = format_lazy(
+        _(
+            "The id of a request, a run, a conversation or a person, the beginning of an e-mail address, or, among the"
+            " newest {count} requests, the name of a tool or an agent."
+        ),
+        count=f"{NEWEST_SEARCHED:,}",
+    )
     content_fields = CONTENT
     readonly_fields = ("asked",)
     fields = ("at", "happening", "actor", "actor_name", "via", "asked", "note", "details")
@@ -62,13 +72,13 @@ class DecisionAdmin(ForAuditors):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
+        """A union, for one condition over two tables would read both from end to end."""
         term = search_term.strip().replace("\x00", "")
-        found, doubled = super().get_search_results(request, queryset, term)
         if not term:
-            return found, doubled
-        people = User.objects.filter(email__icontains=term).values_list("pk", flat=True)[:USERS_SEARCHED]
-        more = Q(request__tool_names__contains=[term]) | Q(request__agent_name=term) | Q(request__user__in=list(people))
-        return found | queryset.filter(more), doubled
+            return queryset, False
+        theirs = Decision.objects.filter(actor__in=people_called(term)).order_by().values("pk")
+        about = Decision.objects.filter(request__in=requests_about(term)).order_by().values("pk")
+        return queryset.filter(pk__in=theirs.union(about)), False
 
     def get_urls(self) -> list[URLPattern]:
         export = self.admin_site.admin_view(self.export)
@@ -87,25 +97,39 @@ class DecisionAdmin(ForAuditors):
         response["Content-Disposition"] = f'attachment; filename="decisions.{form}"'
         return response
 
-    @admin.display(description="Kind")
+    @admin.display(description=_("Kind"))
     def kind(self, row: Decision) -> str:
         return row.request.kind
 
-    @admin.display(description="Agent")
+    @admin.display(description=_("Agent"))
     def agent(self, row: Decision) -> str:
         return row.request.agent_name
 
-    @admin.display(description="Tools")
+    @admin.display(description=_("Tools"))
     def tools(self, row: Decision) -> str:
         return ", ".join(row.request.tool_names)
 
-    @admin.display(description="Whose run")
+    @admin.display(description=_("Whose run"))
     def whose(self, row: Decision) -> str:
         return str(row.request.user or "—")
 
-    @admin.display(description="Request")
+    @admin.display(description=_("Request"))
     def asked(self, row: Decision) -> Any:
         return format_html("{}", link_to(row.request, str(row.request_id)[:8]))
+
+
+def requests_about(term: str) -> QuerySet[Request]:
+    """Ids and people by their indexes. Names of tools and agents have none, so the newest are looked through."""
+    id_ = as_uuid(term)
+    people = Q(user__in=people_called(term))
+    if id_:
+        found = Q(request_id=id_) | Q(execution_id=id_) | Q(conversation_id=id_) | people
+        return Request.objects.filter(found).order_by().values("pk")  # type: ignore[return-value]
+    if "@" in term:
+        return Request.objects.filter(people).order_by().values("pk")  # type: ignore[return-value]
+    newest = Request.objects.order_by("-created_at", "request_id").values("pk")[:NEWEST_SEARCHED]
+    named = Q(tool_names__contains=[term]) | Q(agent_name=term)
+    return Request.objects.filter(people | (Q(pk__in=newest) & named)).order_by().values("pk")  # type: ignore[return-value]
 
 
 def as_row(one: Decision, *, with_content: bool) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.timesince import timesince
+from django.utils.translation import gettext_lazy as _
 
 from hitl import actions
 from hitl.admin.access import ForReviewers, reads_all, sees_all
@@ -19,7 +19,8 @@ from hitl.answers import Response
 from hitl.kinds import RequestStatus, Via
 from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
-from hyperagent.lib.read_only_admin import table
+from hyperagent.lib.admin_values import moment, state
+from hyperagent.lib.read_only_admin import link_to_id, table
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
 
@@ -28,7 +29,7 @@ HISTORY_SHOWN = 100
 
 
 class WhoseFilter(admin.SimpleListFilter):
-    title = "whose turn it is"
+    title = _("whose turn it is")
     parameter_name = "turn"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -55,14 +56,14 @@ class RequestAdmin(ForReviewers):
     list_filter = (WhoseFilter, "status", "kind", "risk", "approver_kind")
     list_select_related = ("user",)
     ordering = ("-created_at", "request_id")
-    search_fields = ("=request_id", "=execution_id", "=conversation_id")
-    search_help_text = "The id of a request, a run or a conversation."
+    search_fields = ("request_id", "execution_id", "conversation_id", "user")
+    search_help_text = _("The id of a request, a run or a conversation, or the beginning of a person's e-mail address.")
     content_fields = ("question", "task_description", "its_calls", "its_changes", "answer", "user_instructions")
-    readonly_fields = ("run", "approvers", "its_calls", "its_changes", "its_history")
+    readonly_fields = ("run", "talk", "approvers", "its_calls", "its_changes", "its_history")
     fields = (
         "request_id", "kind", "status", "risk", "user", "agent_name", "run", "task_description", "its_calls",
         "its_changes", "approvers", "created_at", "remind_at", "snoozed_until", "expires_at", "decided_by",
-        "decided_via", "responded_at", "user_instructions", "answer", "question", "its_history", "conversation_id",
+        "decided_via", "responded_at", "user_instructions", "answer", "question", "its_history", "talk",
         "agent_id", "arguments_hash",
     )  # fmt: skip
     actions = ("approve", "deny")
@@ -81,11 +82,6 @@ class RequestAdmin(ForReviewers):
             return False
         assert isinstance(request.user, User)
         return reads_all(request) or Request.objects.visible_to(request.user).filter(pk=row.pk).exists()
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return super().get_search_results(request, queryset, search_term.strip().replace("\x00", ""))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Opened without a filter it shows what waits."""
@@ -136,11 +132,11 @@ class RequestAdmin(ForReviewers):
 
     # --- deciding many
 
-    @admin.action(description="Approve selected requests", permissions=("view",))
+    @admin.action(description=_("Approve selected requests"), permissions=("view",))
     def approve(self, request: HttpRequest, queryset: QuerySet[Request]) -> HttpResponse | None:
         return self._many(request, queryset, RequestStatus.APPROVED, "approve")
 
-    @admin.action(description="Deny selected requests", permissions=("view",))
+    @admin.action(description=_("Deny selected requests"), permissions=("view",))
     def deny(self, request: HttpRequest, queryset: QuerySet[Request]) -> HttpResponse | None:
         return self._many(request, queryset, RequestStatus.DENIED, "deny")
 
@@ -186,41 +182,43 @@ class RequestAdmin(ForReviewers):
 
     # --- columns
 
-    @admin.display(description="Request", ordering="created_at")
+    @admin.display(description=_("Request"), ordering="created_at")
     def asks(self, row: Request) -> str:
         return str(row.request_id)[:8]
 
-    @admin.display(description="Tools")
+    @admin.display(description=_("Tools"))
     def tools(self, row: Request) -> str:
         return ", ".join(row.tool_names)
 
-    @admin.display(description="Who decides")
+    @admin.display(description=_("Who decides"))
     def approvers(self, row: Request) -> str:
         who = {"self": "whose run it is", "named": f"{len(row.approver_ids)} people by name"}.get(
             row.approver_kind, f"{row.approver_kind} {row.approver_name}"
         )
         return f"{who}, but not whose run it is" if row.different_person else who
 
-    @admin.display(description="Waiting", ordering="-created_at")
+    @admin.display(description=_("Waiting"), ordering="-created_at")
     def waiting(self, row: Request) -> str:
         return timesince(row.created_at) if row.status == PENDING else ""
 
-    @admin.display(description="Run")
+    @admin.display(description=_("Run"))
     def run(self, row: Request) -> Any:
-        # The run is named, not imported: `agents` stands above.
-        address = f"/admin/agents/execution/{row.execution_id}/change/"
-        return format_html('<a href="{}">{}</a>', address, str(row.execution_id)[:8])
+        return link_to_id("agents_execution", row.execution_id, str(row.execution_id)[:8])
 
-    @admin.display(description="What it would do")
+    @admin.display(description=_("Conversation"))
+    def talk(self, row: Request) -> Any:
+        return link_to_id("conversations_conversation", row.conversation_id)
+
+    @admin.display(description=_("What it would do"))
     def its_calls(self, row: Request) -> Any:
         return shown_calls(row.question)
 
-    @admin.display(description="What was changed")
+    @admin.display(description=_("What was changed"))
     def its_changes(self, row: Request) -> Any:
         return shown_changes(row)
 
-    @admin.display(description="History")
+    @admin.display(description=_("History"))
     def its_history(self, row: Request) -> Any:
         found = Decision.objects.filter(request=row).order_by("at", "id")[:HISTORY_SHOWN]
-        rows = [(f"{one.at:%Y-%m-%d %H:%M:%S}", one.happening, one.actor_name or "nobody", one.via) for one in found]
-        return table(("When", "What", "Who", "By"), rows)
+        rows = [(moment(one.at), state(one.happening), one.actor_name or "nobody", one.via) for one in found]
+        return table((_("When"), _("What"), _("Who"), _("By")), rows)

@@ -1,12 +1,13 @@
 """What stands in general: policies that administrators write, switches that they throw, rules that people made."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from hitl import rules, switches
 from hitl.admin.access import ForAuditors, is_administrator
@@ -14,6 +15,8 @@ from hitl.kinds import SwitchScope
 from hitl.models import Policy, Rule, RuleUse, Switch
 from hitl.models.policies import named_fault
 from hyperagent.accounts.models import User
+from hyperagent.lib.admin_lists import QuickListAdmin
+from hyperagent.lib.read_only_admin import link_to, link_to_id
 
 SHOWN_USES = 50
 
@@ -25,6 +28,12 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
             "name", "position", "is_enabled", "tool", "risk", "agent_name", "action", "allow_rules", "approver_kind",
             "approver_role", "approver_group", "approvers", "require_different_person",
         )  # fmt: skip
+        help_texts: ClassVar[dict[str, Any]] = {
+            "tool": _(
+                "A tool's name; * stands for any characters, so mcp_github_* is every tool of that server."
+                " Empty: every tool."
+            ),
+        }
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
@@ -35,7 +44,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Policy)
-class PolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class PolicyAdmin(QuickListAdmin):
     """Each change is in Django's own history of the row."""
 
     form = PolicyForm
@@ -44,6 +53,7 @@ class PolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "require_different_person", "allow_rules",
     )  # fmt: skip
     list_filter = ("is_enabled", "action", "approver_kind")
+    ordering = ("position", "id")
     autocomplete_fields = ("approvers",)
     fieldsets = (
         (None, {"fields": ("name", "position", "is_enabled")}),
@@ -128,13 +138,13 @@ class SwitchAdmin(ForAuditors):
         thrown = switches.throw(request.user, scope=scope, target=given["target"], reason=given["reason"])
         obj.pk, obj.target = thrown.pk, thrown.target
 
-    @admin.action(description="Lift selected switches", permissions=("add",))
+    @admin.action(description=_("Lift selected switches"), permissions=("add",))
     def lift(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
         assert isinstance(request.user, User)
         lifted = [switches.lift(request.user, switch.pk) for switch in queryset.thrown()]  # type: ignore[attr-defined]
         self.message_user(request, f"{len(lifted)} lifted.", messages.SUCCESS if lifted else messages.WARNING)
 
-    @admin.display(description="Whom it stops")
+    @admin.display(description=_("Whom it stops"))
     def whom(self, row: Switch) -> str:
         if row.scope == SwitchScope.USER:
             return switches.people_of([row]).get(row.target, row.target)
@@ -147,8 +157,8 @@ class RuleAdmin(ForAuditors):
     list_filter = ("effect", "scope", ("revoked_at", admin.EmptyFieldListFilter))
     list_select_related = ("user",)
     ordering = ("-created_at", "-id")
-    search_fields = ("=tool", "=user__email")
-    search_help_text = "The name of a tool, or a person's e-mail address."
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a rule, or the beginning of a person's e-mail address.")
     fields = (
         "user", "effect", "scope", "tool", "agent_name", "conditions", "text", "until", "max_uses", "uses",
         "execution_id", "conversation_id", "made_from", "created_at", "revoked_at", "revoked_by",
@@ -162,7 +172,7 @@ class RuleAdmin(ForAuditors):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return is_administrator(request)
 
-    @admin.action(description="Revoke selected rules", permissions=("revoke",))
+    @admin.action(description=_("Revoke selected rules"), permissions=("revoke",))
     def revoke(self, request: HttpRequest, queryset: QuerySet[Rule]) -> None:
         assert isinstance(request.user, User)
         open_ones = list(queryset.filter(revoked_at=None))
@@ -175,13 +185,22 @@ class RuleAdmin(ForAuditors):
 class RuleUseAdmin(ForAuditors):
     """Each call that a rule decided in place of a person."""
 
-    list_display = ("at", "rule", "tool", "agent_name", "execution_id")
-    list_filter = ("tool",)
+    list_display = ("at", "its_rule", "tool", "agent_name", "run")
+    readonly_fields = ("its_rule", "run")
     list_select_related = ("rule",)
-    ordering = ("-at", "-id")
-    search_fields = ("=tool", "=execution_id", "=rule__id")
+    ordering = ("-id",)
+    search_fields = ("execution_id", "rule")
+    search_help_text = _("The id of a run or of a rule.")
     content_fields = ("arguments",)
-    fields = ("at", "rule", "tool", "agent_name", "execution_id", "arguments_hash", "call_key", "arguments")
+    fields = ("at", "its_rule", "tool", "agent_name", "run", "arguments_hash", "call_key", "arguments")
 
     def owner_id(self, row: Any) -> Any:
         return row.rule.user_id
+
+    @admin.display(description=_("Rule"))
+    def its_rule(self, row: RuleUse) -> Any:
+        return link_to(row.rule)
+
+    @admin.display(description=_("Run"))
+    def run(self, row: RuleUse) -> Any:
+        return link_to_id("agents_execution", row.execution_id, str(row.execution_id)[:8])

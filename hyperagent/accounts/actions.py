@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts import attempts
 from hyperagent.accounts.attempts import Try
@@ -30,7 +31,7 @@ class RegistrationClosed(Refused):
     status = 403
 
     def __init__(self) -> None:
-        super().__init__("registration_closed", "Registration is closed here. Ask an administrator for an account.")
+        super().__init__("registration_closed", _("Registration is closed here. Ask an administrator for an account."))
 
 
 def check_credentials(email: str, password: str, *, address: str | None) -> User | None:
@@ -106,14 +107,14 @@ def make_token(
     ends = expires_at or now + TOKEN_LIFETIME
     faults: dict[str, list[str]] = {}
     if not scopes:
-        faults["scopes"] = [f"A token needs at least one scope of {', '.join(Scope)}."]
+        faults["scopes"] = [_("A token needs at least one scope of {names}.").format(names=", ".join(Scope))]
     elif wrong := scope_faults(scopes, is_staff=user.is_staff):
         faults["scopes"] = wrong
     if ends <= now:
-        faults["expires_at"] = ["The end date is past. Choose a later one."]
+        faults["expires_at"] = [_("The end date is past. Choose a later one.")]
     elif ends > now + LONGEST_TOKEN_LIFETIME:
         faults["expires_at"] = [
-            f"A token lives {LONGEST_TOKEN_LIFETIME.days} days at most. Choose an earlier end date."
+            _("A token lives {days} days at most. Choose an earlier end date.").format(days=LONGEST_TOKEN_LIFETIME.days)
         ]
     if faults:
         raise ValidationError(faults)

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import AuthenticationFailed, ErrorDetail, NotFound, PermissionDenied, Throttled
@@ -87,7 +88,7 @@ class TokenCreate(APIView):
         except TooManyTries as refused:
             raise _throttled(refused) from None
         if user is None:
-            raise AuthenticationFailed("The e-mail address or the password is wrong.", code="bad_credentials")
+            raise AuthenticationFailed(_("The e-mail address or the password is wrong."), code="bad_credentials")
         try:
             token, raw = actions.make_token(
                 user, name=values["name"], scopes=values["scopes"], expires_at=values["expires_at"]
@@ -125,7 +126,7 @@ class TokenDetail(APIView):
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
         token = _own_token(request, token_id)
         if isinstance(request.auth, ApiToken) and request.auth.pk != token.pk:
-            raise PermissionDenied("A token can only revoke itself. Sign in to revoke others.", code="not_by_token")
+            raise PermissionDenied(_("A token can only revoke itself. Sign in to revoke others."), code="not_by_token")
         actions.revoke_token(token.user, token.pk)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -152,7 +153,7 @@ def _own_token(request: Request, token_id: uuid.UUID) -> ApiToken:
     assert isinstance(request.user, User)
     token = ApiToken.objects.owned_by(request.user).select_related("user").filter(pk=token_id).first()
     if token is None:
-        raise NotFound(f"You have no token {token_id}.")
+        raise NotFound(_("You have no token {token_id}.").format(token_id=token_id))
     return token
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
@@ -22,13 +23,13 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer ha_…`. Afterwards `request.user` is the owner and `request.auth` the `ApiToken`."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        scheme, _, raw = get_authorization_header(request).strip().partition(b" ")
+        scheme, _space, raw = get_authorization_header(request).strip().partition(b" ")
         if scheme.lower() != b"bearer":
             return None
         found = user_for_token(raw.strip().decode("ascii", errors="replace"))
         if found is None:
             raise AuthenticationFailed(
-                "This token is unknown, revoked or past its end date. Make a new one.", code="bad_token"
+                _("This token is unknown, revoked or past its end date. Make a new one."), code="bad_token"
             )
         return found
 
@@ -42,7 +43,9 @@ def HasScope(*scopes: Scope) -> type[BasePermission]:  # noqa: N802 - reads as t
     named = " or ".join(f"'{scope}'" for scope in scopes)
 
     class _HasScope(BasePermission):
-        message = f"This needs the scope {named}. Make a token that has it, or ask an administrator."
+        message = _("This needs the scope {named}. Make a token that has it, or ask an administrator.").format(
+            named=named
+        )
         code = "scope_missing"
 
         def has_permission(self, request: Request, view: "APIView") -> bool:

@@ -7,30 +7,36 @@ from django import forms
 from django.contrib.auth.password_validation import MinimumLengthValidator, get_default_password_validators
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from hyperagent.accounts.models import User
+from hyperagent.accounts.models import Theme, User, email_key
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, person_scopes
 from hyperagent.accounts.tokens import TOKEN_LIFETIME
+from hyperagent.accounts.zones import zones_by_region
+from hyperagent.lib.languages import LANGUAGES
 
 # A password is hashed whole, so its length is bounded before that.
 MAX_PASSWORD_CHARS = 1024
 
 _SCOPE_LABELS = {
-    Scope.RUN: "run: ask questions and steer runs",
-    Scope.READ: "read: see conversations, runs and usage",
-    Scope.APPROVE: "approve: decide requests in your name",
-    Scope.DOCUMENTS: "documents: add, search, delete",
-    Scope.ADMIN: "admin: what administrators may do",
+    Scope.RUN: _("run: ask questions and steer runs"),
+    Scope.READ: _("read: see conversations, runs and usage"),
+    Scope.APPROVE: _("approve: decide requests in your name"),
+    Scope.DOCUMENTS: _("documents: add, search, delete"),
+    Scope.ADMIN: _("admin: what administrators may do"),
 }
 
 
 def _email_field(autocomplete: str) -> forms.EmailField:
     return forms.EmailField(
-        label="E-mail", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": autocomplete, "autofocus": True})
+        label=_("E-mail"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": autocomplete, "autofocus": True}),
     )
 
 
-def _password_field(label: str, autocomplete: str, **options: Any) -> forms.CharField:
+def _password_field(label: Any, autocomplete: str, **options: Any) -> forms.CharField:
     return forms.CharField(
         label=label,
         strip=False,
@@ -57,14 +63,14 @@ class _PlainForm(forms.Form):
 
 class LoginForm(_PlainForm):
     email = _email_field("username")
-    password = _password_field("Password", "current-password")
+    password = _password_field(_("Password"), "current-password")
 
 
 class _NewPassword(_PlainForm):
     """A password that is typed twice, since without JavaScript nobody can look at it."""
 
-    password = _password_field("New password", "new-password")
-    password_again = _password_field("New password again", "new-password")
+    password = _password_field(_("New password"), "new-password")
+    password_again = _password_field(_("New password again"), "new-password")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -73,23 +79,26 @@ class _NewPassword(_PlainForm):
     def clean_password_again(self) -> str:
         again: str = self.cleaned_data["password_again"]
         if "password" in self.cleaned_data and again != self.cleaned_data["password"]:
-            raise ValidationError("The two passwords are not the same. Type the same one twice.")
+            raise ValidationError(gettext("The two passwords are not the same. Type the same one twice."))
         return again
 
 
 class RegisterForm(_NewPassword):
     email = _email_field("username")
     display_name = forms.CharField(
-        label="Name (optional)", max_length=120, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+        label=_("Name (optional)"),
+        max_length=120,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
-    password = _password_field("Password", "new-password")
-    password_again = _password_field("Password again", "new-password")
+    password = _password_field(_("Password"), "new-password")
+    password_again = _password_field(_("Password again"), "new-password")
 
     field_order = ("email", "display_name", "password", "password_again")
 
 
 class PasswordChangeForm(_NewPassword):
-    old_password = _password_field("Your password now", "current-password")
+    old_password = _password_field(_("Your password now"), "current-password")
 
     field_order = ("old_password", "password", "password_again")
 
@@ -102,28 +111,85 @@ class NewPasswordForm(_NewPassword):
     """The end of a reset."""
 
 
-class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
-    class Meta:
-        model = User
-        fields = ("display_name",)
-        labels: ClassVar = {"display_name": "Name"}
-        help_texts: ClassVar = {"display_name": "How others see you. Without it they see your e-mail address."}
-        widgets: ClassVar = {"display_name": forms.TextInput(attrs={"autocomplete": "name"})}
-
+class _AccountForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class ProfileForm(_AccountForm):
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        help_text=_("In which times are told to you."),
+        choices=lambda: [("", "UTC"), *zones_by_region()],
+    )
+
+    class Meta:
+        model = User
+        fields = ("display_name", "time_zone")
+        labels: ClassVar = {"display_name": _("Name")}
+        help_texts: ClassVar = {"display_name": _("How others see you. Without it they see your e-mail address.")}
+        widgets: ClassVar = {"display_name": forms.TextInput(attrs={"autocomplete": "name"})}
+
+
+class AppearanceForm(_AccountForm):
+    theme = forms.ChoiceField(
+        label=_("Theme"),
+        widget=forms.RadioSelect,
+        choices=[(Theme.SYSTEM, _("As the system")), (Theme.LIGHT, _("Light")), (Theme.DARK, _("Dark"))],
+    )
+
+    class Meta:
+        model = User
+        fields = ("theme",)
+
+
+class LanguageForm(_AccountForm):
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        widget=forms.RadioSelect,
+        choices=[("", _("As the browser asks")), *LANGUAGES.items()],
+    )
+
+    class Meta:
+        model = User
+        fields = ("language",)
+
+
+class DeleteAccountForm(_PlainForm):
+    """The password says who it is, the address that it was meant."""
+
+    typed = forms.CharField(
+        label=_("Your e-mail address"),
+        max_length=254,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    password = _password_field(_("Your password"), "current-password")
+
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._email = email
+        self.fields["typed"].help_text = gettext("Type %(email)s, so that nothing goes by mistake.") % {"email": email}
+
+    def clean_typed(self) -> str:
+        typed: str = self.cleaned_data["typed"]
+        if email_key(typed) != email_key(self._email):
+            raise ValidationError(gettext("This is not the e-mail address of this account."))
+        return typed
 
 
 class TokenForm(_PlainForm):
     name = forms.CharField(
         max_length=100,
-        help_text="What will use it, so that you know which one to revoke.",
+        label=_("Name"),
+        help_text=_("What will use it, so that you know which one to revoke."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    scopes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="What it may do")
+    scopes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label=_("What it may do"))
     ends_on = forms.DateField(
-        label="Last day",
-        help_text="Within a year. It ends at midnight UTC.",
+        label=_("Last day"),
+        help_text=_("Within a year. It ends at midnight UTC."),
         widget=forms.DateInput(attrs={"type": "date", "autocomplete": "off"}, format="%Y-%m-%d"),
     )
 
@@ -150,4 +216,4 @@ def _password_help() -> str:
     """The one rule to know beforehand. Django's texts for all of them are a paragraph that nobody reads."""
     validators = get_default_password_validators()
     shortest = max((rule.min_length for rule in validators if isinstance(rule, MinimumLengthValidator)), default=1)
-    return f"At least {shortest} characters, and not a common password."
+    return gettext("At least %(count)s characters, and not a common password.") % {"count": shortest}

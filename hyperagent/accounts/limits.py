@@ -11,6 +11,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from ipaddress import IPv6Address, ip_address
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 
 class Door(StrEnum):
     LOGIN = "login"  # Everything that takes a password: the page, the token endpoint, the change of a password.
@@ -91,10 +94,14 @@ def give_back(counter: Counter, limit: Limit) -> Counter:
 def too_many_tries(retry_after_s: int) -> str:
     """What the person reads, the same whether the account exists or not."""
     if retry_after_s <= _SAID_IN_SECONDS:
-        wait = f"{retry_after_s} second{'' if retry_after_s == 1 else 's'}"
-    else:
-        wait = f"{math.ceil(retry_after_s / 60)} minutes"
-    return f"Too many tries. Wait {wait}, then try again."
+        words = ngettext(
+            "Too many tries. Wait {count} second, then try again.",
+            "Too many tries. Wait {count} seconds, then try again.",
+            retry_after_s,
+        )
+        return words.format(count=retry_after_s)
+    minutes = math.ceil(retry_after_s / 60)
+    return _("Too many tries. Wait {minutes} minutes, then try again.").format(minutes=minutes)
 
 
 def client_address(*, remote: str | None, forwarded_for: str | None, trusted_proxies: int) -> str | None:

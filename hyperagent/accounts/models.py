@@ -1,6 +1,9 @@
-"""Who may do what: users (e-mail is the name), the tokens by which programs act for them, and counted tries."""
+"""Who may do what: users (e-mail is the name), the tokens by which programs act for them, where they are signed in, and
+counted tries; and what a person asked for with all of their data: to have it, or to be gone.
+"""
 
 import uuid
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -9,11 +12,27 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
 
 from hyperagent.accounts.limits import Door, SubjectKind
 from hyperagent.accounts.scopes import Role, Scope, roles_of
+from hyperagent.lib.languages import LANGUAGES
 
-EMAIL_TAKEN = "This e-mail address cannot be registered. If it is yours, sign in or reset its password."
+EMAIL_TAKEN = _("This e-mail address cannot be registered. If it is yours, sign in or reset its password.")
+
+
+class Theme(StrEnum):
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class ExportState(StrEnum):
+    WAITING = "waiting"
+    READY = "ready"
+    FAILED = "failed"
+    ENDED = "ended"
 
 
 def email_key(email: str) -> str:
@@ -48,6 +67,24 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True, help_text="Without it, sessions and tokens stop at once.")
     is_staff = models.BooleanField(default=False, help_text="An administrator: may open the admin pages.")
     date_joined = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Nobody any more: the row stays for the audit, without a name."
+    )
+
+    theme = models.CharField(
+        max_length=8,
+        default=Theme.SYSTEM,
+        db_default=Theme.SYSTEM,
+        choices=[(kind.value, kind.value) for kind in Theme],
+    )
+    language = models.CharField(
+        max_length=10, blank=True, default="", db_default="", choices=list(LANGUAGES.items()),
+        help_text="Empty: as the browser asks.",
+    )  # fmt: skip
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="", help_text="Empty: UTC.")
+    sessions_ended = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="How often all sessions were ended; each knows the number."
+    )
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
@@ -68,6 +105,19 @@ class User(AbstractBaseUser, PermissionsMixin):
     def roles(self) -> list[Role]:
         """One query."""
         return roles_of(is_staff=self.is_staff, groups=self.groups.values_list("name", flat=True))
+
+    @property
+    def initials(self) -> str:
+        """One or two letters that stand for the person where there is no room for the name."""
+        words = self.display_name.split() or [self.email]
+        return "".join(word[0] for word in (words if len(words) == 1 else (words[0], words[-1]))).upper()
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Django's own, and another one each time that all sessions are to end without a new password."""
+        first: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
+        if not self.sessions_ended:
+            return first
+        return salted_hmac("hyperagent.accounts.sessions", f"{first}{self.sessions_ended}", secret=secret).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
@@ -131,3 +181,71 @@ class LoginAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.door}: {self.subject_kind} {self.subject}"
+
+
+class SignIn(models.Model):
+    """Where somebody is signed in: what is known of a session without reading it. The row may outlive the session."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_ins")
+    session_key = models.CharField(max_length=40, unique=True, editable=False)
+    browser = models.CharField(max_length=300, blank=True, help_text="What it said that it is.")
+    address = models.CharField(max_length=64, blank=True, help_text="Where the request came from.")
+    signed_in_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ("-signed_in_at", "-id")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class DataExport(models.Model):
+    """All that is kept of a person, asked for by them as one file. Whoever makes it holds it until `lease_until`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="exports")
+    state = models.CharField(
+        max_length=8, default=ExportState.WAITING, choices=[(state.value, state.value) for state in ExportState]
+    )
+    asked_at = models.DateTimeField(db_default=Now(), editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    told_at = models.DateTimeField(null=True, blank=True, help_text="When they were told by mail that it is ready.")
+    ends_at = models.DateTimeField(null=True, blank=True, help_text="When its file goes.")
+    stored_as = models.CharField(max_length=200, blank=True, help_text="Its name in the file storage.")
+    size_bytes = models.BigIntegerField(default=0)
+    problem = models.TextField(blank=True, help_text="Why it failed, a sentence for people.")
+
+    class Meta:
+        ordering = ("-asked_at", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("user",), condition=models.Q(state="waiting"), name="accounts_dataexport_one_at_a_time"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=list(ExportState)), name="accounts_dataexport_state_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Closing(models.Model):
+    """An account that is being erased, and how far that is. Whoever does it holds it until `lease_until`."""
+
+    user = models.OneToOneField(User, primary_key=True, on_delete=models.CASCADE, related_name="closing")
+    asked_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    asked_at = models.DateTimeField(db_default=Now(), editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    done_at = models.DateTimeField(null=True, blank=True)
+    problem = models.TextField(blank=True, help_text="What stood in the way when it was tried last.")
+
+    class Meta:
+        ordering = ("-asked_at",)
+        verbose_name = "closed account"
+
+    def __str__(self) -> str:
+        return str(self.user_id)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
+from django.utils.translation import gettext as _
+
 
 class Scope(StrEnum):
     RUN = "run"
@@ -46,7 +48,9 @@ def scope_faults(names: Iterable[str], *, is_staff: bool) -> list[str]:
     faults = []
     for name in names:
         if name not in set(Scope):
-            faults.append(f"'{name[:40]}' is not a scope; use one or more of {known}.")
+            faults.append(_("'{name}' is not a scope; use one or more of {known}.").format(name=name[:40], known=known))
         elif name not in allowed:
-            faults.append(f"The scope '{name}' can only be given by an administrator to a token of their own.")
+            faults.append(
+                _("The scope '{name}' can only be given by an administrator to a token of their own.").format(name=name)
+            )
     return faults

@@ -1,5 +1,7 @@
 """Background jobs of the accounts app. Each takes ids, and finds nothing to do if its row is gone."""
 
+from uuid import UUID
+
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
@@ -7,9 +9,11 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext as _
 
-from hyperagent.accounts import attempts
+from hyperagent.accounts import attempts, closing, exporting, sign_ins
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import speaking
 from hyperagent.lib.queue import task
 
 
@@ -24,15 +28,40 @@ def mail_password_reset(user_id: str) -> None:
     token = default_token_generator.make_token(user)
     path = reverse("accounts:password_reset_confirm", kwargs={"uidb64": uid, "token": token})
     context = {"user": user, "link": f"{settings.SITE_URL}{path}", "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
-    send_mail(
-        subject="Reset your HyperAgent password",
-        message=render_to_string("accounts/password_reset_email.txt", context),
-        from_email=None,
-        recipient_list=[user.email],
-    )
+    with speaking(user.language):
+        send_mail(
+            subject=_("Reset your HyperAgent password"),
+            message=render_to_string("accounts/password_reset_email.txt", context),
+            from_email=None,
+            recipient_list=[user.email],
+        )
 
 
 @task(every_s=3600)
 def prune_attempts() -> None:
     """Forgets tries that no limit looks at any more, and with them addresses that are none of our people's."""
     attempts.prune()
+
+
+@task(every_s=3600)
+def prune_sign_ins() -> None:
+    """Forgets where people were signed in whose sessions are over."""
+    sign_ins.prune()
+
+
+@task
+def make_export(export_id: str) -> None:
+    exporting.make(UUID(export_id))
+
+
+@task
+def erase_account(user_id: str) -> None:
+    """Erases what was kept of a person whose account is closed, or goes on with it."""
+    closing.erase(UUID(user_id))
+
+
+@task(every_s=60)
+def go_on_with_farewells() -> None:
+    """What lost or killed jobs left of exports and closed accounts, and exports whose time is over."""
+    exporting.go_on()
+    closing.go_on()

@@ -1,12 +1,10 @@
-"""The account's pages. Each reads a form, calls one verb of `actions`, and shows what came of it. No JavaScript."""
+"""The pages at the door: to sign in, to make an account, to get a new password, to leave. Each reads a form, calls one
+verb of `actions`, and shows what came of it. No JavaScript.
+"""
 
-import uuid
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
-from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.views import (
     INTERNAL_RESET_SESSION_TOKEN,
     LogoutView,
@@ -14,35 +12,22 @@ from django.contrib.auth.views import (
     RedirectURLMixin,
 )
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.forms import Form
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
-from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.views import View
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.generic import FormView, TemplateView, UpdateView
+from django.views.generic import FormView, RedirectView, TemplateView
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, sign_ins
 from hyperagent.accounts.attempts import TooManyTries
-from hyperagent.accounts.forms import (
-    LoginForm,
-    NewPasswordForm,
-    PasswordChangeForm,
-    PasswordResetForm,
-    ProfileForm,
-    RegisterForm,
-    TokenForm,
-)
+from hyperagent.accounts.forms import LoginForm, NewPasswordForm, PasswordResetForm, RegisterForm
 from hyperagent.accounts.limits import too_many_tries
-from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
-
-TOKENS_A_PAGE = 25
-WRONG_CREDENTIALS = "The e-mail address or the password is wrong."
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
@@ -94,10 +79,10 @@ class Login(Entrance):
         typed = form.cleaned_data
         user = actions.check_credentials(typed["email"], typed["password"], address=address_of(self.request))
         if user is None:
-            form.add_error(None, WRONG_CREDENTIALS)
+            form.add_error(None, _("The e-mail address or the password is wrong."))
             return self.form_invalid(form)
-        login(self.request, user)
-        return redirect(self.get_success_url())
+        sign_ins.sign_in(self.request, user)
+        return sign_ins.with_choices(redirect(self.get_success_url()), user)
 
 
 class Register(Entrance):
@@ -118,28 +103,12 @@ class Register(Entrance):
             display_name=typed["display_name"],
             address=address_of(self.request),
         )
-        login(self.request, user)
-        return redirect(self.get_success_url())
+        sign_ins.sign_in(self.request, user)
+        return sign_ins.with_choices(redirect(self.get_success_url()), user)
 
 
 class Logout(LogoutView):
     next_page = "accounts:login"
-
-
-class PasswordChange(LoginRequiredMixin, SecretForm):
-    template_name = "accounts/password_change.html"
-    form_class = PasswordChangeForm
-
-    def act(self, form: Form) -> HttpResponse:
-        user = _person(self.request)
-        old, new = form.cleaned_data["old_password"], form.cleaned_data["password"]
-        if actions.check_credentials(user.email, old, address=address_of(self.request)) is None:
-            form.add_error("old_password", "This is not your password.")
-            return self.form_invalid(form)
-        actions.change_password(user, new)
-        update_session_auth_hash(self.request, user)
-        messages.success(self.request, "Your password is changed, and you are signed out everywhere else.")
-        return redirect("accounts:profile")
 
 
 class PasswordReset(SecretForm):
@@ -186,58 +155,14 @@ class PasswordResetComplete(TemplateView):
     template_name = "accounts/password_reset_complete.html"
 
 
-@method_decorator(never_cache, name="dispatch")
-class Profile(LoginRequiredMixin, UpdateView):  # type: ignore[type-arg]
-    template_name = "accounts/profile.html"
-    form_class = ProfileForm
-    success_url = reverse_lazy("accounts:profile")
+class Moved(RedirectView):
+    """An address that a page had before. What is sent to it goes on to the new one, and is not lost."""
 
-    def get_object(self, queryset: Any = None) -> User:
-        return _person(self.request)
+    permanent = True
+    query_string = True
 
-    def form_valid(self, form: ProfileForm) -> HttpResponse:  # type: ignore[override]
-        messages.success(self.request, "Saved.")
-        return super().form_valid(form)
-
-
-class Tokens(LoginRequiredMixin, SecretForm):
-    template_name = "accounts/tokens.html"
-    form_class = TokenForm
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff}
-
-    def act(self, form: Form) -> HttpResponse:
-        assert isinstance(form, TokenForm)
-        typed = form.cleaned_data
-        try:
-            token, raw = actions.make_token(
-                _person(self.request), name=typed["name"], scopes=typed["scopes"], expires_at=form.expires_at()
-            )
-        except ValidationError as error:
-            for field, faults in error.message_dict.items():
-                form.add_error({"expires_at": "ends_on"}.get(field, field), faults)
-            return self.form_invalid(form)
-        # Shown in this answer and nowhere else: a redirect would have to keep the token somewhere in between.
-        again = TokenForm(is_staff=_person(self.request).is_staff)
-        return self.render_to_response(self.get_context_data(form=again, made=token, raw=raw), status=201)
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        own = ApiToken.objects.owned_by(_person(self.request))
-        page = Paginator(own, TOKENS_A_PAGE).get_page(self.request.GET.get("page"))
-        return super().get_context_data(**kwargs) | {"page": page, "now": timezone.now()}
-
-
-class TokenRevoke(LoginRequiredMixin, View):
-    http_method_names = ("post", "options")
-
-    def post(self, request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
-        if not actions.revoke_token(_person(request), token_id):
-            raise Http404
-        messages.success(request, "The token is revoked. Nothing can use it any more.")
-        return redirect("accounts:tokens")
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        answer = super().get(request, *args, **kwargs)
+        # 301 lets a browser forget what was sent.
+        answer.status_code = 308 if answer.status_code == 301 else answer.status_code
+        return answer

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
 from django.db import models
 from django.http import Http404
+from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import JSONParser
@@ -18,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from hyperagent.lib import outage
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused, error_object
 from hyperagent.lib.text import clean_value
 
@@ -58,7 +60,7 @@ def error_response(error: Exception) -> Response | None:
         return Response({"error": error.as_error()}, status=error.status)
     if outage.is_outage(error):
         log.error("answered with 503: %s: %s", type(error).__name__, error)
-        shown = error_object(outage.CODE, outage.MESSAGE)
+        shown = error_object(outage.CODE, _(outage.MESSAGE))
         return Response({"error": shown}, status=503, headers={"Retry-After": str(outage.RETRY_AFTER_S)})
     if isinstance(error, RequestDataTooBig):
         error = TooLarge(TooLarge.message())
@@ -76,7 +78,7 @@ def _api_error(error: exceptions.APIException) -> dict[str, Any]:
         return NotThere().as_error()
     if isinstance(error, exceptions.ValidationError):
         fields = _fields(error.detail)
-        first = next(iter(fields.items()), ("", ["The request cannot be used."]))
+        first = next(iter(fields.items()), ("", [_("The request cannot be used.")]))
         message = first[1][0] if first[0] in ("", "non_field_errors") else f"{first[0]}: {first[1][0]}"
         return error_object("invalid", message, fields=fields)
     default = _CODES.get(type(error), error.default_code)
@@ -167,7 +169,7 @@ class CleanJSONParser(JSONParser):
         try:
             return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
         except RecursionError:
-            raise exceptions.ParseError("The JSON is nested too deeply. Send it flatter.") from None
+            raise exceptions.ParseError(_("The JSON is nested too deeply. Send it flatter.")) from None
 
 
 class TooLarge(exceptions.APIException):
@@ -176,4 +178,6 @@ class TooLarge(exceptions.APIException):
 
     @staticmethod
     def message() -> str:
-        return f"The request is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes. Send less at once."
+        return _("The request is larger than {data_upload_max_memory_size} bytes. Send less at once.").format(
+            data_upload_max_memory_size=grouped(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        )

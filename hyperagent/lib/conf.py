@@ -67,6 +67,11 @@ class ExecutionMode(StrEnum):
     CODEACT = "codeact"
 
 
+class Switch(StrEnum):
+    ON = "on"
+    OFF = "off"
+
+
 class HitlPolicy(StrEnum):
     """`durable` waits for days and reminds; `interactive` gives up when the time for an answer is over."""
 
@@ -152,6 +157,7 @@ class Config(BaseModel):
         SecretStr(""), alias="HYPERAGENT_ADMIN_PASSWORD", min_length=8, description="at least 8 characters"
     )
     registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description=FLAG)
+    sharing: Annotated[Switch, Lower] = Field(Switch.ON, alias="SHARING", description="on or off")
     runners: int = Field(1, alias="RUNNERS", ge=0, le=64, description="runner processes of one worker, 0 to 64")
     agent_concurrency: int = Field(
         64, alias="AGENT_CONCURRENCY", ge=1, le=1000, description="runs that one runner drives at once, 1 to 1000"
@@ -247,6 +253,7 @@ class Config(BaseModel):
     execution_mode: Annotated[ExecutionMode, Lower] = Field(
         ExecutionMode.STANDARD, alias="EXECUTION_MODE", description="standard or codeact"
     )
+    follow_ups: Annotated[Switch, Lower] = Field(Switch.ON, alias="FOLLOW_UPS", description="on or off")
     hitl_policy: Annotated[HitlPolicy, Lower] = Field(
         HitlPolicy.DURABLE, alias="HITL_POLICY", description="durable or interactive"
     )

@@ -13,12 +13,12 @@ from typing import Final
 
 from django.conf import settings
 from django.http import HttpResponseBase
-from django.utils import translation
+from django.utils import formats, translation
 from django.utils.translation.trans_real import get_supported_language_variant, parse_accept_lang_header
 
 ENGLISH: Final = "en"
 # Each by the name that its readers have for it.
-LANGUAGES: Final = {ENGLISH: "English", "de": "Deutsch"}
+LANGUAGES: Final[dict[str, str]] = {ENGLISH: "English", "de": "Deutsch"}
 
 
 def known(code: str) -> str:
@@ -37,15 +37,20 @@ def speaking(code: str) -> AbstractContextManager[None]:
 def remember_choice(response: HttpResponseBase, code: str) -> None:
     """Makes this the language of the browser's next pages; empty: it follows the browser again."""
     if code not in LANGUAGES:
-        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite=settings.LANGUAGE_COOKIE_SAMESITE)
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")
         return
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         code,
         max_age=settings.LANGUAGE_COOKIE_AGE,
-        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        samesite="Lax",
         secure=settings.LANGUAGE_COOKIE_SECURE,
     )
+
+
+def grouped(number: int) -> str:
+    """12,345 in English, 12.345 in German."""
+    return formats.number_format(number, force_grouping=True)
 
 
 def asked_for(headers: Iterable[tuple[bytes, bytes]]) -> str:

@@ -1,13 +1,14 @@
 """Which exceptions say that Postgres or Redis is away for the moment, so that the answer is "again later"."""
 
 from django.db import InterfaceError, OperationalError, connection
+from django.utils.translation import gettext_noop
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 RETRY_AFTER_S = 5
 CODE = "unavailable"
-MESSAGE = "A part of the server is not there at the moment. Nothing is lost; try again in a few seconds."
+MESSAGE = gettext_noop("A part of the server is not there at the moment. Nothing is lost; try again in a few seconds.")
 
 _AWAY = (
     OperationalError,

@@ -1,43 +1,88 @@
-"""Admin pages that only show: fast on large tables, and without what people said unless the reader may see that."""
+"""Admin pages that only show: values as people read them, links to what belongs together, and nothing of what people
+said unless the reader may see that.
+"""
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.core.paginator import Paginator
-from django.db import connection, models
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import cached_property
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from hyperagent.lib.admin_lists import QuickListAdmin
+from hyperagent.lib.admin_values import ago, as_json, long_text, moment, short_id, state, table
+
+__all__ = [
+    "VIEW_CONTENT", "ReadOnlyAdmin", "ReadableAdmin", "link_to", "link_to_id", "link_to_list", "list_address",
+    "row_address", "table",
+]  # fmt: skip
 
 VIEW_CONTENT = "agents.view_content"
-HIDDEN = "(hidden: this is somebody else's. It takes the permission “Can read what other people's runs say”.)"
-EXACT_UP_TO = 2_000
+HIDDEN = _("(hidden: this is somebody else's. It takes the permission “Can read what other people's runs say”.)")
+
+Shown = Callable[[Any], Any]
 
 
-class EstimatingPaginator(Paginator):  # type: ignore[type-arg]
-    """Counting 100,000 rows for a page number would cost more than the page: large tables are estimated."""
+class ReadableAdmin(QuickListAdmin):
+    """Moments, states, long texts and JSON look the same on every page, whatever model they belong to."""
+
+    # Fields of which a word is a state, with a mark.
+    state_fields: tuple[str, ...] = ("status", "state", "risk", "happening", "effect")
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return [self._columns.get(name, name) for name in super().get_list_display(request)]
+
+    def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
+        links = super().get_list_display_links(request, list_display)
+        return [self._columns.get(name, name) for name in links] if links else links
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        sortable = super().get_sortable_by(request)
+        return sortable if sortable is None else {self._columns.get(name, name) for name in sortable} | {*sortable}
+
+    def shown_fields(self, names: list[Any]) -> list[Any]:
+        return [self._values.get(name, name) for name in names]
 
     @cached_property
-    def count(self) -> int:
-        rows = self.object_list
-        assert isinstance(rows, models.QuerySet)
-        some = rows.order_by()[: EXACT_UP_TO + 1].count()
-        if some <= EXACT_UP_TO or rows.query.where:
-            return int(some)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [rows.model._meta.db_table])
-            return max(some, int(cursor.fetchone()[0]))
+    def _columns(self) -> dict[Any, Shown]:
+        """In place of a list's columns."""
+        found: dict[Any, Shown] = {}
+        for name in self.list_display:
+            field = _field(self.model, name)
+            if isinstance(field, models.DateTimeField):
+                found[name] = _showing(field, ago)
+            elif field is not None and name in self.state_fields:
+                found[name] = _showing(field, state)
+            elif isinstance(field, models.UUIDField):
+                found[name] = _showing(field, short_id)
+        return found
+
+    @cached_property
+    def _values(self) -> dict[Any, Shown]:
+        """In place of the fields of one row's page."""
+        found: dict[Any, Shown] = {}
+        for field in self.model._meta.concrete_fields:
+            if field.name in self.state_fields:
+                found[field.name] = _showing(field, state)
+            elif isinstance(field, models.DateTimeField):
+                found[field.name] = _showing(field, moment)
+            elif isinstance(field, models.JSONField):
+                found[field.name] = _showing(field, as_json)
+            elif isinstance(field, models.TextField):
+                found[field.name] = _showing(field, long_text)
+        return found
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyAdmin(ReadableAdmin):
     """For every administrator to look at; nobody adds, changes or deletes here."""
 
-    paginator = EstimatingPaginator
-    show_full_result_count = False
-    list_per_page = 50
     actions: tuple[str, ...] | None = None
     # Fields that people or models wrote, shown to their owner and to whoever has the permission.
     content_fields: tuple[str, ...] = ()
@@ -67,35 +112,60 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Where the content may not be read, a note stands in its place."""
         fields = list(super().get_fields(request, obj))
-        if self.may_read(request, obj):
-            return fields
-        kept = [name for name in fields if name not in self.content_fields]
-        return [*kept, "content_is_hidden"] if len(kept) < len(fields) else kept
+        kept = fields if self.may_read(request, obj) else [name for name in fields if name not in self.content_fields]
+        hidden = ["content_is_hidden"] if len(kept) < len(fields) else []
+        return self.shown_fields([*kept, *hidden])
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [*super().get_readonly_fields(request, obj), "content_is_hidden"]
+        return [*super().get_readonly_fields(request, obj), *self._values.values(), "content_is_hidden"]
 
-    @admin.display(description="Content")
+    @admin.display(description=_("Content"))
     def content_is_hidden(self, row: Any) -> str:
-        return HIDDEN
+        return str(HIDDEN)
+
+
+def _field(model: type[models.Model], name: Any) -> Any:
+    try:
+        return model._meta.get_field(name) if isinstance(name, str) else None
+    except FieldDoesNotExist:
+        return None
+
+
+def _showing(field: Any, show: Shown) -> Shown:
+    """A column or field that shows the value of this one, under its name, with its heading and its order."""
+
+    def shown(row: Any) -> Any:
+        return show(getattr(row, field.name))
+
+    shown.__name__ = field.name
+    shown.short_description = field.verbose_name  # type: ignore[attr-defined]
+    shown.admin_order_field = field.name  # type: ignore[attr-defined]
+    return shown
 
 
 def link_to_list(model: type[models.Model], text: str, **lookups: Any) -> SafeString:
-    return format_html('<a href="{}?{}">{}</a>', _address(model, "changelist"), urlencode(lookups), text)
+    return format_html('<a href="{}">{}</a>', list_address(model, **lookups), text)
+
+
+def list_address(model: type[models.Model], **lookups: Any) -> str:
+    return f"{_address(model, 'changelist')}?{urlencode(lookups)}"
 
 
 def link_to(row: models.Model, text: str | None = None) -> SafeString:
-    return format_html('<a href="{}">{}</a>', _address(type(row), "change", row.pk), text or str(row))
+    return format_html('<a href="{}">{}</a>', row_address(row), text or str(row))
+
+
+def row_address(row: models.Model) -> str:
+    return _address(type(row), "change", row.pk)
+
+
+def link_to_id(page: str, id_: Any, text: str | None = None) -> SafeString | str:
+    """A row of an app that stands above, which is named and not imported: `agents_execution`, say."""
+    if not id_:
+        return "—"
+    return format_html('<a href="{}">{}</a>', reverse(f"admin:{page}_change", args=[id_]), text or str(id_))
 
 
 def _address(model: type[models.Model], page: str, *args: Any) -> str:
     meta = model._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{page}", args=args)
-
-
-def table(headings: tuple[str, ...], rows: list[tuple[Any, ...]], more: SafeString | str = "") -> SafeString:
-    """A small table for a read-only page; every cell is escaped."""
-    head = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
-    cells = (format_html_join("", "<td>{}</td>", ((cell,) for cell in row)) for row in rows)
-    body = format_html_join("", "<tr>{}</tr>", ((row,) for row in cells))
-    return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}", head, body, more)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
+
 
 class Refused(Exception):
     """Not done, and nothing changed. `message` is for people: what is wrong and what to do."""
@@ -27,7 +29,7 @@ class NotThere(Refused):
     status = 404
 
     def __init__(self) -> None:
-        super().__init__("not_found", "There is nothing here that you may see. Check the address and its id.")
+        super().__init__("not_found", _("There is nothing here that you may see. Check the address and its id."))
 
 
 class NotAllowed(Refused):

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.outside.addresses import url_fault
@@ -134,7 +135,10 @@ def add_endpoint(user: User | None, *, url: str, events: Collection[str]) -> tup
             # Locked, so that two at once do not both find room.
             User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if Endpoint.objects.filter(user=user, deleted_at=None).count() >= MAX_ENDPOINTS:
-            raise Conflict("too_many_webhooks", f"There are {MAX_ENDPOINTS} webhooks already. Delete one first.")
+            raise Conflict(
+                "too_many_webhooks",
+                _("There are {limit} webhooks already. Delete one first.").format(limit=MAX_ENDPOINTS),
+            )
         secret = new_secret()
         sealed = seal(secret, key=settings.SECRET_KEY)
         endpoint = Endpoint.objects.create(user=user, url=checked, events=chosen, secret_sealed=sealed)
@@ -172,7 +176,7 @@ def disable(endpoint_id: uuid.UUID, *, why: str) -> bool:
         live = Endpoint.objects.filter(pk=endpoint_id, disabled_at=None, deleted_at=None)
         if not live.update(disabled_at=Now(), disabled_why=why[:HEAD_CHARS]):
             return False
-        _give_up(endpoint_id, "The webhook was switched off before this was delivered.")
+        _give_up(endpoint_id, _("The webhook was switched off before this was delivered."))
         if why:
             _tell_of_the_end(Endpoint.objects.get(pk=endpoint_id))
     return True
@@ -182,7 +186,7 @@ def delete_endpoint(endpoint: Endpoint) -> None:
     """Its secret goes at once, and its log after a while."""
     with transaction.atomic():
         Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=Now(), secret_sealed="")
-        _give_up(endpoint.pk, "The webhook was deleted before this was delivered.")
+        _give_up(endpoint.pk, _("The webhook was deleted before this was delivered."))
 
 
 def send_test(endpoint: Endpoint) -> Delivery:
@@ -190,7 +194,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
     with transaction.atomic():
         _check_enabled(_locked(endpoint.pk))
         if Delivery.objects.filter(endpoint=endpoint, type=EventType.TEST, status__in=OPEN).exists():
-            raise Conflict("test_under_way", "A test is on its way already. Look at the log in a moment.")
+            raise Conflict("test_under_way", _("A test is on its way already. Look at the log in a moment."))
         delivery = Delivery.objects.create(
             endpoint=endpoint,
             event_id=f"evt_{uuid.uuid4().hex}",
@@ -244,7 +248,7 @@ def _locked(endpoint_id: uuid.UUID) -> Endpoint:
 
 def _check_enabled(endpoint: Endpoint) -> None:
     if not endpoint.enabled:
-        raise Conflict("webhook_disabled", "This webhook is switched off. Switch it on first.")
+        raise Conflict("webhook_disabled", _("This webhook is switched off. Switch it on first."))
 
 
 def _give_up(endpoint_id: uuid.UUID, why: str) -> None:
@@ -280,6 +284,6 @@ def _checked_events(events: Collection[str]) -> list[str]:
     unknown = [name for name in events if name not in set(CHOOSABLE)]
     if unknown or not events:
         named = f"'{unknown[0][:40]}' is not an event. " if unknown else ""
-        fault = f"{named}Choose one or more of {', '.join(CHOOSABLE)}."
+        fault = _("{named}Choose one or more of {names}.").format(named=named, names=", ".join(CHOOSABLE))
         raise Refused("bad_events", fault, fields={"events": [fault]})
     return [kind.value for kind in CHOOSABLE if kind in set(events)]

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list
 from hyperagent.lib.refusals import Refused
@@ -15,20 +16,13 @@ from hyperagent.notices.actions import deliver_again
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 
 
-class _NoticesAdmin(ReadOnlyAdmin):
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return super().get_search_results(request, queryset, search_term.strip().replace("\x00", ""))
-
-
 @admin.register(Endpoint)
-class EndpointAdmin(_NoticesAdmin):
+class EndpointAdmin(ReadOnlyAdmin):
     list_display = ("host", "whose", "events", "state", "failing_since", "created_at")
     list_filter = (("user", admin.EmptyFieldListFilter), ("disabled_at", admin.EmptyFieldListFilter))
     list_select_related = ("user",)
-    search_fields = ("=id", "user__email")
-    search_help_text = "The id of a webhook, or a person's address."
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a webhook, or the beginning of a person's e-mail address.")
     content_fields = ("url",)
     readonly_fields = ("host", "whose", "log")
     fields = (
@@ -39,32 +33,33 @@ class EndpointAdmin(_NoticesAdmin):
     def may_read(self, request: HttpRequest, row: Any) -> bool:
         return (row is not None and row.is_installations) or super().may_read(request, row)
 
-    @admin.display(description="Host")
+    @admin.display(description=_("Host"))
     def host(self, endpoint: Endpoint) -> str:
         return endpoint.host
 
-    @admin.display(description="Whose")
+    @admin.display(description=_("Whose"))
     def whose(self, endpoint: Endpoint) -> str:
         return str(endpoint.user or "the installation's")
 
-    @admin.display(description="State")
+    @admin.display(description=_("State"))
     def state(self, endpoint: Endpoint) -> str:
         if endpoint.deleted_at:
             return "deleted"
         return "on" if endpoint.enabled else "off"
 
-    @admin.display(description="Deliveries")
+    @admin.display(description=_("Deliveries"))
     def log(self, endpoint: Endpoint) -> SafeString:
         return link_to_list(Delivery, "all deliveries", endpoint__id__exact=endpoint.pk)
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(_NoticesAdmin):
+class DeliveryAdmin(ReadOnlyAdmin):
     list_display = ("type", "status", "host", "whose", "attempts", "last_status_code", "created_at", "delivered_at")
     list_filter = ("status", "type")
+    ordering = ("-created_at", "-id")
     list_select_related = ("endpoint__user",)
-    search_fields = ("=id", "=event_id", "=endpoint__id")
-    search_help_text = "The id of a delivery, an event or a webhook."
+    search_fields = ("id", "endpoint")
+    search_help_text = _("The id of a delivery or a webhook.")
     content_fields = ("payload", "response_head", "last_error")
     readonly_fields = ("its_endpoint", "whose")
     fields = (
@@ -75,7 +70,7 @@ class DeliveryAdmin(_NoticesAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         rows: QuerySet[Delivery] = super().get_queryset(request)
-        return rows.select_related("endpoint__user").defer("payload")
+        return rows.select_related("endpoint__user").defer("payload", "response_head", "last_error")
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return lookup == "endpoint__id__exact" or super().lookup_allowed(lookup, value, request)
@@ -86,19 +81,19 @@ class DeliveryAdmin(_NoticesAdmin):
     def may_read(self, request: HttpRequest, row: Any) -> bool:
         return (row is not None and row.endpoint.is_installations) or super().may_read(request, row)
 
-    @admin.display(description="Host")
+    @admin.display(description=_("Host"))
     def host(self, delivery: Delivery) -> str:
         return delivery.endpoint.host
 
-    @admin.display(description="Whose")
+    @admin.display(description=_("Whose"))
     def whose(self, delivery: Delivery) -> str:
         return str(delivery.endpoint.user or "the installation's")
 
-    @admin.display(description="Webhook")
+    @admin.display(description=_("Webhook"))
     def its_endpoint(self, delivery: Delivery) -> SafeString:
         return link_to(delivery.endpoint)
 
-    @admin.action(description="Deliver again")
+    @admin.action(description=_("Deliver again"))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         sent, refused = 0, 0
         for delivery in queryset:
@@ -114,12 +109,12 @@ class DeliveryAdmin(_NoticesAdmin):
 
 
 @admin.register(Mail)
-class MailAdmin(_NoticesAdmin):
+class MailAdmin(ReadOnlyAdmin):
     list_display = ("kind", "user", "created_at", "sent_at", "attempts", "given_up_at")
     list_filter = ("kind",)
     list_select_related = ("user",)
-    search_fields = ("=id", "=subject_id", "user__email")
-    search_help_text = "The id of a mail or of a request, or a person's address."
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a mail, or the beginning of a person's e-mail address.")
     content_fields = ("title", "facts")
     fields = (
         "id", "kind", "user", "subject_id", "title", "facts", "path", "attempts", "last_error", "next_attempt_at",

@@ -3,34 +3,35 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy
 
 from hyperagent.notices.kinds import CHOOSABLE, EventType, MailKind
 
 EVENT_LABELS = {
-    EventType.RUN_COMPLETED: "A run is completed",
-    EventType.RUN_FAILED: "A run has failed",
-    EventType.APPROVAL_REQUESTED: "Somebody is asked for a decision",
-    EventType.APPROVAL_EXPIRING: "A decision is about to expire",
-    EventType.BUDGET_THRESHOLD: "A budget is nearly used up",
-    EventType.TEST: "Test",
+    EventType.RUN_COMPLETED: gettext_lazy("A run is completed"),
+    EventType.RUN_FAILED: gettext_lazy("A run has failed"),
+    EventType.APPROVAL_REQUESTED: gettext_lazy("Somebody is asked for a decision"),
+    EventType.APPROVAL_EXPIRING: gettext_lazy("A decision is about to expire"),
+    EventType.BUDGET_THRESHOLD: gettext_lazy("A budget is nearly used up"),
+    EventType.TEST: gettext_lazy("Test"),
 }
 MAIL_LABELS = {
-    MailKind.REQUEST_WAITING: "Somebody else's run waits for my decision",
-    MailKind.REQUEST_REMINDER: "A reminder, before a request expires",
-    MailKind.REQUEST_TIMED_OUT: "A request has ended without an answer",
-    MailKind.WEBHOOK_DISABLED: "One of my webhooks was switched off, because it failed for days",
+    MailKind.REQUEST_WAITING: gettext_lazy("Somebody else's run waits for my decision"),
+    MailKind.REQUEST_REMINDER: gettext_lazy("A reminder, before a request expires"),
+    MailKind.REQUEST_TIMED_OUT: gettext_lazy("A request has ended without an answer"),
+    MailKind.WEBHOOK_DISABLED: gettext_lazy("One of my webhooks was switched off, because it failed for days"),
 }
 
 
 class EndpointForm(forms.Form):
     url = forms.CharField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=2000,
-        help_text="Where the events are posted to, such as https://example.org/hooks.",
+        help_text=gettext_lazy("Where the events are posted to, such as https://example.org/hooks."),
         widget=forms.URLInput(attrs={"autocomplete": "off", "inputmode": "url", "spellcheck": "false"}),
     )
     events = forms.MultipleChoiceField(
-        label="Events",
+        label=gettext_lazy("Events"),
         choices=[(kind.value, EVENT_LABELS[kind]) for kind in CHOOSABLE],
         widget=forms.CheckboxSelectMultiple,
     )
@@ -46,9 +47,9 @@ class NewEndpointForm(EndpointForm):
         super().__init__(*args, **kwargs)
         if is_staff:
             self.fields["for_installation"] = forms.BooleanField(
-                label="For the whole installation",
+                label=gettext_lazy("For the whole installation"),
                 required=False,
-                help_text="Events of all people, without titles. All administrators see it.",
+                help_text=gettext_lazy("Events of all people, without titles. All administrators see it."),
             )
 
 

@@ -14,7 +14,10 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from hyperagent.lib.languages import speaking
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind, pause_after
 from hyperagent.notices.models import HEAD_CHARS, Mail
@@ -26,16 +29,16 @@ LEASE_S = 120
 SWEEP_S = 40.0
 PREFERENCES_PATH = "/settings/notifications/"
 HEADINGS = {
-    MailKind.REQUEST_WAITING: "A request waits for your decision",
-    MailKind.REQUEST_REMINDER: "A request still waits for an answer",
-    MailKind.REQUEST_TIMED_OUT: "A request ended without an answer",
-    MailKind.WEBHOOK_DISABLED: "A webhook was switched off",
+    MailKind.REQUEST_WAITING: gettext_noop("A request waits for your decision"),
+    MailKind.REQUEST_REMINDER: gettext_noop("A request still waits for an answer"),
+    MailKind.REQUEST_TIMED_OUT: gettext_noop("A request ended without an answer"),
+    MailKind.WEBHOOK_DISABLED: gettext_noop("A webhook was switched off"),
 }
 BUTTONS = {
-    MailKind.REQUEST_WAITING: "Look at it and decide",
-    MailKind.REQUEST_REMINDER: "Look at it and decide",
-    MailKind.REQUEST_TIMED_OUT: "Look at it",
-    MailKind.WEBHOOK_DISABLED: "Look at the webhook",
+    MailKind.REQUEST_WAITING: gettext_noop("Look at it and decide"),
+    MailKind.REQUEST_REMINDER: gettext_noop("Look at it and decide"),
+    MailKind.REQUEST_TIMED_OUT: gettext_noop("Look at it"),
+    MailKind.WEBHOOK_DISABLED: gettext_noop("Look at the webhook"),
 }
 
 
@@ -53,19 +56,27 @@ def send_due() -> int:
 
 
 def message_of(mail: Mail) -> EmailMultiAlternatives:
-    """The mail in words: plain text, and the same in simple HTML."""
+    """The mail in words, in the language of whom it goes to: plain text, and the same in simple HTML."""
+    with speaking(mail.user.language):
+        return _message_of(mail)
+
+
+def _message_of(mail: Mail) -> EmailMultiAlternatives:
     kind = MailKind(mail.kind)
+    heading = _(HEADINGS[kind])
+    # Among the questions are sentences of ours; a model's own text has no translation and stays.
+    title = _(mail.title)
     context = {
-        "heading": HEADINGS[kind],
-        "button": BUTTONS[kind],
-        "title": mail.title,
-        "facts": mail.facts,
+        "heading": heading,
+        "button": _(BUTTONS[kind]),
+        "title": title,
+        "facts": [(_(label), value) for label, value in mail.facts],
         "link": link_to(mail.path),
         "preferences": link_to(PREFERENCES_PATH),
     }
     host = urlsplit(settings.SITE_URL).hostname
     message = EmailMultiAlternatives(
-        subject=one_line(f"{HEADINGS[kind]}: {mail.title}" if mail.title else HEADINGS[kind], 160),
+        subject=one_line(f"{heading}: {title}" if title else heading, 160),
         body=render_to_string("notices/mail.txt", context),
         to=[mail.user.email],
         headers={

@@ -14,6 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
@@ -79,7 +81,7 @@ class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
             actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"])
         except Refused as refused:
             return _refused(self, form, refused)
-        messages.success(self.request, "Saved.")
+        messages.success(self.request, _("Saved."))
         return _back_to(self.endpoint.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -99,23 +101,23 @@ class WebhookVerb(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
         endpoint = _own(request, endpoint_id)
-        _tried(request, lambda: type(self).act(endpoint), self.said)
+        _tried(request, lambda: type(self).act(endpoint), _(self.said))
         return _back_to(endpoint_id)
 
 
 class TestWebhook(WebhookVerb):
     act = staticmethod(actions.send_test)
-    said = "A test is on its way. Reload this page in a moment to see what came of it."
+    said = gettext_noop("A test is on its way. Reload this page in a moment to see what came of it.")
 
 
 class EnableWebhook(WebhookVerb):
     act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=True))
-    said = "Switched on."
+    said = gettext_noop("Switched on.")
 
 
 class DisableWebhook(WebhookVerb):
     act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=False))
-    said = "Switched off. What was still to be delivered is given up."
+    said = gettext_noop("Switched off. What was still to be delivered is given up.")
 
 
 class DeleteWebhook(LoginRequiredMixin, View):
@@ -123,7 +125,7 @@ class DeleteWebhook(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
         actions.delete_endpoint(_own(request, endpoint_id))
-        messages.success(request, "The webhook is deleted. Nothing is sent there any more.")
+        messages.success(request, _("The webhook is deleted. Nothing is sent there any more."))
         return redirect("notices:webhooks")
 
 
@@ -132,7 +134,7 @@ class DeliverAgain(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
         delivery = get_object_or_404(Delivery, endpoint__in=_visible(request), pk=delivery_id)
-        _tried(request, lambda: actions.deliver_again(delivery), "It is sent again. Reload this page in a moment.")
+        _tried(request, lambda: actions.deliver_again(delivery), _("It is sent again. Reload this page in a moment."))
         return _back_to(delivery.endpoint_id)
 
 
@@ -146,7 +148,7 @@ class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
     def form_valid(self, form: NotificationsForm) -> HttpResponse:
         actions.set_preferences(_person(self.request), form.wanted())
-        messages.success(self.request, "Saved.")
+        messages.success(self.request, _("Saved."))
         return super().form_valid(form)
 
 

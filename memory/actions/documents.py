@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.queue import enqueue
@@ -76,7 +77,7 @@ def add(
 
 
 def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
-    for _ in range(_TRIES):
+    for _try in range(_TRIES):
         with transaction.atomic():
             # Waits for another transaction that is just adding the same bytes.
             Document.objects.bulk_create([fresh], ignore_conflicts=True)
@@ -90,7 +91,7 @@ def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
                 return found, True
             _given_again(found, fresh)
             return found, False
-    raise Conflict("changing", "This file is being added and deleted at once. Try again in a moment.")
+    raise Conflict("changing", _("This file is being added and deleted at once. Try again in a moment."))
 
 
 def _given_again(found: Document, fresh: Document) -> None:
@@ -107,9 +108,9 @@ def again(user: User, document_id: uuid.UUID) -> Document:
     with transaction.atomic():
         document = _own(user, document_id)
         if document.status not in _AGAIN:
-            raise Conflict("at_work", "This document is being read. Cancel it first, or wait until it is ready.")
+            raise Conflict("at_work", _("This document is being read. Cancel it first, or wait until it is ready."))
         if not files.exists(document.stored_as):
-            raise Conflict("file_gone", "The file of this document is gone. Give it again.")
+            raise Conflict("file_gone", _("The file of this document is gone. Give it again."))
         _begin(document)
     return document
 
@@ -121,7 +122,10 @@ def cancel(user: User, document_id: uuid.UUID) -> Document:
         if document.status == DocumentStatus.CANCELLED:
             return document
         if document.status not in AT_WORK:
-            raise Conflict("not_at_work", f"This document is {document.status}: there is nothing to cancel.")
+            raise Conflict(
+                "not_at_work",
+                _("This document is {status}: there is nothing to cancel.").format(status=document.status),
+            )
         content.drop(document.pk)
         _change(document, status=DocumentStatus.CANCELLED, reason="", **content.NOTHING_READ)
         tell(document.pk)
@@ -188,7 +192,7 @@ def _groups_allowed(
     if visibility != Visibility.GROUPS:
         return []
     if not wanted:
-        message = "Name at least one group to share with, or choose private or everyone."
+        message = _("Name at least one group to share with, or choose private or everyone.")
         raise Refused("no_group", message, fields={"shared_with": [message]})
     if not user.is_staff:
         own = {*already, *user.groups.values_list("pk", flat=True)}
@@ -199,7 +203,9 @@ def _groups_allowed(
 
 def _no_such_group(names: Sequence[str]) -> Refused:
     shown = ", ".join(f"'{name[:60]}'" for name in names)
-    message = f"You are in no group {shown}. Share with groups that you are in, with everyone, or keep it private."
+    message = _(
+        "You are in no group {shown}. Share with groups that you are in, with everyone, or keep it private."
+    ).format(shown=shown)
     return Refused("no_such_group", message, fields={"shared_with": [message]})
 
 
@@ -219,7 +225,7 @@ def _own(user: User, document_id: uuid.UUID) -> Document:
     if found is not None:
         return found
     if Document.objects.seen_by(user).filter(pk=document_id).exists():
-        raise NotAllowed("not_yours", "This document is shared with you. Only its owner may change it.")
+        raise NotAllowed("not_yours", _("This document is shared with you. Only its owner may change it."))
     raise NotThere
 
 

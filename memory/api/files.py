@@ -6,6 +6,7 @@ from typing import IO, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
+from django.utils.translation import gettext as _
 
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.threads import in_thread
@@ -32,7 +33,7 @@ class FileGone(Refused):
     status = 410
 
     def __init__(self) -> None:
-        super().__init__("file_gone", "The bytes of this file are gone. Whoever gave it can give it again.")
+        super().__init__("file_gone", _("The bytes of this file are gone. Whoever gave it can give it again."))
 
 
 class NotDrawn(Refused):
@@ -102,7 +103,7 @@ def page_picture(request: HttpRequest, *, stored_as: str, key: str, number: int,
 
 def _draw(stored_as: str, number: int, width: int) -> bytes:
     if not _DRAWING.acquire(timeout=DRAWN_WITHIN_S):
-        raise NotDrawn("busy", "Many pages are being drawn just now. Try again in a moment.")
+        raise NotDrawn("busy", _("Many pages are being drawn just now. Try again in a moment."))
     try:
         with files.on_this_disk(stored_as) as path:
             return page_image(path, number, width=width)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
@@ -82,7 +83,7 @@ class MemoryChangeSerializer(serializers.Serializer[Any]):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError({"text": ["Give a text, pinned or status."]})
+            raise serializers.ValidationError({"text": [_("Give a text, pinned or status.")]})
         return attrs
 
 

@@ -6,8 +6,10 @@ from typing import Final
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
@@ -34,9 +36,11 @@ def add(user: User, *, kind: ConnectorKind, location: str, every_s: int = 3_600)
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         own = Connector.objects.of(user)
         if own.count() >= MAX_CONNECTORS:
-            raise Refused("too_many_connectors", f"You have {MAX_CONNECTORS} connectors. Delete one first.")
+            raise Refused(
+                "too_many_connectors", _("You have {limit} connectors. Delete one first.").format(limit=MAX_CONNECTORS)
+            )
         if own.filter(kind=kind, location=place).exists():
-            message = "You have a connector to this place already."
+            message = _("You have a connector to this place already.")
             raise Conflict("already_there", message, fields={"location": [message]})
         connector = Connector.objects.create(owner=user, kind=kind, location=place, every_s=every_s)
         enqueue(LOOK, connector.pk)
@@ -62,7 +66,7 @@ def look_now(user: User, connector_id: uuid.UUID) -> Connector:
     with transaction.atomic():
         connector = _own(user, connector_id)
         if not connector.is_on:
-            raise Conflict("is_off", "This connector is off. Switch it on first.")
+            raise Conflict("is_off", _("This connector is off. Switch it on first."))
         connector.pause_s, connector.round_began_at = 0, None
         connector.save(update_fields=["pause_s", "round_began_at"])
         enqueue(LOOK, connector.pk)
@@ -92,12 +96,12 @@ def _own(user: User, connector_id: uuid.UUID) -> Connector:
 
 def _folder(user: User, location: str) -> str:
     if not user.is_staff:
-        raise NotAllowed("administrators_only", "Only administrators may have folders of the server watched.")
+        raise NotAllowed("administrators_only", _("Only administrators may have folders of the server watched."))
     typed = clean_text(location).strip()
     fault = folder_fault(typed, settings.CONFIG.watch_roots)
     real = "" if fault else str(Path(typed).resolve())
     if len(real) > FOLDER_CHARS:
-        fault = f"The folder's path may have {FOLDER_CHARS} characters."
+        fault = _("The folder's path may have {limit} characters.").format(limit=FOLDER_CHARS)
     if fault:
         raise Refused("bad_folder", fault, fields={"location": [fault]})
     return real
@@ -113,7 +117,7 @@ def _address(location: str) -> str:
 def _check_pause(kind: ConnectorKind, every_s: int) -> None:
     least = LEAST_EVERY_S[kind]
     if not least <= every_s <= MOST_EVERY_S:
-        message = (
-            f"A {kind} can be looked at every {least:,} to {MOST_EVERY_S:,} seconds; {every_s:,} is not among them."
+        message = _("A {kind} can be looked at every {least} to {limit} seconds; {every_s} is not among them.").format(
+            kind=kind, least=grouped(least), limit=grouped(MOST_EVERY_S), every_s=grouped(every_s)
         )
         raise Refused("bad_pause", message, fields={"every_s": [message]})

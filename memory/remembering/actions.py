@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -47,7 +48,7 @@ def pin(user: User, memory_id: UUID, *, pinned: bool) -> Memory:
     with transaction.atomic():
         row = _own(user, memory_id)
         if pinned and row.status != MemoryStatus.ACTIVE:
-            raise Conflict("not_active", "Only what is remembered can be pinned. Accept it first.")
+            raise Conflict("not_active", _("Only what is remembered can be pinned. Accept it first."))
         row.is_pinned = pinned
         row.save(update_fields=["is_pinned"])
     return row
@@ -58,7 +59,7 @@ def accept(user: User, memory_id: UUID) -> Memory:
     with transaction.atomic():
         row = _own(user, memory_id)
         if row.status != MemoryStatus.QUARANTINED:
-            raise Conflict("not_quarantined", "This memory does not wait for a decision. Reload the page.")
+            raise Conflict("not_quarantined", _("This memory does not wait for a decision. Reload the page."))
         # Its owner has decided: no machine puts it aside again.
         row.corrected_at = timezone.now()
         _activate(user, row)
@@ -101,11 +102,13 @@ def _checked(text: str, row: Memory) -> str:
     said = " ".join(clean_text(text).split())
     limit = VALUE_CHARS if row.field else TEXT_CHARS
     if not 1 <= len(said) <= limit:
-        message = f"A memory has 1 to {limit} characters; this one has {len(said)}. To remove it, forget it."
+        message = _("A memory has 1 to {limit} characters; this one has {count}. To remove it, forget it.").format(
+            limit=limit, count=len(said)
+        )
         raise Refused("bad_text", message, fields={"text": [message]})
     field = ProfileField(row.field) if row.field else None
     others = Memory.objects.of(row.user).filter(status=MemoryStatus.ACTIVE, field=field or "", text=said)
     if others.exclude(pk=row.pk).exists():
-        message = "You have this memory already. Forget one of the two instead."
+        message = _("You have this memory already. Forget one of the two instead.")
         raise Conflict("known_already", message, fields={"text": [message]})
     return said

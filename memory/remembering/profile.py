@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
+from django.utils.translation import gettext_noop
+
 from memory.kinds import MemoryKind, ProfileField
 
 CRITICAL: Final = (
@@ -16,13 +18,13 @@ SEVERAL: Final = frozenset({ProfileField.RECENT_PROJECTS})
 """The fields that hold several values at a time; a new value of another replaces the old one."""
 PROJECTS: Final = 5
 NAMES: Final = {
-    ProfileField.USER_NAME: "Name",
-    ProfileField.COMPANY_NAME: "Company",
-    ProfileField.JOB_TITLE: "Job title",
-    ProfileField.RECENT_PROJECTS: "Recent projects",
-    ProfileField.TONE: "Tone",
-    ProfileField.DETAIL_LEVEL: "Level of detail",
-    ProfileField.LANGUAGE: "Language",
+    ProfileField.USER_NAME: gettext_noop("Name"),
+    ProfileField.COMPANY_NAME: gettext_noop("Company"),
+    ProfileField.JOB_TITLE: gettext_noop("Job title"),
+    ProfileField.RECENT_PROJECTS: gettext_noop("Recent projects"),
+    ProfileField.TONE: gettext_noop("Tone"),
+    ProfileField.DETAIL_LEVEL: gettext_noop("Level of detail"),
+    ProfileField.LANGUAGE: gettext_noop("Language"),
 }
 """For people."""
 

@@ -14,7 +14,9 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import files as storage
@@ -59,8 +61,9 @@ class Changed(Refused):
     status = 412
 
     def __init__(self, version: int) -> None:
-        said = f"version {version} of it is there" if version else "it is not there"
-        super().__init__("changed", f"The file has changed meanwhile: {said}. Read it again.", version=version)
+        there = _("The file has changed meanwhile: version {version} of it is there. Read it again.")
+        gone = _("The file has changed meanwhile: it is not there. Read it again.")
+        super().__init__("changed", there.format(version=version) if version else gone, version=version)
         self.version = version
 
 
@@ -247,7 +250,9 @@ def move(user_id: UUID, place: Place, path: str, to: str) -> FileFacts:
             return _facts(file)
         there = _file(place, target)
         if there is not None and there.deleted_at is None:
-            raise Conflict("already_there", f"There is a file '{target}' already. Choose another name.")
+            raise Conflict(
+                "already_there", _("There is a file '{target}' already. Choose another name.").format(target=target)
+            )
         if there is not None:
             keeping.purge([there])
         _check_free(place, target, leaving=file)
@@ -333,13 +338,15 @@ def _put(
 def _writer(user_id: UUID, place: Place) -> Rights:
     may = rights(user_id, place)
     if not may.may_write:
-        raise NotAllowed("not_yours", "These files are shared with you to be read. Only their owner may change them.")
+        raise NotAllowed(
+            "not_yours", _("These files are shared with you to be read. Only their owner may change them.")
+        )
     return may
 
 
 def _check_owner(may: Rights, file: WorkspaceFile, user_id: UUID) -> None:
     if not may.owns and file.made_by_id != user_id:
-        message = "Only the project's owner and whoever put this file there may delete or rename it."
+        message = _("Only the project's owner and whoever put this file there may delete or rename it.")
         raise NotAllowed("not_yours", message)
 
 
@@ -353,13 +360,17 @@ def _check_free(place: Place, path: str, *, leaving: WorkspaceFile | None = None
     found = there.filter(Q(path__in=above) | Q(path__startswith=f"{path}/")).values_list("path", flat=True).first()
     if found is not None:
         folder, file = (path, found) if len(found) > len(path) else (found, path)
-        message = f"'{folder}' cannot be a file and the folder of '{file}' at once. Choose another name."
+        message = _("'{folder}' cannot be a file and the folder of '{file}' at once. Choose another name.").format(
+            folder=folder, file=file
+        )
         raise Conflict("file_and_folder", message)
 
 
 def _check_number(holder: Holder) -> None:
     if WorkspaceFile.objects.filter(**holder.fields).count() >= MOST_FILES:
-        message = f"There are {MOST_FILES:,} files already, with those in the bin. Delete some, or pack them into one."
+        message = _(
+            "There are {limit} files already, with those in the bin. Delete some, or pack them into one."
+        ).format(limit=grouped(MOST_FILES))
         raise Conflict("too_many_files", message)
 
 

@@ -1,25 +1,30 @@
 // Words for people: what a run does, how it went, how long it took, what it used. Pure.
 import { agentLabel } from "./agents.js";
+import { language, t, tn } from "./i18n.js";
 import { agentStatus, planRows, progressOf, rootOf, toolCalls } from "./plan.js";
+import { inOurWords } from "./told.js";
 
 const DOING = {
-  pending: "Waiting for a free worker",
-  running: "Working",
-  awaiting_user: "Waiting for your answer",
-  awaiting_approval: "Waiting for approval",
-  thinking: "Thinking",
-  writing: "Writing",
-  resuming: "A worker stopped; another one goes on",
+  pending: () => t("Waiting for a free worker"),
+  running: () => t("Working"),
+  awaiting_user: () => t("Waiting for your answer"),
+  awaiting_approval: () => t("Waiting for approval"),
+  thinking: () => t("Thinking"),
+  writing: () => t("Writing"),
+  resuming: () => t("A worker stopped; another one goes on"),
 };
 
-const TOOLS = Object.assign(Object.create(null), { execute_code: "Running a program", execute_script: "Running a script" });
+const TOOLS = { execute_code: () => t("Running a program"), execute_script: () => t("Running a script") };
 
 const STATUS = {
-  pending: "Not begun", running: "Running", awaiting_user: "Waiting for a person", completed: "Done", failed: "Failed", skipped: "Skipped",
-  cancelled: "Stopped", deleted: "Stopped by you",
+  pending: () => t("Not begun"), running: () => t("Running"), awaiting_user: () => t("Waiting for a person"), completed: () => t("Done"), failed: () => t("Failed"),
+  skipped: () => t("Skipped"), cancelled: () => t("Stopped"), deleted: () => t("Stopped by you"),
 };
 
-export const statusWords = (status) => STATUS[status] ?? status;
+// What a table says of a name; a name that it does not know is said as it is.
+const inWords = (table, name, otherwise = name) => (Object.hasOwn(table, name) ? table[name]() : otherwise);
+
+export const statusWords = (status) => inWords(STATUS, status);
 
 export const isWaiting = ({ status, trace }) => status === "awaiting_user" || (status === "running" && onlyPeopleAreWaitedFor(trace));
 
@@ -33,15 +38,15 @@ function onlyPeopleAreWaitedFor(trace) {
 export function doing(execution) {
   if (isWaiting(execution)) return waitingWords(execution);
   const { kind, text } = execution.activity ?? { kind: execution.status, text: "" };
-  if (kind === "stage") return text;
-  if (kind === "tool") return TOOLS[text] ?? `Using ${text}`;
-  return DOING[kind] ?? "Working";
+  if (kind === "stage") return inOurWords(text);
+  if (kind === "tool") return inWords(TOOLS, text, t("Using {tool}", { tool: text }));
+  return inWords(DOING, kind, t("Working"));
 }
 
 // Others than the reader may have to approve, so it does not say whose turn it is.
 function waitingWords({ trace }) {
   const pending = trace.requests.filter(({ status }) => status === "pending");
-  return pending.length && pending.every(({ kind }) => kind === "approval") ? DOING.awaiting_approval : DOING.awaiting_user;
+  return pending.length && pending.every(({ kind }) => kind === "approval") ? DOING.awaiting_approval() : DOING.awaiting_user();
 }
 
 // One line while the run goes on.
@@ -54,63 +59,76 @@ export function liveLine(execution) {
 
 function planCount(rows) {
   const { done, total } = progressOf(rows);
-  return `Plan · ${done} of ${total} done`;
+  return t("Plan · {done} of {total} done", { done, total });
 }
 
 // "Research and Web work": who works on a task now.
 function atWork(rows, execution) {
   const names = [...new Set(rows.filter(({ status }) => status === "running").map(({ agent }) => agentLabel(agent)))];
-  if (!names.length) return execution.activity?.kind === "writing" ? "Writing the answer" : doing(execution);
-  if (names.length > 3) return `${names.length} agents at work`;
-  return `${listed(names)} at work`;
+  if (!names.length) return execution.activity?.kind === "writing" ? t("Writing the answer") : doing(execution);
+  if (names.length > 3) return tn("{count} agent at work", "{count} agents at work", names.length);
+  return t("{agents} at work", { agents: listed(names) });
 }
 
-const listed = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+function listed(names) {
+  if (names.length < 2) return names.join("");
+  return t("{names} and {last}", { names: names.slice(0, -1).join(", "), last: names.at(-1) });
+}
 
 // One line when it is over.
 export function endLine({ trace, startedAt, endedAt, status }) {
   const time = startedAt !== null && endedAt !== null && endedAt - startedAt >= 50 ? duration(endedAt - startedAt) : null;
-  const broken = status === "cancelled" ? "stopped" : status === "failed" ? "failed" : null;
+  const broken = status === "cancelled" ? t("stopped") : status === "failed" ? t("failed") : null;
   if (trace.plan?.steps.length) {
     const rows = planRows(trace, false);
     const { failed } = progressOf(rows);
-    return [planCount(rows), failed ? `${failed} failed` : null, broken, time].filter(Boolean).join(" · ");
+    return [planCount(rows), failed ? tn("{count} failed", "{count} failed", failed) : null, broken, time].filter(Boolean).join(" · ");
   }
   const workers = trace.agents.filter((agent) => agent !== rootOf(trace));
   const calls = trace.agents.reduce((sum, agent) => sum + toolCalls(agent), 0);
   const sources = trace.agents.reduce((sum, agent) => sum + agent.sources.length, 0);
   const names = [...new Set(workers.map(({ name }) => agentLabel(name)))];
-  const who = names.length > 3 ? `${names.length} agents` : names.length ? listed(names) : "Activity";
-  return [who, counted(calls, "tool call"), counted(sources, "source"), broken, time].filter(Boolean).join(" · ");
+  const who = names.length > 3 ? agentsWords(names.length) : names.length ? listed(names) : t("Activity");
+  return [who, callsWords(calls), sourcesWords(sources), broken, time].filter(Boolean).join(" · ");
 }
 
-export const counted = (count, word) => (count ? `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}` : null);
+// Nothing is said of none.
+export const agentsWords = (count) => (count ? tn("{count} agent", "{count} agents", count) : null);
+export const callsWords = (count) => (count ? tn("{count} tool call", "{count} tool calls", count) : null);
+export const sourcesWords = (count) => (count ? tn("{count} source", "{count} sources", count) : null);
 
 export function duration(milliseconds) {
   const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 10) return t("{count} s", { count: decimal(seconds, 1) });
+  if (seconds < 60) return t("{count} s", { count: Math.round(seconds) });
   const whole = Math.round(seconds);
-  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  if (whole >= 3_600) return t("{hours} h {minutes} min", { hours: Math.floor(whole / 3_600), minutes: String(Math.floor((whole % 3_600) / 60)).padStart(2, "0") });
+  return t("{minutes} min {seconds} s", { minutes: Math.floor(whole / 60), seconds: String(whole % 60).padStart(2, "0") });
 }
 
 // Whole seconds, for a clock that ticks.
 export function clock(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  if (seconds < 60) return t("{count} s", { count: seconds });
+  const two = (number) => String(number).padStart(2, "0");
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
+const decimal = (value, places) => value.toLocaleString(language, { minimumFractionDigits: places, maximumFractionDigits: places });
+
 export function cost(usd) {
-  if (usd === null || usd === undefined) return "price unknown";
-  if (usd === 0) return "no cost";
-  if (usd < 0.0001) return "under $0.0001";
-  return `$${usd.toFixed(usd < 0.01 ? 4 : 2)}`;
+  if (usd === null || usd === undefined) return t("price unknown");
+  if (usd === 0) return t("no cost");
+  if (usd < 0.0001) return t("under {price}", { price: "$0.0001" });
+  return `$${decimal(usd, usd < 0.01 ? 4 : 2)}`;
 }
 
 // Tokens and money of a run or an agent; only what is known.
 export function usageFacts(usage) {
   const tokens = usage ? usage.prompt_tokens + usage.completion_tokens : 0;
-  return tokens ? [`${tokens.toLocaleString("en")} tokens`, cost(usage.cost_usd)] : [];
+  return tokens ? [tn("{count} token", "{count} tokens", tokens), cost(usage.cost_usd)] : [];
 }
 
 // The facts below an answer: model (if one was asked), time, tokens, money.
@@ -120,20 +138,20 @@ export function facts({ model, usage, startedAt, endedAt }) {
 }
 
 // Of a call whose effect was found to have happened before: in another try of the run, or before its code changed.
-export const ALREADY_DONE = { label: "already done", title: "This had happened before. It was found, and not done again." };
+export const alreadyDone = () => ({ label: t("already done"), title: t("This had happened before. It was found, and not done again.") });
 
-const METHODS = { explicit: "as you chose", heuristic: "heuristic", model: "by the model", fallback: "fallback" };
+const METHODS = { explicit: () => t("as you chose"), heuristic: () => t("heuristic"), model: () => t("by the model"), fallback: () => t("fallback") };
 
 // "Routed to Research · heuristic · 0.92"
 export function routingLine({ agent, method, confidence }) {
-  const to = agent === "planner" ? "Planned for several agents" : `Routed to ${agentLabel(agent)}`;
-  const how = METHODS[method] ?? method;
-  return [to, how, method === "explicit" ? null : confidence.toFixed(2)].filter(Boolean).join(" · ");
+  const to = agent === "planner" ? t("Planned for several agents") : t("Routed to {agent}", { agent: agentLabel(agent) });
+  const how = inWords(METHODS, method);
+  return [to, how, method === "explicit" ? null : decimal(confidence, 2)].filter(Boolean).join(" · ");
 }
 
 const ANSWERED = {
-  pending: "Waiting for an answer", answered: "Answered", approved: "Approved", denied: "Declined", timed_out: "Nobody answered in time",
-  expired: "The run ended before it was answered", cancelled: "Withdrawn",
+  pending: () => t("Waiting for an answer"), answered: () => t("Answered"), approved: () => t("Approved"), denied: () => t("Declined"), timed_out: () => t("Nobody answered in time"),
+  expired: () => t("The run ended before it was answered"), cancelled: () => t("Withdrawn"),
 };
 
-export const requestWords = (status) => ANSWERED[status] ?? status;
+export const requestWords = (status) => inWords(ANSWERED, status);

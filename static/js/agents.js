@@ -1,21 +1,24 @@
 // Agents and modes in words for people. The server knows them by name; who is not listed here is called by that name.
+import { t, tc } from "./i18n.js";
+import { inOurWords } from "./told.js";
 
 const WORDS = {
-  task: { label: "Auto", hint: "HyperAgent chooses who works on it", icon: "spark" },
-  chat: { label: "Chat", hint: "Answers from what it knows", icon: "bubble" },
-  rag: { label: "Documents", hint: "Answers from your documents", icon: "document" },
-  web: { label: "Web", hint: "Searches the web", icon: "globe" },
-  research: { label: "Research", hint: "Gathers, compares and reports, with sources", icon: "telescope" },
-  code: { label: "Code", hint: "Writes programs and runs them", icon: "brackets" },
-  data: { label: "Data analysis", hint: "Computes and charts", icon: "chart" },
-  writing: { label: "Writing", hint: "Outlines, then writes", icon: "pencil" },
-  mail: { label: "Mail", hint: "Reads and drafts your mail", icon: "envelope" },
-  planner: { label: "Planner", icon: "list" },
-  router: { label: "Router", icon: "branch" },
-  verifier: { label: "Check", icon: "shield" },
-  composer: { label: "Composer", icon: "quill" },
-  summarizer: { label: "Summary", icon: "list" },
-  memory_extractor: { label: "Memory", icon: "bookmark" },
+  task: { label: () => t("Auto"), hint: () => t("HyperAgent chooses who works on it"), icon: "spark" },
+  chat: { label: () => t("Chat"), hint: () => t("Answers from what it knows"), icon: "bubble" },
+  rag: { label: () => t("Documents"), hint: () => t("Answers from your documents"), icon: "document" },
+  web: { label: () => t("Web"), hint: () => t("Searches the web"), icon: "globe" },
+  research: { label: () => t("Research"), hint: () => t("Gathers, compares and reports, with sources"), icon: "telescope" },
+  code: { label: () => t("Code"), hint: () => t("Writes programs and runs them"), icon: "brackets" },
+  data: { label: () => t("Data analysis"), hint: () => t("Computes and charts"), icon: "chart" },
+  writing: { label: () => tc("agent", "Writing"), hint: () => t("Outlines, then writes"), icon: "pencil" },
+  mail: { label: () => t("Mail"), hint: () => t("Reads and drafts your mail"), icon: "envelope" },
+  slide: { label: () => t("Slides"), hint: () => t("Makes slides of a topic"), icon: "chart" },
+  planner: { label: () => t("Planner"), icon: "list" },
+  router: { label: () => t("Router"), icon: "branch" },
+  verifier: { label: () => t("Check"), icon: "shield" },
+  composer: { label: () => t("Composer"), icon: "quill" },
+  summarizer: { label: () => t("Summary"), icon: "list" },
+  memory_extractor: { label: () => t("Memory"), icon: "bookmark" },
 };
 const OTHER = "spark";
 
@@ -24,18 +27,18 @@ const known = (name) => (Object.hasOwn(WORDS, name) ? WORDS[name] : null);
 // "image_maker" → "Image maker"
 function spoken(name) {
   const words = String(name).replaceAll("_", " ").trim();
-  return words ? words[0].toLocaleUpperCase() + words.slice(1) : "Agent";
+  return words ? words[0].toLocaleUpperCase() + words.slice(1) : t("Agent");
 }
 
-export const agentLabel = (name) => known(name)?.label ?? spoken(name);
+export const agentLabel = (name) => known(name)?.label() ?? spoken(name);
 export const agentIcon = (name) => known(name)?.icon ?? OTHER;
 
 // The modes to choose from. `names` are those that the server takes, `roster` what it says of each agent.
 export function modesOf(names, roster) {
   return names.map((name) => {
     const agent = roster.find((other) => other.name === name);
-    const missing = agent?.enabled === false ? "Switched off here" : agent?.unavailable_reason;
-    const hint = missing ? withoutWayOut(missing) : known(name)?.hint || agent?.description || "";
+    const missing = agent?.enabled === false ? t("Switched off here") : inOurWords(agent?.unavailable_reason);
+    const hint = missing ? withoutWayOut(missing) : known(name)?.hint?.() || agent?.description || "";
     return { name, label: agentLabel(name), hint, why: missing || null, icon: agentIcon(name), enabled: !missing };
   });
 }
@@ -49,10 +52,10 @@ export const isAvailable = (agent) => agent.enabled !== false && agent.available
 // A tool's name within a sentence.
 export const toolWords = (name) => String(name).replaceAll("_", " ");
 
-export const DEPTHS = [{ name: "quick", label: "Quick" }, { name: "standard", label: "Standard" }, { name: "deep", label: "Deep" }];
+export const DEPTHS = [{ name: "quick", get label() { return t("Quick"); } }, { name: "standard", get label() { return t("Standard"); } }, { name: "deep", get label() { return t("Deep"); } }];
 export const SCENARIOS = [
-  { name: "", label: "Any field" }, { name: "academic", label: "Academic" }, { name: "market", label: "Market" },
-  { name: "technical", label: "Technical" }, { name: "news", label: "News" },
+  { name: "", get label() { return t("Any field"); } }, { name: "academic", get label() { return t("Academic"); } }, { name: "market", get label() { return t("Market"); } },
+  { name: "technical", get label() { return t("Technical"); } }, { name: "news", get label() { return t("News"); } },
 ];
 
 // What a mode is asked with besides the question; nothing for a mode that takes none.

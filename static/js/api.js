@@ -1,4 +1,5 @@
 // The REST API as functions. A refusal becomes an ApiError with the server's code and words.
+import { t } from "./i18n.js";
 
 export class ApiError extends Error {
   // `found`: the thing as it is meanwhile, where a conflict tells it.
@@ -15,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-const UNREACHABLE = "The server cannot be reached. Your text is kept; try again in a moment.";
+const unreachable = () => t("The server cannot be reached. Your text is kept; try again in a moment.");
 
 export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis) }) {
   async function call(method, url, body) {
@@ -26,7 +27,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     try {
       response = await fetch(url, { method, headers, body: JSON.stringify(body), credentials: "same-origin" });
     } catch {
-      throw new ApiError({ status: 0, code: "unreachable", message: UNREACHABLE });
+      throw new ApiError({ status: 0, code: "unreachable", message: unreachable() });
     }
     if (response.status === 204) return null;
     const answer = await response.json().catch(() => null);
@@ -35,7 +36,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     throw new ApiError({
       status: response.status,
       code: error.code ?? "error",
-      message: error.message ?? `The server answered with status ${response.status}. Try again in a moment.`,
+      message: error.message ?? t("The server answered with status {status}. Try again in a moment.", { status: response.status }),
       fields: error.fields,
       found: error.request ?? null,
     });
@@ -50,12 +51,26 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     getConversation: (id) => call("GET", conversation(id)),
     renameConversation: (id, title) => call("PATCH", conversation(id), { title }),
     moveConversation: (id, projectId) => call("PATCH", conversation(id), { project_id: projectId }),
+    pinConversation: (id, pinned) => call("PATCH", conversation(id), { pinned }),
     deleteConversation: (id) => call("DELETE", conversation(id)),
-    listMessages: (id) => call("GET", `${conversation(id)}/messages`),
+    // The newest, oldest of them first, or those before a message.
+    listMessages: (id, { limit, before = null }) => call("GET", `${conversation(id)}/messages?limit=${limit}${before ? `&before=${encodeURIComponent(before)}` : ""}`),
     retryMessage: (id) => call("POST", `/api/v1/messages/${encodeURIComponent(id)}/retry`, {}),
+    retryExecution: (id, agentId = null) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/retry`, agentId ? { agent_id: agentId } : {}),
+    forkExecution: (id, agentId, step) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/fork`, { agent_id: agentId, step }),
+    getAgent: (id) => call("GET", `/api/v1/agents/${encodeURIComponent(id)}`),
+    getExecution: (id) => call("GET", `/api/v1/executions/${encodeURIComponent(id)}`),
+    listShares: (id) => call("GET", `${conversation(id)}/share`),
+    shareConversation: (id, chosen) => call("POST", `${conversation(id)}/share`, chosen),
+    revokeShare: (id, shareId) => call("DELETE", `${conversation(id)}/share/${encodeURIComponent(shareId)}`),
+    searchAll: (query, limit = 12) => call("GET", `/api/v1/search/all?q=${encodeURIComponent(query)}&limit=${limit}`),
     listAgents: () => call("GET", "/api/v1/agents"),
     // How a run went, page by page. Its tokens are not wanted: a server that knows `without` leaves them out.
-    listEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=500&without=token`),
+    listEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=5000&without=token`),
+    listEventsAfter: (id, after) => call("GET", `/api/v1/executions/${encodeURIComponent(id)}/events?limit=500&after=${after}`),
+    // All of it, in order: what a run that goes on has told so far.
+    listAllEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=5000`),
+    firstEvents: (id) => call("GET", `/api/v1/executions/${encodeURIComponent(id)}/events?limit=200`),
     intervene: (agentId, change) => call("POST", `/api/v1/agents/${encodeURIComponent(agentId)}/intervene`, change),
     respond: (answer) => call("POST", "/api/v1/hitl/respond", answer),
     respondBulk: (answer) => call("POST", "/api/v1/hitl/respond/bulk", answer),

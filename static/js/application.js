@@ -1,10 +1,16 @@
 // What the whole page shares: which conversation is open, the list of them, and the moves between them.
 import { batch, computed, signal } from "../vendor/preact.js";
+import { attach } from "./components/attaching.js";
 import { createConversationList } from "./conversation_list.js";
 import { createUploads } from "./documents_upload.js";
 import { watchInbox } from "./inbox_socket.js";
+import { readMode } from "./drafts.js";
 import { takeDrops } from "./file_drop.js";
+import { createOpenRun } from "./run/place.js";
 import { openSession } from "./session.js";
+import { createUnread } from "./unread.js";
+
+const LOOK_MS = 10_000; // at runs of conversations that are not open
 
 const PATH = /^\/c\/([0-9a-f-]{36})\/?$/i;
 
@@ -13,13 +19,17 @@ export function conversationIn(pathname) {
 }
 
 export function createApplication({ page, csrfToken, api }) {
-  const list = createConversationList(api);
+  const list = createConversationList(api, page.pinned ?? []);
+  const unread = createUnread(page.user.id);
+  const mode = signal(readMode()); // who shall work on the next question
+  const inserted = signal(null); // {text}: to be put into the box
+  const { openRun, follow: followRun } = createOpenRun({ location, history }); // the run that is looked at beside the chat
   const session = signal(null);
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
   const attaching = createUploads({ csrfToken, limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
   const dropping = signal(false); // files are held over the page
-  takeDrops(attaching, dropping);
+  takeDrops({ ...attaching, add: (files) => attach(attaching, files) }, dropping);
   const waitingForMe = signal(0); // requests in the inbox
   const temporary = signal(page.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
   const temporaries = new Set(temporary.value ? [page.conversation_id] : []);
@@ -35,6 +45,8 @@ export function createApplication({ page, csrfToken, api }) {
   function show(id) {
     if (id === conversationId.value) return;
     session.value?.close();
+    unread.note(conversationId.value);
+    unread.note(id);
     if (!id) nextProject.value = null;
     temporary.value = temporaries.has(id);
     session.value = id && openSession({
@@ -50,11 +62,12 @@ export function createApplication({ page, csrfToken, api }) {
   function go(id) {
     if (id === conversationId.value) return;
     history.pushState(null, "", id ? `/c/${id}/` : "/");
+    followRun();
     show(id);
   }
 
   // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
-  async function say(text, mode, options, attachments) {
+  async function say(text, mode, options, attachments, how) {
     if (!session.value) {
       const conversation = await api.createConversation({ ...(temporary.value && { temporary: true }), ...(nextProject.value && { project_id: nextProject.value.id }) });
       batch(() => {
@@ -63,7 +76,7 @@ export function createApplication({ page, csrfToken, api }) {
         go(conversation.id);
       });
     }
-    session.value.say(text, mode, options, attachments);
+    session.value.say(text, mode, options, attachments, how);
     list.touch(session.value.conversationId);
   }
 
@@ -79,10 +92,22 @@ export function createApplication({ page, csrfToken, api }) {
     await list.remove(id);
   }
 
-  addEventListener("popstate", () => show(conversationIn(location.pathname)));
+  // The open conversation has a socket; of the others the list is asked, while one of them is at work.
+  function look() {
+    if (document.hidden || signedOut.value) return;
+    if (list.items.value.some(({ id, running }) => running && id !== conversationId.value)) list.refresh();
+  }
+
+  setInterval(look, LOOK_MS);
+  document.addEventListener("visibilitychange", () => document.hidden ? unread.note(conversationId.value) : list.refresh());
+  addEventListener("pagehide", () => unread.note(conversationId.value));
+  addEventListener("popstate", () => {
+    followRun();
+    show(conversationIn(location.pathname));
+  });
   show(page.conversation_id);
   list.loadMore();
   watchInbox((count) => (waitingForMe.value = count));
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, signedOut, roster, attaching, dropping, waitingForMe, temporary, conversationId, project, moveTo, go, say, remove };
+  return { page, csrfToken, api, list, session, openRun, signedOut, roster, attaching, dropping, waitingForMe, temporary, unread, mode, inserted, conversationId, project, moveTo, go, say, remove };
 }

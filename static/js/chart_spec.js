@@ -1,5 +1,6 @@
 // A chart as a model's program described it, made safe to draw: only kinds, labels, figures and a few choices are taken over;
 // no function, no address and no colour of theirs. Pure.
+import { t, tn } from "./i18n.js";
 
 const KINDS = ["bar", "line", "pie", "doughnut", "scatter", "bubble", "radar", "polarArea"];
 const MOST_SERIES = 24;
@@ -16,7 +17,7 @@ export function readChart(spec, title = "") {
   const options = isObject(spec.options) ? spec.options : {};
   const labels = Array.isArray(spec.data.labels) ? spec.data.labels.slice(0, MOST_POINTS).map(words) : [];
   const series = datasets.map((dataset, index) => ({
-    name: words(dataset.label) || (datasets.length > 1 ? `Series ${index + 1}` : ""),
+    name: words(dataset.label) || (datasets.length > 1 ? t("Series {number}", { number: index + 1 }) : ""),
     kind: ["bar", "line"].includes(kind) && ["bar", "line"].includes(dataset.type) ? dataset.type : kind,
     values: (Array.isArray(dataset.data) ? dataset.data : []).slice(0, MOST_POINTS).map((value) => figure(value, kind)),
     isFilled: Boolean(dataset.fill),
@@ -72,12 +73,12 @@ function axis(given) {
 export function tableOf(chart) {
   if (!takesLabels(chart.kind)) {
     const sized = chart.kind === "bubble";
-    const head = ["Series", chart.x.title || "x", chart.y.title || "y", ...(sized ? ["Size"] : [])];
-    const rows = chart.series.flatMap(({ name, values }) => values.filter(Boolean).map(({ x, y, r }) => [name || "Points", x, y, ...(sized ? [r] : [])]));
+    const head = [t("Series"), chart.x.title || "x", chart.y.title || "y", ...(sized ? [t("Size")] : [])];
+    const rows = chart.series.flatMap(({ name, values }) => values.filter(Boolean).map(({ x, y, r }) => [name || t("Points"), x, y, ...(sized ? [r] : [])]));
     return { head, rows };
   }
   const count = Math.max(chart.labels.length, ...chart.series.map(({ values }) => values.length));
-  const head = [chart.x.title || "", ...chart.series.map(({ name }) => name || chart.y.title || chart.title || "Value")];
+  const head = [chart.x.title || "", ...chart.series.map(({ name }) => name || chart.y.title || chart.title || t("Value"))];
   const rows = Array.from({ length: count }, (_, at) => [chart.labels[at] ?? String(at + 1), ...chart.series.map(({ values }) => values[at] ?? null)]);
   return { head, rows };
 }
@@ -93,13 +94,25 @@ export function csvOf({ head, rows }) {
   return [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
+const DRAWN = {
+  bar: () => t("Bar chart"),
+  line: () => t("Line chart"),
+  pie: () => t("Pie chart"),
+  doughnut: () => t("Doughnut chart"),
+  scatter: () => t("Scatter chart"),
+  bubble: () => t("Bubble chart"),
+  radar: () => t("Radar chart"),
+  polarArea: () => t("Polar area chart"),
+};
+
 // In a sentence, for who does not see it.
 export function describe(chart) {
-  const names = { polarArea: "Polar area", doughnut: "Doughnut" };
-  const kind = names[chart.kind] ?? chart.kind[0].toUpperCase() + chart.kind.slice(1);
   const { rows } = tableOf(chart);
   const named = chart.series.map(({ name }) => name).filter(Boolean);
-  return `${kind} chart${chart.title ? `: ${chart.title}` : ""}. ${named.length ? `${named.slice(0, 6).join(", ")}. ` : ""}${rows.length} ${rows.length === 1 ? "value" : "values"}${chart.series.length > 1 ? ` in ${chart.series.length} series` : ""}.`;
+  const values = tn("{count} value", "{count} values", rows.length);
+  const counted = chart.series.length > 1 ? t("{values} in {series} series", { values, series: chart.series.length }) : values;
+  const kind = DRAWN[chart.kind]();
+  return [chart.title ? `${kind}: ${chart.title}` : kind, named.slice(0, 6).join(", "), counted].filter(Boolean).map((part) => `${part}.`).join(" ");
 }
 
 // A name for a file, from a title of any kind.

@@ -1,10 +1,10 @@
 // Numbers in square brackets that name sources become links to them, and sentences that their sources do not support are marked.
 // Works on a fragment that is safe already, and adds nothing but text, its own elements and checked addresses.
+import { t } from "./i18n.js";
 import { nameOf, placeOf, targetOf } from "./sources.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]/g;
 const UNTOUCHED = "a, code, pre, .citation";
-const UNSUPPORTED = "Not supported by the source it cites";
 
 // The numbers within a bracket, or null if one of them is no source's: then it is no citation.
 export function numbersIn(inside, count) {
@@ -49,7 +49,7 @@ function citation(number, source, isLive) {
   if (isLive) return element;
   element.dataset.source = String(number);
   const place = placeOf(source);
-  element.setAttribute("aria-label", `Source ${number}: ${nameOf(source)}${place ? `, ${place}` : ""}`);
+  element.setAttribute("aria-label", t("Source {number}: {name}", { number, name: [nameOf(source), place].filter(Boolean).join(", ") }));
   if (!target) {
     element.tabIndex = 0;
     element.setAttribute("role", "note");
@@ -90,19 +90,20 @@ function partsOf(nodes, start, end) {
 }
 
 // From the last part on, so that the places before it stay right.
-function wrap(parts, why) {
-  parts.forEach((part, index) => {
+function wrap(found, why) {
+  const words = t("Not supported by the source it cites");
+  found.forEach((part, index) => {
     const mark = document.createElement("span");
     mark.className = "unsupported";
-    mark.title = why ? `${UNSUPPORTED}. ${why}` : UNSUPPORTED;
+    mark.title = why ? `${words}. ${why}` : words;
     const rest = part.node.splitText(part.start);
     rest.splitText(part.end - part.start);
     rest.replaceWith(mark);
     mark.append(rest);
-    if (index < parts.length - 1) return;
+    if (index < found.length - 1) return;
     const said = document.createElement("span");
     said.className = "visually-hidden";
-    said.textContent = ` (${UNSUPPORTED.toLowerCase()})`;
+    said.textContent = ` (${t("not supported by the source it cites")})`;
     mark.append(said);
   });
 }

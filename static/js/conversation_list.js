@@ -1,8 +1,10 @@
 // The conversations of the sidebar: pages by cursor, newest first, changed in place when something is known better.
 import { signal } from "../vendor/preact.js";
+import { t } from "./i18n.js";
 
-export function createConversationList(api) {
-  const items = signal([]);
+// `given`: some that are known already, such as the pinned ones.
+export function createConversationList(api, given = []) {
+  const items = signal(given);
   const error = signal(null);
   const loading = signal(false);
   const more = signal(true); // another page may exist
@@ -45,6 +47,16 @@ export function createConversationList(api) {
     if (known) update({ ...known, updated_at: new Date().toISOString() });
   }
 
+  // The newest as they are now; what cannot be read is as it was.
+  async function refresh() {
+    const page = await api.listConversations(null).catch(() => null);
+    if (page) items.value = merged(items.value, page.results);
+  }
+
+  async function pin(id, isPinned) {
+    update(await api.pinConversation(id, isPinned));
+  }
+
   async function rename(id, title) {
     update(await api.renameConversation(id, title));
   }
@@ -58,7 +70,7 @@ export function createConversationList(api) {
     items.value = items.value.filter((item) => item.id !== id);
   }
 
-  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, rename, remove, forget };
+  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, refresh, rename, pin, remove, forget };
 }
 
 export function merged(items, fresh) {
@@ -72,11 +84,11 @@ export function groupedByAge(items, now) {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const day = 86_400_000;
   const groups = [
-    { label: "Today", from: midnight },
-    { label: "Yesterday", from: midnight - day },
-    { label: "Last 7 days", from: midnight - 7 * day },
-    { label: "Last 30 days", from: midnight - 30 * day },
-    { label: "Older", from: -Infinity },
+    { label: t("Today"), from: midnight },
+    { label: t("Yesterday"), from: midnight - day },
+    { label: t("Last 7 days"), from: midnight - 7 * day },
+    { label: t("Last 30 days"), from: midnight - 30 * day },
+    { label: t("Older"), from: -Infinity },
   ];
   const found = new Map(groups.map(({ label }) => [label, []]));
   for (const item of items) {

@@ -6,6 +6,7 @@ import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createDocumentActions } from "./documents_actions.js";
 import { createUploads, filesOf } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
+import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
 import { dress, refresh } from "./server_html.js";
 
@@ -54,7 +55,7 @@ const uploads = createUploads({
   limitBytes: page.limit_bytes,
   added: (item) => {
     if (item.state === "failed") return;
-    announce(item.state === "known" ? `${item.name} is already here` : `${item.name} is added`);
+    announce(item.state === "known" ? t("{name} is already here", { name: item.name }) : t("{name} is added", { name: item.name }));
     readList();
   },
 });

@@ -1,6 +1,7 @@
 // What can be done with a document, on its row and on its page: a menu, and a dialog where something is asked first.
 import { html, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
+import { t } from "./i18n.js";
 import { DeleteDialog, ProjectDialog, ShareDialog, TitleDialog } from "./components/documents_dialogs.js";
 import { DocumentMenu } from "./components/documents_menu.js";
 
@@ -41,14 +42,14 @@ export function createDocumentActions({ api, groups, projects, changed, deleted 
   async function addTo(document, project) {
     await api.addProjectDocuments(project.id, [document.id]);
     close();
-    announce(`${document.name} is in the project ${project.name}`);
+    announce(t("{name} is in the project {project}", { name: document.name, project: project.name }));
     await changed(document);
   }
 
   async function remove(document) {
     await api.deleteDocument(document.id);
     close();
-    announce(`${document.name} is deleted`);
+    announce(t("{name} is deleted", { name: document.name }));
     await deleted(document);
   }
 
@@ -57,13 +58,13 @@ export function createDocumentActions({ api, groups, projects, changed, deleted 
     title: ask("title"),
     project: ask("project"),
     delete: ask("delete"),
-    cancel: (document) => tell(document, () => api.cancelDocument(document.id), `Reading of ${document.name} is cancelled`),
-    again: (document) => tell(document, () => api.readDocumentAgain(document.id), `${document.name} is read again`),
+    cancel: (document) => tell(document, () => api.cancelDocument(document.id), t("Reading of {name} is cancelled", { name: document.name })),
+    again: (document) => tell(document, () => api.readDocumentAgain(document.id), t("{name} is read again", { name: document.name })),
   };
 
   const DIALOGS = {
-    share: (document) => html`<${ShareDialog} document=${document} groups=${groups} close=${close} save=${(sharedWith) => change(document, { shared_with: sharedWith }, `Sharing of ${document.name} is changed`)} />`,
-    title: (document) => html`<${TitleDialog} document=${document} close=${close} save=${(title) => change(document, { title }, `The title of ${document.name} is changed`)} />`,
+    share: (document) => html`<${ShareDialog} document=${document} groups=${groups} close=${close} save=${(sharedWith) => change(document, { shared_with: sharedWith }, t("Sharing of {name} is changed", { name: document.name }))} />`,
+    title: (document) => html`<${TitleDialog} document=${document} close=${close} save=${(title) => change(document, { title }, t("The title of {name} is changed", { name: document.name }))} />`,
     project: (document) => html`<${ProjectDialog} document=${document} projects=${projects} close=${close} add=${(project) => addTo(document, project)} />`,
     delete: (document) => html`<${DeleteDialog} document=${document} close=${close} confirm=${() => remove(document)} />`,
   };
@@ -71,7 +72,7 @@ export function createDocumentActions({ api, groups, projects, changed, deleted 
   function Over() {
     return html`<${DocumentMenu} document=${chosen.value} acts=${acts} hasProjects=${projects.length > 0} />
       ${dialog.value && DIALOGS[dialog.value.kind](dialog.value.document)}
-      ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>Dismiss</button></p>`}`;
+      ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>${t("Dismiss")}</button></p>`}`;
   }
 
   // The browser opens the menu itself, by the button's `popovertarget`; what it is about is known before it does.

@@ -2,6 +2,7 @@
 import { html, render } from "../vendor/preact.js";
 import { createApi } from "./api.js";
 import { createDocumentActions } from "./documents_actions.js";
+import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
 import { dress, refresh } from "./server_html.js";
 
@@ -45,7 +46,7 @@ function grow(pages) {
   leaves.append(...reserve(Number(leaves.lastElementChild.dataset.page) + 1, pages));
   page.pages_read = pages;
   pageBox.max = pages;
-  document.querySelector(".page-form .muted").textContent = `of ${pages}`;
+  document.querySelector(".page-form .muted").textContent = t("of {pages}", { pages });
 }
 
 // A fetch that fails is made again when the page comes into view once more.

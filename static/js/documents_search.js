@@ -5,6 +5,7 @@ import { createApi } from "./api.js";
 import { Icon } from "./components/icons.js";
 import { Trace } from "./components/documents_trace.js";
 import { marked, number, wantedOf, whyOf } from "./documents_trace.js";
+import { parts, t, tn } from "./i18n.js";
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const api = createApi({ csrfToken: document.querySelector("input[name=csrfmiddlewaretoken]").value });
@@ -23,7 +24,7 @@ async function run() {
     const found = await api.search(wanted);
     if (mine !== latest) return;
     state.value = { is: "found", found, query: wanted.query };
-    announce(`${found.chunks.length} passages found`);
+    announce(tn("{count} passage found", "{count} passages found", found.chunks.length));
   } catch (error) {
     if (mine === latest) state.value = { is: "failed", message: error.message };
   }
@@ -49,21 +50,21 @@ function recall() {
 
 function Within() {
   if (!within.value) return null;
-  return html`<span class="search-chip"><${Icon} name="document" />Only in <bdi>${within.value.name}</bdi>
-    <button type="button" class="icon-button small" aria-label="Search all documents" onClick=${() => { within.value = null; run(); }}><${Icon} name="close" /></button></span>`;
+  return html`<span class="search-chip"><${Icon} name="document" />${parts("Only in {document}", { document: html`<bdi>${within.value.name}</bdi>` })}
+    <button type="button" class="icon-button small" aria-label=${t("Search all documents")} onClick=${() => { within.value = null; run(); }}><${Icon} name="close" /></button></span>`;
 }
 
 function Results() {
   const { is, found, query, message } = state.value;
-  if (is === "idle") return html`<p class="muted search-hint">Try a question as you would ask it, or the words that you remember. Every passage leads to its place in the document.</p>`;
+  if (is === "idle") return html`<p class="muted search-hint">${t("Try a question as you would ask it, or the words that you remember. Every passage leads to its place in the document.")}</p>`;
   if (is === "failed") return html`<p class="form-error" role="alert">${message}</p>`;
-  if (is === "busy") return html`<p class="muted search-hint" role="status">Searching…</p>`;
+  if (is === "busy") return html`<p class="muted search-hint" role="status">${t("Searching…")}</p>`;
   return html`<div class=${`search-frame ${found.trace ? "has-trace" : ""}`}>
     <section class="search-found" aria-labelledby="found-title">
-      <h2 id="found-title">${found.chunks.length ? `${found.chunks.length} passage${found.chunks.length === 1 ? "" : "s"}` : "Nothing found"}
-        ${typeof found.confidence === "number" && found.chunks.length > 0 && html` <span class="muted">confidence ${Math.round(100 * found.confidence)} %</span>`}</h2>
+      <h2 id="found-title">${found.chunks.length ? tn("{count} passage", "{count} passages", found.chunks.length) : t("Nothing found")}
+        ${typeof found.confidence === "number" && found.chunks.length > 0 && html` <span class="muted">${t("confidence {percent} %", { percent: Math.round(100 * found.confidence) })}</span>`}</h2>
       ${found.note && html`<p class="message warning">${found.note}</p>`}
-      ${!found.chunks.length && html`<p class="muted">No passage fits. Try other words, fewer filters, or search by words and meaning.</p>`}
+      ${!found.chunks.length && html`<p class="muted">${t("No passage fits. Try other words, fewer filters, or search by words and meaning.")}</p>`}
       <ol class="passages">${found.chunks.map((chunk, at) => html`<${Passage} key=${chunk.chunk_id} chunk=${chunk} rank=${at + 1} query=${query} trace=${found.trace} />`)}</ol>
     </section>
     ${found.trace && html`<${Trace} trace=${found.trace} found=${found.chunks} />`}
@@ -72,14 +73,14 @@ function Results() {
 
 function Passage({ chunk, rank, query, trace }) {
   const { filename, page: number_, last_page: last, section_title: section, date } = chunk.metadata;
-  const pages = number_ ? `page ${number_}${last && last !== number_ ? `–${last}` : ""}` : "";
+  const pages = number_ ? t("page {number}", { number: last && last !== number_ ? `${number_}–${last}` : number_ }) : "";
   const place = [pages, section, date].filter(Boolean).join(" · ");
   return html`<li class="passage">
     <div class="passage-head"><span class="passage-rank" aria-hidden="true">${rank}</span>
       <span class="passage-names"><a href=${`/documents/${chunk.doc_id}/?chunk=${chunk.chunk_id}`} dir="auto">${filename}</a><span class="muted" dir="auto">${place}</span></span>
-      <span class="passage-score"><progress class="bar" max="1" value=${Math.max(0, Math.min(1, chunk.score))} aria-label="Score"></progress><span>${number(chunk.score)}</span></span></div>
+      <span class="passage-score"><progress class="bar" max="1" value=${Math.max(0, Math.min(1, chunk.score))} aria-label=${t("Score")}></progress><span>${number(chunk.score)}</span></span></div>
     <details class="passage-text"><summary dir="auto">${marked(chunk.text, query).map(({ text, hit }) => (hit ? html`<mark>${text}</mark>` : text))}</summary></details>
-    <p class="passage-why">${whyOf(chunk, trace).map(({ leg, rank: place_, figures }) => html`<span key=${leg} class="why"><strong>${leg}</strong>${place_ !== null && ` no. ${place_}`}${figures.map(([name, value]) => html` <span class="muted">${name} ${typeof value === "number" ? number(value) : String(value)}</span>`)}</span>`)}</p>
+    <p class="passage-why">${whyOf(chunk, trace).map(({ leg, rank: place_, figures }) => html`<span key=${leg} class="why"><strong>${leg}</strong>${place_ !== null && ` ${t("no. {number}", { number: place_ })}`}${figures.map(([name, value]) => html` <span class="muted">${name} ${typeof value === "number" ? number(value) : String(value)}</span>`)}</span>`)}</p>
   </li>`;
 }
 

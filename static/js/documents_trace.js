@@ -1,28 +1,29 @@
 // How a search went, as people read it: its stages in order with their times, and why a passage is where it is. Pure.
 // What the server calls its stages may grow: a name that is not known here is shown as it is, after those that are.
+import { language, t } from "./i18n.js";
 
 const STAGES = {
-  query: "What is sought",
-  scope: "Where",
-  words: "How rare each word is",
-  weights: "What counts how much",
-  names: "Documents by name",
-  keyword: "By words",
-  dense: "By meaning",
-  candidates: "Both legs together",
-  fused: "Put together",
-  likeness: "Likeness to the others",
-  rerank: "Ranked anew by a model",
-  passages: "Passages with their neighbours",
-  confidence: "Confidence",
+  query: () => t("What is sought"),
+  scope: () => t("Where"),
+  words: () => t("How rare each word is"),
+  weights: () => t("What counts how much"),
+  names: () => t("Documents by name"),
+  keyword: () => t("By words"),
+  dense: () => t("By meaning"),
+  candidates: () => t("Both legs together"),
+  fused: () => t("Put together"),
+  likeness: () => t("Likeness to the others"),
+  rerank: () => t("Ranked anew by a model"),
+  passages: () => t("Passages with their neighbours"),
+  confidence: () => t("Confidence"),
 };
 // What a passage's place is made of: its share of the score, and the raw figure behind it.
 const LEGS = {
-  keyword: { words: "Words", raw: "bm25", unit: "BM25" },
-  dense: { words: "Meaning", raw: "cosine", unit: "cosine" },
-  name: { words: "Name of the file" },
-  figures: { words: "Figures" },
-  like: { words: "Likeness to the others" },
+  keyword: { words: () => t("Words"), raw: "bm25", unit: "BM25" },
+  dense: { words: () => t("Meaning"), raw: "cosine", unit: "cosine" },
+  name: { words: () => t("Name of the file") },
+  figures: { words: () => t("Figures") },
+  like: { words: () => t("Likeness to the others") },
 };
 const RAW = new Set(["score", ...Object.values(LEGS).map(({ raw }) => raw)]);
 
@@ -32,7 +33,7 @@ export function stagesOf(trace) {
   const rank = (key) => (order.includes(key) ? order.indexOf(key) : order.length);
   return Object.entries(trace ?? {})
     .filter(([key, value]) => key !== "took_ms" && !isEmpty(value))
-    .map(([key, value]) => ({ key, title: STAGES[key] ?? wordsOf(key), ms: msOf(trace)[key] ?? null, value }))
+    .map(([key, value]) => ({ key, title: (STAGES[key]?.() ?? wordsOf(key)), ms: msOf(trace)[key] ?? null, value }))
     .sort((one, other) => rank(one.key) - rank(other.key)); // stable: what is not known stays in its own order
 }
 
@@ -40,7 +41,7 @@ export function stagesOf(trace) {
 export function timesOf(trace) {
   const { all = null, ...parts } = msOf(trace);
   const longest = Math.max(0, ...Object.values(parts));
-  return { whole: all, parts: Object.entries(parts).map(([key, ms]) => ({ name: STAGES[key] ?? wordsOf(key), ms, share: longest ? ms / longest : 0 })) };
+  return { whole: all, parts: Object.entries(parts).map(([key, ms]) => ({ name: (STAGES[key]?.() ?? wordsOf(key)), ms, share: longest ? ms / longest : 0 })) };
 }
 
 const msOf = (trace) => (isRecord(trace?.took_ms) ? trace.took_ms : typeof trace?.took_ms === "number" ? { all: trace.took_ms } : {});
@@ -50,11 +51,11 @@ export function whyOf(chunk, trace) {
   return Object.entries(chunk.why ?? {})
     .filter(([key, value]) => !RAW.has(key) && value !== null && value !== undefined && value !== 0)
     .map(([key, value]) => {
-      const { words, raw, unit } = LEGS[key] ?? { words: wordsOf(key) };
+      const { words, raw, unit } = LEGS[key] ?? { words: () => wordsOf(key) };
       const found = Array.isArray(trace?.[key]) ? trace[key].find(({ chunk_id }) => chunk_id === chunk.chunk_id) : null;
-      const figures = isRecord(value) ? Object.entries(value).filter(([name]) => name !== "rank") : [["share", value]];
+      const figures = isRecord(value) ? Object.entries(value).filter(([name]) => name !== "rank") : [[t("share"), value]];
       const behind = raw && typeof chunk.why[raw] === "number" ? [[unit, chunk.why[raw]]] : [];
-      return { leg: words, rank: value.rank ?? found?.rank ?? null, figures: [...behind, ...figures] };
+      return { leg: words(), rank: value.rank ?? found?.rank ?? null, figures: [...behind, ...figures] };
     });
 }
 
@@ -65,7 +66,7 @@ export function wordsOf(key) {
 
 // Numbers as short as they stay honest.
 export function number(value) {
-  if (Number.isInteger(value)) return value.toLocaleString("en");
+  if (Number.isInteger(value)) return value.toLocaleString(language);
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 

@@ -1,10 +1,11 @@
 // Files on their way to the server: a few at a time, each with its progress, its refusal and a way to stop it.
 import { computed, signal } from "../vendor/preact.js";
+import { language, t, tn } from "./i18n.js";
 
 const AT_ONCE = 3;
 const KEPT_FILES = 500; // of one drop
-const UNREACHABLE = "The connection broke off before the file had arrived. Try again.";
-const SIGNED_OUT = "You are signed out. Sign in in another tab, then try again.";
+const unreachable = () => t("The connection broke off before the file had arrived. Try again.");
+const signedOut = () => t("You are signed out. Sign in in another tab, then try again.");
 
 // A file as a new document.
 const asDocument = {
@@ -44,7 +45,7 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
     request.upload.onprogress = ({ loaded, total }) => change(id, { sent: total ? loaded / total : 0 });
     request.upload.onload = () => change(id, { state: "checking", sent: 1 });
     request.onload = () => finish(id, as.outcomeOf(request.status, request.response));
-    request.onerror = () => finish(id, standing(UNREACHABLE));
+    request.onerror = () => finish(id, standing(unreachable()));
     request.open(as.method, as.url(file));
     request.responseType = "json";
     request.setRequestHeader("Accept", "application/json");
@@ -90,7 +91,7 @@ export const isUnderWay = ({ state }) => state === "waiting" || state === "sendi
 const standing = (error) => (error ? { state: "failed", error } : { state: "waiting", error: null, sent: 0 });
 
 export function tooBig({ size }, limitBytes) {
-  return size > limitBytes ? `It has ${sizeWords(size)}, and ${sizeWords(limitBytes)} is the most. Split it, and add its parts.` : null;
+  return size > limitBytes ? t("It has {size}, and {limit} is the most. Split it, and add its parts.", { size: sizeWords(size), limit: sizeWords(limitBytes) }) : null;
 }
 
 // What became of an upload, from the server's answer.
@@ -101,13 +102,15 @@ export function outcomeOf(status, answer) {
 }
 
 export function refusalOf(status, answer) {
-  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: SIGNED_OUT };
-  return { state: "failed", error: answer?.error?.message ?? `The server answered with status ${status}. Try again in a moment.` };
+  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: signedOut() };
+  return { state: "failed", error: answer?.error?.message ?? t("The server answered with status {status}. Try again in a moment.", { status }) };
 }
+
+const digits = (value, count) => value.toLocaleString(language, { minimumFractionDigits: count, maximumFractionDigits: count, useGrouping: false });
 
 export function sizeWords(bytes) {
   for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
-    if (bytes >= size) return `${(bytes / size).toFixed(bytes / size < 10 ? 1 : 0)} ${unit}`;
+    if (bytes >= size) return `${digits(bytes / size, bytes / size < 10 ? 1 : 0)} ${unit}`;
   }
   return `${bytes} B`;
 }
@@ -119,11 +122,15 @@ export function summaryOf(items) {
     const total = items.reduce((sum, { size }) => sum + size, 0);
     const arrived = items.reduce((sum, item) => sum + item.size * (isUnderWay(item) ? item.sent : 1), 0);
     const percent = total ? Math.floor((100 * arrived) / total) : 0;
-    return `Adding ${open.length} ${open.length === 1 ? "file" : "files"} · ${percent} %`;
+    return tn("Adding {count} file · {percent} %", "Adding {count} files · {percent} %", open.length, { percent });
   }
-  const counts = [["added", "added"], ["known", "already here"], ["failed", "not added"]];
-  return counts.map(([state, words]) => [items.filter((item) => item.state === state).length, words])
-    .filter(([count]) => count).map(([count, words]) => `${count} ${words}`).join(" · ");
+  const words = {
+    added: (count) => tn("{count} added", "{count} added", count),
+    known: (count) => tn("{count} already here", "{count} already here", count),
+    failed: (count) => tn("{count} not added", "{count} not added", count),
+  };
+  const counted = Object.entries(words).map(([state, said]) => [items.filter((item) => item.state === state).length, said]);
+  return counted.filter(([count]) => count).map(([count, said]) => said(count)).join(" · ");
 }
 
 // The files of a drop or a paste, those in folders too. What begins with a dot is the system's, not the person's.

@@ -23,10 +23,18 @@ function write(key, value) {
 export const readDraft = (userId, conversationId) => String(read(`draft.${userId}.${conversationId ?? NEW}`, ""));
 export const writeDraft = (userId, conversationId, text) => write(`draft.${userId}.${conversationId ?? NEW}`, text || null);
 
-// [{client_id, text, mode, options?, attachments?}]
+// `changed(text)` when another tab wrote this draft. Gives a function that ends it.
+export function onDraft(userId, conversationId, changed) {
+  const key = `${PREFIX}draft.${userId}.${conversationId ?? NEW}`;
+  const listen = (event) => event.key === key && changed(readDraft(userId, conversationId));
+  addEventListener("storage", listen);
+  return () => removeEventListener("storage", listen);
+}
+
+// [{client_id, text, mode, options?, attachments?, place?, held?}]
 export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
 export const writeOutbox = (userId, conversationId, items) =>
-  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ client_id, text, mode, options, attachments }) => ({ client_id, text, mode, options, attachments })) : null);
+  write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ error, ...kept }) => kept) : null);
 
 export const readMode = () => read("mode", null);
 export const writeMode = (mode) => write("mode", mode);

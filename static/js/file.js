@@ -4,6 +4,7 @@ import { createApi } from "./api.js";
 import { highlight } from "./code.js";
 import { createFileActions, fileOf } from "./files_actions.js";
 import { addressOf } from "./files_upload.js";
+import { t } from "./i18n.js";
 import { lex, renderBlock } from "./markdown.js";
 import { dress } from "./server_html.js";
 
@@ -40,7 +41,7 @@ function showMarkdown(source, text) {
   const show = (asSource) => {
     source.hidden = !asSource;
     drawn.hidden = asSource;
-    swap.textContent = asSource ? "Show it drawn" : "Show its source";
+    swap.textContent = asSource ? t("Show it drawn") : t("Show its source");
   };
   swap.addEventListener("click", () => show(source.hidden));
   source.before(swap, drawn);
@@ -51,7 +52,7 @@ function showMarkdown(source, text) {
 document.querySelector("[data-pdf-page]")?.addEventListener("error", ({ target }) => {
   const words = document.createElement("p");
   words.className = "muted";
-  words.textContent = "This page cannot be drawn. It may be that the PDF has no such page.";
+  words.textContent = t("This page cannot be drawn. It may be that the PDF has no such page.");
   target.replaceWith(words);
 });
 

@@ -7,6 +7,7 @@ import { createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
 import { createFileActions } from "./files_actions.js";
 import { intoFolder, pastedFiles } from "./files_upload.js";
+import { t } from "./i18n.js";
 import { dress, refresh } from "./server_html.js";
 
 const PAUSE_MS = 300; // between two files that arrive: the list is read once for both
@@ -42,7 +43,7 @@ const uploads = createUploads({
   as: intoFolder(page.root, page.folder),
   added: (item) => {
     if (item.state === "failed") return;
-    announce(`${item.name} is added`);
+    announce(t("{name} is added", { name: item.name }));
     readSoon();
   },
 });
@@ -73,5 +74,5 @@ document.addEventListener("visibilitychange", () => document.hidden || readList(
 document.body.classList.add("is-live");
 
 function Over() {
-  return html`<${actions.Over} /><${DropVeil} visible=${veil.value} words="Files and folders of any kind" />`;
+  return html`<${actions.Over} /><${DropVeil} visible=${veil.value} words=${t("Files and folders of any kind")} />`;
 }

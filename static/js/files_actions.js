@@ -1,6 +1,7 @@
 // What can be done with a file, on its row and on its page: a menu, a dialog for its name, and the way back from a deletion.
 import { html, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
+import { t } from "./i18n.js";
 import { FileMenu, RenameDialog, Undo } from "./components/files_menu.js";
 
 const UNDO_FOR_MS = 20_000;
@@ -39,7 +40,7 @@ export function createFileActions({ api, changed, deleted }) {
   const undo = (file) => attempt(async () => {
     await api.restoreFile(file.url, file.version);
     gone.value = null;
-    announce(`${file.name} is back`);
+    announce(t("{name} is back", { name: file.name }));
     await changed(file);
   });
 
@@ -51,7 +52,7 @@ export function createFileActions({ api, changed, deleted }) {
   async function rename(file, to) {
     const moved = await api.moveFile(file.url, to);
     renaming.value = null;
-    announce(`${file.name} is now ${moved.path}`);
+    announce(t("{name} is now {path}", { name: file.name, path: moved.path }));
     await changed({ ...file, path: moved.path, url: moved.url });
   }
 
@@ -61,7 +62,7 @@ export function createFileActions({ api, changed, deleted }) {
     return html`<${FileMenu} file=${chosen.value} acts=${acts} />
       ${renaming.value && html`<${RenameDialog} file=${renaming.value} close=${() => (renaming.value = null)} save=${(to) => rename(renaming.value, to)} />`}
       <${Undo} file=${gone.value} undo=${undo} close=${() => (gone.value = null)} />
-      ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>Dismiss</button></p>`}`;
+      ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>${t("Dismiss")}</button></p>`}`;
   }
 
   // The browser opens the menu itself, by the button's `popovertarget`; what it is about is known before it does.

@@ -1,5 +1,6 @@
 // Files on their way into a workspace: each to its path there. What stands there already becomes an older version.
 import { filesOf, refusalOf } from "./documents_upload.js";
+import { t } from "./i18n.js";
 
 // `root`: the address of the place, which ends with a slash; `folder`: within it, empty or with a slash at its end.
 export function intoFolder(root, folder) {
@@ -16,5 +17,5 @@ export const addressOf = (path) => path.split("/").map(encodeURIComponent).join(
 // The files of a paste. A picture from the clipboard is always called image.png: it is given a name of its own.
 export async function pastedFiles(transfer, now = new Date()) {
   const stamp = now.toISOString().slice(0, 19).replace("T", " ").replaceAll(":", "-");
-  return (await filesOf(transfer)).map((file) => (file.name === "image.png" ? new File([file], `Pasted ${stamp}.png`, { type: file.type }) : file));
+  return (await filesOf(transfer)).map((file) => (file.name === "image.png" ? new File([file], t("Pasted {when}.png", { when: stamp }), { type: file.type }) : file));
 }

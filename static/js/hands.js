@@ -1,10 +1,11 @@
 // What agents did with their hands, as a pure fold over the entries of one agent: programs with their output, charts, pictures,
 // files, the browser, apps. Each function: (entries, event) → entries. An entry is changed in its place and never taken out.
+import { t } from "./i18n.js";
 import { ownHref, previewHref } from "./places.js";
 
 const KEPT_CHARS = 400_000; // of one program's output; what is dropped is in its middle
 const KEPT_PARTS = 2_000;
-const GAP = "\n… the middle of the output is left out here …\n";
+const gap = () => `\n… ${t("the middle of the output is left out here")} …\n`;
 
 export const HANDS = {
   terminal_command: began,
@@ -108,7 +109,7 @@ function withoutMiddle(parts) {
     tail.unshift({ ...parts[at], text: parts[at].text.slice(-left) });
     left -= parts[at].text.length;
   }
-  if (head.length) head[head.length - 1] = { ...head.at(-1), text: head.at(-1).text.replace(GAP, "") + GAP };
+  if (head.length) head[head.length - 1] = { ...head.at(-1), text: head.at(-1).text.replace(gap(), "") + gap() };
   return [...head, ...tail];
 }
 

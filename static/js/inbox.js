@@ -2,6 +2,7 @@
 import { batch, html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
+import { t, tn } from "./i18n.js";
 import { BulkBar, BulkDialog } from "./components/bulk.js";
 import { RequestView } from "./components/request_view.js";
 import { titleWith, watchInbox } from "./inbox_socket.js";
@@ -33,7 +34,7 @@ const isSelectable = (row) => Boolean(row?.querySelector("input[type=checkbox]")
 
 function described(id) {
   const row = rowOf(id);
-  return { id, title: row?.querySelector(".row-title").textContent ?? "A request", gist: row?.querySelector(".row-gist")?.textContent ?? "", risk: row?.dataset.risk ?? "" };
+  return { id, title: row?.querySelector(".row-title").textContent ?? t("A request"), gist: row?.querySelector(".row-gist")?.textContent ?? "", risk: row?.dataset.risk ?? "" };
 }
 
 // The server's list knows nothing of what is chosen or open here.
@@ -121,10 +122,10 @@ function Pane() {
   const isOver = request.status !== "pending" || (request.snoozed_until && Date.parse(request.snoozed_until) > Date.now());
   return html`<div class="pane-body">
     <${RequestView} request=${shown} me=${page.user.id} actions=${actions} quiet=${true} />
-    <p class="pane-links"><a href=${`/inbox/${request.request_id}/`}>Everything about this request</a>
-      ${isOwn && request.conversation_id && html`<a href=${`/c/${request.conversation_id}/#request-${request.request_id}`}>Open the run at this point</a>`}</p>
-    ${isOver && following.value && html`<button type="button" class="button button-primary pane-next" onClick=${() => open(following.value)}>Next request</button>`}
-    ${isOver && !following.value && page.tab === "decide" && html`<p class="muted">Nothing else waits for you here.</p>`}
+    <p class="pane-links"><a href=${`/inbox/${request.request_id}/`}>${t("Everything about this request")}</a>
+      ${isOwn && request.conversation_id && html`<a href=${`/c/${request.conversation_id}/#request-${request.request_id}`}>${t("Open the run at this point")}</a>`}</p>
+    ${isOver && following.value && html`<button type="button" class="button button-primary pane-next" onClick=${() => open(following.value)}>${t("Next request")}</button>`}
+    ${isOver && !following.value && page.tab === "decide" && html`<p class="muted">${t("Nothing else waits for you here.")}</p>`}
   </div>`;
 }
 
@@ -157,7 +158,7 @@ function toggle(id) {
   if (!next.delete(id)) next.add(id);
   selected.value = next;
   mark();
-  announce(`${next.size} selected`);
+  announce(tn("{count} selected", "{count} selected", next.size));
 }
 
 function selectNone() {

@@ -1,6 +1,7 @@
 // While a mailbox's address is typed: which servers it suggests, and what its provider wants first. The form works without.
+import { t, tc } from "./i18n.js";
 
-const SHOWN = { ssl: "TLS", tls: "STARTTLS", plain: "None" };
+const SHOWN = { ssl: () => "TLS", tls: () => "STARTTLS", plain: () => tc("security", "None") };
 
 for (const form of document.querySelectorAll("[data-mail-form]")) attend(form);
 
@@ -17,9 +18,9 @@ function attend(form) {
     if (!found || asked !== domain) return;
     for (const kind of ["imap", "smtp"]) {
       for (const part of ["host", "port"]) form.elements[`${kind}_${part}`].placeholder = String(found[`${kind}_${part}`]);
-      form.elements[`${kind}_security`].options[0].textContent = SHOWN[found[`${kind}_security`]] ?? "As usual";
+      form.elements[`${kind}_security`].options[0].textContent = SHOWN[found[`${kind}_security`]]?.() ?? t("As usual");
     }
-    hint.textContent = found.hint || (found.is_sure ? "" : "This provider is not known here: look at its servers below if it cannot be reached.");
+    hint.textContent = found.hint || (found.is_sure ? "" : t("This provider is not known here: look at its servers below if it cannot be reached."));
     hint.hidden = !hint.textContent;
   }
 

@@ -1,10 +1,16 @@
 // Markdown of a model → DOM that is safe to show. What a model writes is an attacker's text: everything that is not on the
 // lists below is dropped, and rendering makes no request to anywhere else.
 import { DOMPurify, Marked } from "../vendor/markdown.js";
+import { announce } from "./announce.js";
+import { copyText } from "./clipboard.js";
+import { t } from "./i18n.js";
+import { FORMULA_TAGS, mathExtensions, setFormulas } from "./math.js";
+import { fileHref } from "./places.js";
+import { asCsv, asTsv, rowsOf } from "./tables.js";
 
 const TAGS = [
   "a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p",
-  "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "u", "ul",
+  "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "u", "ul", ...FORMULA_TAGS,
 ];
 const ATTRIBUTES = ["align", "alt", "href", "src", "start"];
 const ALIGNMENTS = new Set(["left", "center", "right"]);
@@ -14,6 +20,7 @@ const BLOCK_TAGS = new Set(["BLOCKQUOTE", "H1", "H2", "H3", "H4", "H5", "H6", "L
 
 const marked = new Marked({
   gfm: true,
+  extensions: mathExtensions,
   renderer: {
     // A form control has no place in an answer: task lists show a mark.
     checkbox({ checked }) {
@@ -68,7 +75,7 @@ function secureLink(link) {
   link.setAttribute("title", url.href);
   const pretended = hostIn(link.textContent);
   if (url.protocol !== "mailto:" && pretended && pretended !== url.hostname.replace(/^www\./, "")) {
-    link.append(` (leads to ${url.hostname})`);
+    link.append(` (${t("leads to {host}", { host: url.hostname })})`);
   }
 }
 
@@ -78,29 +85,73 @@ function hostIn(text) {
   return match ? match[1].toLowerCase() : null;
 }
 
+const HOLDS_PICTURES = /^\/(api\/v1\/files|static)\//; // of our own addresses; asking for others may do something
+
+const NOWHERE = "about:blank"; // it becomes its words
+
+let conversation = null; // whose files a picture without an address is among, while a block is rendered
+
+// "charts/revenue.png" is a file of the conversation; everything else is as it stands.
+function ownFile(address) {
+  if (!conversation || /^[a-z][a-z\d+.-]*:|^[/\\#?]/i.test(address)) return address;
+  try {
+    return fileHref({ scopeId: conversation, path: decodeURIComponent(address.replace(/^\.\//, "")), inline: true }) ?? NOWHERE;
+  } catch {
+    return address;
+  }
+}
+
 // A picture from elsewhere would tell a stranger what was read: it becomes a link that says where it leads.
 function secureImage(image) {
-  const address = image.getAttribute("src") ?? "";
+  const address = ownFile(image.getAttribute("src") ?? "");
   const url = linkTarget(address);
-  if (address && url?.origin === location.origin) {
+  const words = image.getAttribute("alt")?.trim() || t("picture");
+  if (address && url?.origin === location.origin && HOLDS_PICTURES.test(url.pathname)) {
     image.setAttribute("src", url.href);
+    image.setAttribute("alt", words);
     image.setAttribute("loading", "lazy");
     return;
   }
-  const words = image.getAttribute("alt")?.trim() || "picture";
   if (!url || url.protocol === "mailto:") {
     image.replaceWith(image.ownerDocument.createTextNode(words));
     return;
   }
   const link = image.ownerDocument.createElement("a");
   link.setAttribute("href", url.href);
-  link.textContent = `Picture: ${words} (on ${url.host})`;
+  link.textContent = t("Picture: {words} (on {host})", { words, host: url.host });
   image.replaceWith(link);
   secureLink(link);
 }
 
+// Below a table: it as text for a spreadsheet.
+function copyButtons() {
+  const bar = document.createElement("div");
+  bar.className = "table-tools";
+  for (const [form, words] of [["csv", t("Copy as CSV")], ["tsv", t("Copy as TSV")]]) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.copyTable = form;
+    button.addEventListener("click", copyTable);
+    button.textContent = words;
+    bar.append(button);
+  }
+  return bar;
+}
+
+const COPIED_MS = 1_600;
+
+async function copyTable({ currentTarget: button }) {
+  const rows = rowsOf(button.closest(".table-block").querySelector("table"));
+  await copyText(button.dataset.copyTable === "csv" ? asCsv(rows) : asTsv(rows));
+  announce(t("Copied"));
+  button.textContent = t("Copied");
+  setTimeout(() => (button.textContent = button.dataset.copyTable === "csv" ? t("Copy as CSV") : t("Copy as TSV")), COPIED_MS);
+}
+
 // One block of Markdown as a safe fragment. Tables scroll in a frame of their own, tasks have their mark for a bullet.
-export function renderBlock(raw) {
+// `conversationId`: whose files its pictures may be.
+export function renderBlock(raw, conversationId = null) {
+  conversation = conversationId;
   const fragment = purifier.sanitize(marked.parse(raw), PURIFY);
   for (const item of fragment.querySelectorAll("li")) {
     if (TASK.test(item.textContent)) item.className = "task";
@@ -110,9 +161,13 @@ export function renderBlock(raw) {
     frame.className = "table-frame";
     frame.tabIndex = 0;
     frame.setAttribute("role", "region");
-    frame.setAttribute("aria-label", "Table");
-    table.replaceWith(frame);
+    frame.setAttribute("aria-label", t("Table"));
+    const block = document.createElement("div");
+    block.className = "table-block";
+    table.replaceWith(block);
     frame.append(table);
+    block.append(frame, copyButtons());
   }
+  setFormulas(fragment);
   return fragment;
 }

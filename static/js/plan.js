@@ -1,5 +1,6 @@
 // How a plan and its agents stand, for the page to draw: pure, from what trace.js folded. `isLive`: the run goes on.
-import { isEnded } from "./trace.js";
+import { t } from "./i18n.js";
+import { addUsage, isEnded } from "./trace.js";
 
 // A task or agent that a person is asked about waits for them, whatever it last said of itself; in a run that is over
 // nothing goes on.
@@ -37,17 +38,17 @@ function errorOf(trace, step) {
 }
 
 const FAULTS = {
-  not_configured: "What it needs is not set up here", not_run: "The program could not be run", program_failed: "The program failed", no_code: "No program was written",
-  no_result: "Nothing was found", search_failed: "The search failed", skill_failed: "The skill failed", mail_failed: "The mailbox could not be used",
-  recipient_missing: "Nobody to write to was named", unknown_address: "No address was found", not_found: "Nothing was found",
-  denied_by_user: "It was not allowed", hitl_timeout: "Nobody decided in time", hitl_skipped_non_streaming: "Nobody could be asked",
-  timed_out: "It took too long", budget: "The budget is used up", iterations: "It took too many steps", repetition: "It only repeated itself",
-  errors: "Its tools failed again and again",
+  not_configured: () => t("What it needs is not set up here"), not_run: () => t("The program could not be run"), program_failed: () => t("The program failed"), no_code: () => t("No program was written"),
+  no_result: () => t("Nothing was found"), search_failed: () => t("The search failed"), skill_failed: () => t("The skill failed"), mail_failed: () => t("The mailbox could not be used"),
+  recipient_missing: () => t("Nobody to write to was named"), unknown_address: () => t("No address was found"), not_found: () => t("Nothing was found"),
+  denied_by_user: () => t("It was not allowed"), hitl_timeout: () => t("Nobody decided in time"), hitl_skipped_non_streaming: () => t("Nobody could be asked"),
+  timed_out: () => t("It took too long"), budget: () => t("The budget is used up"), iterations: () => t("It took too many steps"), repetition: () => t("It only repeated itself"),
+  errors: () => t("Its tools failed again and again"),
 };
 
 function faultWords(code) {
   const spoken = code.replaceAll("_", " ");
-  return Object.hasOwn(FAULTS, code) ? FAULTS[code] : spoken[0].toUpperCase() + spoken.slice(1);
+  return Object.hasOwn(FAULTS, code) ? FAULTS[code]() : spoken[0].toUpperCase() + spoken.slice(1);
 }
 
 // [{stage, rows}] in the order of the stages: what stands in one stage can run together.
@@ -104,6 +105,12 @@ export function waitsFor(trace, agent) {
     const at = rows.findIndex((step) => step.id === (other?.stepId ?? id));
     return { name: other?.name ?? rows[at]?.agent ?? id, number: at < 0 ? null : at + 1 };
   });
+}
+
+// What an agent and all below it used, and how many they are.
+export function totalOf({ agent, children }) {
+  return children.map(totalOf).reduce((sum, below) => ({ usage: addUsage(sum.usage, below.usage), agents: sum.agents + below.agents, calls: sum.calls + below.calls }),
+    { usage: agent.usage, agents: 1, calls: toolCalls(agent) });
 }
 
 export const toolCalls = (agent) => agent.entries.filter(({ kind }) => kind === "tool").length;

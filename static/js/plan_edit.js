@@ -1,5 +1,6 @@
 // Changes that a person makes to a plan before it runs. Pure: a list of {id, agent, task, dependsOn, rest} in, a new one out.
 // `rest` is what else the server says of a task; it goes back as it came.
+import { t } from "./i18n.js";
 
 export const retask = (steps, id, task) => steps.map((step) => (step.id === id ? { ...step, task } : step));
 
@@ -31,8 +32,8 @@ export function isChanged(steps, original) {
 
 // Why the plan cannot be sent so, or null.
 export function faultOf(steps) {
-  if (!steps.length) return "A plan needs at least one task. Reject the plan if nothing shall be done.";
-  return steps.some(({ task }) => !task.trim()) ? "A task is empty: say what shall be done, or drop it." : null;
+  if (!steps.length) return t("A plan needs at least one task. Reject the plan if nothing shall be done.");
+  return steps.some(({ task }) => !task.trim()) ? t("A task is empty: say what shall be done, or drop it.") : null;
 }
 
 const unique = (ids) => [...new Set(ids)];

@@ -5,6 +5,7 @@ import { createApi } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
+import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
 import { refresh } from "./server_html.js";
 import { ago } from "./when.js";
@@ -31,13 +32,13 @@ async function loadMore() {
 
 function Conversations() {
   const { items, next, state, error } = conversations.value;
-  const again = state === "failed" && html`<p class="form-error" role="alert">${error} <button type="button" class="link-button" onClick=${loadMore}>Try again</button></p>`;
-  if (!items.length) return again || html`<p class="project-none muted">${state === "loading" ? "Loading…" : "None yet. Ask the first question with “New chat in this project”."}</p>`;
+  const again = state === "failed" && html`<p class="form-error" role="alert">${error} <button type="button" class="link-button" onClick=${loadMore}>${t("Try again")}</button></p>`;
+  if (!items.length) return again || html`<p class="project-none muted">${state === "loading" ? t("Loading…") : t("None yet. Ask the first question with “New chat in this project”.")}</p>`;
   return html`<ul class="project-conversations">${items.map(({ id, title, updated_at, running }) => html`<li key=${id}>
-      <a href=${`/c/${id}/`} dir="auto">${title || "New conversation"}</a>
-      <span class="muted small">${running ? "Being answered" : html`<time datetime=${updated_at}>${ago(updated_at, Date.now())}</time>`}</span></li>`)}</ul>
+      <a href=${`/c/${id}/`} dir="auto">${title || t("New conversation")}</a>
+      <span class="muted small">${running ? t("Being answered") : html`<time datetime=${updated_at}>${ago(updated_at, Date.now())}</time>`}</span></li>`)}</ul>
     ${again}
-    ${next && html`<p><button type="button" class="button small-button" onClick=${loadMore}>Show more</button></p>`}`;
+    ${next && html`<p><button type="button" class="button small-button" onClick=${loadMore}>${t("Show more")}</button></p>`}`;
 }
 
 // One reading at a time, and not too often: what changes meanwhile is read once more.
@@ -56,10 +57,10 @@ const uploads = createUploads({
     if (item.state === "failed" || !item.documentId) return;
     try {
       await api.addProjectDocuments(page.project.id, [item.documentId]);
-      announce(`${item.name} is added to the project`);
+      announce(t("{name} is added to the project", { name: item.name }));
     } catch (error) {
-      announce(`${item.name} is not added to the project: ${error.message}`);
-      problem.value = `${item.name} is among your documents, and not in the project: ${error.message}`;
+      announce(t("{name} is not added to the project: {why}", { name: item.name, why: error.message }));
+      problem.value = t("{name} is among your documents, and not in the project: {why}", { name: item.name, why: error.message });
     }
     readDocuments();
   },

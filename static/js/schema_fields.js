@@ -1,9 +1,10 @@
 // Fields for editing a call's arguments, made from the tool's JSON schema. Pure: schema and values in, fields and drafts out,
 // and drafts back into arguments. What no field fits is edited as JSON.
+import { t, tc } from "./i18n.js";
 
 const LONG_CHARS = 80;
 const LONG_NAMES = /^(body|text|content|code|message|description|instructions|html|markdown|query_text|notes?)$/i;
-const LABELS = { to: "To", cc: "Cc", bcc: "Bcc", url: "URL", id: "ID" };
+const LABELS = { to: () => tc("mail", "To"), cc: () => t("Cc"), bcc: () => t("Bcc"), url: () => "URL", id: () => "ID" };
 
 // [{name, label, kind, required, nullable, help, options?}] in the schema's order; null if the schema describes no object.
 // kind: text, long, number, integer, boolean, choice, list (of texts), json
@@ -19,7 +20,7 @@ export function fieldsOf(schema, values) {
 }
 
 export function labelOf(name) {
-  if (Object.hasOwn(LABELS, name)) return LABELS[name];
+  if (Object.hasOwn(LABELS, name)) return LABELS[name]();
   const words = name.replaceAll("_", " ").trim();
   return words ? words[0].toLocaleUpperCase() + words.slice(1) : name;
 }
@@ -91,10 +92,10 @@ function valueOf({ kind, label, options, nullable }, draft) {
   if (kind === "choice") return { value: options.find((option) => String(option) === draft) ?? (nullable ? null : draft) };
   if (kind === "json") return draft.trim() === "" ? { value: null } : readJson(draft);
   if (kind !== "number" && kind !== "integer") return { value: draft };
-  if (draft.trim() === "") return nullable ? { value: null } : { fault: `${label} needs a number.` };
+  if (draft.trim() === "") return nullable ? { value: null } : { fault: t("{label} needs a number.", { label }) };
   const number = Number(draft);
-  if (!Number.isFinite(number)) return { fault: `“${draft}” is not a number.` };
-  if (kind === "integer" && !Number.isInteger(number)) return { fault: `“${draft}” is not a whole number.` };
+  if (!Number.isFinite(number)) return { fault: t("“{text}” is not a number.", { text: draft }) };
+  if (kind === "integer" && !Number.isInteger(number)) return { fault: t("“{text}” is not a whole number.", { text: draft }) };
   return { value: number };
 }
 
@@ -103,7 +104,7 @@ export function readJson(text) {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: `This is not JSON: ${error.message}` };
+    return { fault: t("This is not JSON: {why}", { why: error.message }) };
   }
 }
 

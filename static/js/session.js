@@ -7,13 +7,17 @@ import { freshId } from "./ids.js";
 import { createRequests } from "./requests.js";
 import { CLOSE, openSocket } from "./socket.js";
 import { createSteering } from "./steering.js";
-import { EMPTY, hasGap, isLive, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
+import { EMPTY, chosenEnd, hasGap, isLive, keptOutbox, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
 
 const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
 const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
+const PAGE = 60; // messages that are read at once
+const MANY_EVENTS = 400; // of a run that goes on: from here on what it told is read in pages, as the socket tells them one by one
+// What ended longer ago than this the socket does not tell of: whoever joins it later reads the messages again.
+const TOLD_AFTER_END_MS = 10_000;
 
 // connection: "connecting" | "open" | "waiting" | "signed_out" | "missing" | "forbidden"
-export function openSession({ conversationId, userId, api, onConversation, onRunning, onMissing }) {
+export function openSession({ conversationId, userId, api, onConversation, onRunning, onMissing, page = PAGE }) {
   const state = signal({ ...EMPTY, outbox: readOutbox(userId, conversationId).map((item) => ({ ...item, error: null })) });
   const connection = signal("connecting");
   const resyncs = signal(0); // how often the messages were read anew after a loss
@@ -32,13 +36,21 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   let reloadTimer = null;
   let socket = null;
   let closed = false;
+  let readings = 0; // of the messages, that were begun
+  let newest = 0; // the number of the last that was taken
+  let readAt = -Infinity;
+  let readingEarlier = null;
+  let joining = false; // the socket is open, and the server has not answered yet
+  let joinedAs = null; // the connection that the server let in, while it is there
+  let wasOpen = false;
+  let behind = []; // the runs of the messages, as they were read last
 
   function dispatch(action) {
     const before = state.value;
     const after = reduce(before, action);
     if (after === before) return;
     state.value = after;
-    if (after.outbox !== before.outbox) writeOutbox(userId, conversationId, after.outbox);
+    if (after.outbox !== before.outbox) writeOutbox(userId, conversationId, keptOutbox(readOutbox(userId, conversationId), before.outbox, after.outbox));
   }
 
   // Frames of one moment are folded together and drawn once.
@@ -48,18 +60,20 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     else frameRequest ??= requestAnimationFrame(flush);
   }
 
+  // What came, at once. What follows from it (a gap, a run that no message has yet) is seen to by the flush that is on its way.
   function fold() {
-    clearTimeout(flushTimer);
-    cancelAnimationFrame(frameRequest);
-    flushTimer = frameRequest = null;
     const events = buffer;
     buffer = [];
     if (events.length) dispatch({ type: "events", events });
   }
 
   function flush() {
+    clearTimeout(flushTimer);
+    cancelAnimationFrame(frameRequest);
+    flushTimer = frameRequest = null;
     fold();
     if (closed) return;
+    release();
     if (state.value.stale) reloadTimer ??= setTimeout(reloadStale, STALE_RELOAD_MS);
     if (hasGap(state.value)) socket?.reconnectSoon();
     onRunning(conversationId, liveExecutions(state.value).length > 0);
@@ -70,20 +84,65 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     if (state.value.stale && !closed) await load().catch(() => socket?.reconnectSoon());
   }
 
+  // An answer that was overtaken by a later one is of no use.
   async function load() {
-    const { results } = await api.listMessages(conversationId);
-    if (closed) return;
+    const number = ++readings;
+    const beganAt = Date.now();
+    const connectionThen = joinedAs;
+    const { results, has_earlier } = await api.listMessages(conversationId, { limit: page });
+    if (closed || number < newest) return;
+    newest = number;
+    readAt = beganAt;
     fold();
+    behind = results.flatMap(({ execution }) => execution ?? []);
     batch(() => {
-      dispatch({ type: "loaded", messages: results });
+      dispatch({ type: "loaded", messages: results, hasEarlier: has_earlier, isCurrent: connectionThen !== null && connectionThen === joinedAs });
       failure.value = null;
       loading.value = false;
     });
   }
 
+  // The page before the first message. Once at a time; a failure is told.
+  function loadEarlier() {
+    readingEarlier ??= readEarlier().finally(() => (readingEarlier = null));
+    return readingEarlier;
+  }
+
+  async function readEarlier() {
+    const before = state.value.messages[0]?.id;
+    if (!before || !state.value.hasEarlier) return;
+    const { results, has_earlier } = await api.listMessages(conversationId, { limit: page, before });
+    if (!closed) dispatch({ type: "earlier", before, messages: results, hasEarlier: has_earlier });
+  }
+
+  // The next page is under way while one is folded. What cannot be read here the socket tells.
+  async function readLiveRuns() {
+    const live = new Set(liveExecutions(state.value).map(({ id }) => id));
+    const long = behind.filter(({ id, last_seq }) => live.has(id) && last_seq - state.value.executions[id].lastSeq > MANY_EVENTS);
+    await Promise.all(long.map(async ({ id, last_seq }) => {
+      for (let coming = api.listAllEvents(id), last = 0; coming && last < last_seq && !closed; ) {
+        const { next, results } = await coming;
+        last = results.at(-1)?.seq ?? last_seq;
+        coming = next && last < last_seq ? api.listAllEvents(id, next) : null;
+        coming?.catch(() => undefined);
+        dispatch({ type: "events", events: results });
+      }
+    }).map((reading) => reading.catch(() => undefined)));
+  }
+
   async function readAgain() {
     await load();
     resyncs.value += 1;
+  }
+
+  // The server answers when it has let us in: from here on it tells all that is said. What was said, and ended, before that
+  // the messages have.
+  function joined() {
+    if (!joining) return;
+    joining = false;
+    joinedAs = {};
+    if (wasOpen || Date.now() - readAt > TOLD_AFTER_END_MS) load().catch(() => socket?.reconnectSoon());
+    wasOpen = true;
   }
 
   const FRAMES = {
@@ -94,11 +153,13 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       onRunning(conversationId, true);
     },
     conversation: ({ conversation }) => onConversation(conversation),
+    follow_ups: ({ message_id, questions }) => dispatch({ type: "suggested", message_id, questions }),
     resync: ({ execution_id }) => {
       fold();
       dispatch({ type: "forgot", execution_id });
       readAgain().catch(() => socket?.reconnectSoon());
     },
+    pong: joined,
     ack: (frame) => steering.acknowledged(frame),
     steered: (frame) => steering.acknowledged(frame),
     error: ({ error, client_id, execution_id }) => {
@@ -123,23 +184,46 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
         status: (status, code) => {
           connection.value = status === "closed" ? CLOSED_AS[code] : status;
           if (connection.value === "missing") onMissing(conversationId);
-          if (status !== "open") return;
+          if (status !== "open") {
+            joinedAs = null;
+            dispatch({ type: "parted" });
+            return;
+          }
           neverOpened.value = false;
-          state.value.outbox.filter(({ error }) => !error).forEach(send);
+          joining = true;
+          joinedAs = null;
+          socket.send({ type: "ping" });
+          state.value.outbox.filter(({ error, held }) => !error && !held).forEach(send);
+          release();
         },
         reload: readAgain,
       },
     });
   }
 
-  function send({ client_id, text, mode, options, attachments }) {
+  // The next of those that wait for the end of an answer, one at a time and in order; after one that was stopped or failed
+  // its writer decides.
+  function release() {
+    const { outbox } = state.value;
+    const first = outbox[0];
+    if (!first?.held || liveExecutions(state.value).length || transcript(state.value).at(-1)?.execution?.status !== "completed") return;
+    sendNow(first);
+  }
+
+  function sendNow({ held, ...item }) {
+    dispatch({ type: "queued", ...item });
+    send(item);
+  }
+
+  function send({ client_id, text, mode, options, attachments, place }) {
     const attached = attachments?.length ? { attachment_ids: attachments.map(({ id }) => id) } : null;
-    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }), ...(options && { options }), ...attached }) ?? false;
+    return socket?.send({ type: "say", text, client_id, ...(mode && { mode }), ...(options && { options }), ...attached, ...place }) ?? false;
   }
 
   async function start() {
     try {
       await load();
+      await readLiveRuns();
       if (!closed) connect();
     } catch (error) {
       if (closed) return;
@@ -183,15 +267,25 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   }
 
   // The text is kept (here and in localStorage) until the server says that it is stored; the server drops repetitions.
-  function say(text, mode, options, attachments) {
-    const item = { client_id: freshId(), text, mode, options, attachments };
+  // `edits`: the question beside which this one stands. `held`: it is sent when the running answer is finished.
+  function say(text, mode, options, attachments, { edits = null, held = false } = {}) {
+    const after = edits || held ? null : chosenEnd(state.value);
+    const place = edits ? { edits } : after ? { after } : undefined;
+    const item = { client_id: freshId(), text, mode, options, attachments, place, held };
     dispatch({ type: "queued", ...item });
-    send(item);
+    if (!held) send(item);
   }
 
-  function resend(item) {
-    dispatch({ type: "queued", ...item });
-    send(item);
+  const resend = sendNow;
+
+  // What failed of a run is done again, and what it had is kept: a reply beside the old one.
+  async function retryFailed(executionId) {
+    try {
+      await api.retryExecution(executionId);
+      onRunning(conversationId, true);
+    } catch (error) {
+      complaint.value = { code: error.code, message: error.message };
+    }
   }
 
   async function stop(executionId) {
@@ -214,8 +308,17 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     }
   }
 
+  // What runs in the branch that is shown; of another branch one looks there.
+  function liveHere() {
+    const live = liveExecutions(state.value);
+    if (!live.length) return live;
+    const shown = new Set(transcript(state.value).map(({ message }) => message.execution_id));
+    const told = new Set(state.value.messages.map(({ execution_id }) => execution_id));
+    return live.filter(({ id }) => shown.has(id) || !told.has(id));
+  }
+
   async function steer(text) {
-    const id = liveExecutions(state.value).findLast((execution) => !isWaiting(execution))?.id;
+    const id = liveHere().findLast((execution) => !isWaiting(execution))?.id;
     await steering.steer(id, text);
     added.value = new Map(added.value).set(id, [...(added.value.get(id) ?? []), text]);
   }
@@ -252,18 +355,18 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   document.addEventListener("visibilitychange", wake);
   start();
   return {
-    conversationId, state, connection, resyncs, loading, failure, complaint, stopping, added, neverOpened,
-    say, resend, stop, retry, askAgain, restart, close, trace,
+    conversationId, state, connection, resyncs, loadEarlier, loading, failure, complaint, stopping, added, neverOpened,
+    say, resend, stop, retry, retryFailed, askAgain, restart, close, trace,
     steer,
     intervene: (agentId, change) => api.intervene(agentId, change),
     requests,
     respond: requests.respond,
     unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),
     choose: (parent_id, id) => dispatch({ type: "chose", parent_id, id }),
-    stopAll: () => liveExecutions(state.value).forEach(({ id }) => stop(id)),
+    stopAll: () => liveHere().forEach(({ id }) => stop(id)),
     // What the frame of the page needs: these change seldom, the state with each token.
-    running: computed(() => liveExecutions(state.value).some((execution) => !isWaiting(execution))),
-    waiting: computed(() => liveExecutions(state.value).some(isWaiting)), // for a person
+    running: computed(() => liveHere().some((execution) => !isWaiting(execution))),
+    waiting: computed(() => liveHere().some(isWaiting)), // for a person
     isEmpty: computed(() => !loading.value && !failure.value && !state.value.messages.length && !state.value.outbox.length),
     showsMessages: computed(() => !loading.value || state.value.outbox.length > 0),
     notice: computed(() => lastOf(state.value, ({ execution }) => execution?.notice)?.execution.notice ?? null),

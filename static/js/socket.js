@@ -72,6 +72,7 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
       ended = true;
       handlers.status("closed", code);
     } else if (code === CLOSE.resync) {
+      handlers.status("connecting");
       reload();
     } else {
       waitAndConnect();

@@ -1,4 +1,5 @@
 // Where a source of an answer is, and how it is called. Names and excerpts are strangers' texts: they become text nodes only. Pure.
+import { t } from "./i18n.js";
 import { revealed } from "./plain_text.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -16,11 +17,11 @@ export function targetOf(source) {
 // Where in the source: host, page, section.
 export function placeOf(source) {
   const host = webAddress(source.url)?.host;
-  return [host, source.page && `page ${source.page}`, source.section && revealed(source.section)].filter(Boolean).join(" · ");
+  return [host, source.page && t("page {number}", { number: source.page }), source.section && revealed(source.section)].filter(Boolean).join(" · ");
 }
 
 export function nameOf(source) {
-  return revealed(source.source ?? "") || "Source";
+  return revealed(source.source ?? "") || t("Source");
 }
 
 function webAddress(url) {

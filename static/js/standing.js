@@ -1,19 +1,20 @@
 // What a person may want remembered of a decision, from the card to the API's `remember`. Pure.
+import { t } from "./i18n.js";
 
 export const SCOPES = [
-  { name: "once", label: "Ask me again next time" },
-  { name: "run", label: "Remember for this run" },
-  { name: "conversation", label: "Remember for this conversation" },
-  { name: "rule", label: "Make a rule…" },
+  { name: "once", words: () => t("Ask me again next time") },
+  { name: "run", words: () => t("Remember for this run") },
+  { name: "conversation", words: () => t("Remember for this conversation") },
+  { name: "rule", words: () => t("Make a rule…") },
 ];
 
 export const OPS = [
-  { name: "equals", label: "is exactly" },
-  { name: "one_of", label: "is one of" },
-  { name: "domain", label: "has the domain" },
-  { name: "starts_with", label: "begins with" },
-  { name: "matches", label: "looks like" },
-  { name: "at_most", label: "is at most" },
+  { name: "equals", words: () => t("is exactly") },
+  { name: "one_of", words: () => t("is one of") },
+  { name: "domain", words: () => t("has the domain") },
+  { name: "starts_with", words: () => t("begins with") },
+  { name: "matches", words: () => t("looks like") },
+  { name: "at_most", words: () => t("is at most") },
 ];
 
 // The arguments that a condition can name: {path: value} of texts, numbers, truths and lists of them, one level down.
@@ -77,8 +78,8 @@ function typed(text, known) {
 // Why it cannot be sent so, or null.
 export function faultOf(draft) {
   if (draft.scope !== "rule") return null;
-  if (draft.conditions.some(({ value }) => !value.trim())) return "A condition is empty: fill it in, or drop it.";
-  if (draft.uses.trim() && !/^[1-9]\d*$/.test(draft.uses.trim())) return "The number of uses is a whole number from 1.";
-  if (draft.until && new Date(`${draft.until}T23:59:59`).getTime() < Date.now()) return "The last day is over already.";
+  if (draft.conditions.some(({ value }) => !value.trim())) return t("A condition is empty: fill it in, or drop it.");
+  if (draft.uses.trim() && !/^[1-9]\d*$/.test(draft.uses.trim())) return t("The number of uses is a whole number from 1.");
+  if (draft.until && new Date(`${draft.until}T23:59:59`).getTime() < Date.now()) return t("The last day is over already.");
   return null;
 }

@@ -1,4 +1,5 @@
 // Words for a run that goes on: by the socket, whose answer names the run; by the API where there is no socket.
+import { t } from "./i18n.js";
 import { freshId } from "./ids.js";
 
 const PATIENCE_MS = 15_000;
@@ -8,14 +9,14 @@ export function createSteering({ send, post }) {
 
   // Resolves when the run has the words; else they are still the person's, and the error says why.
   async function steer(executionId, text) {
-    if (!executionId) throw new Error("The answer is finished. Send this as a question.");
+    if (!executionId) throw new Error(t("The answer is finished. Send this as a question."));
     const client_id = freshId();
     if (!send({ type: "steer", execution_id: executionId, text, client_id })) return void (await post(executionId, text));
     let timer;
     try {
       await new Promise((resolve, reject) => {
         open.set(client_id, { executionId, resolve, reject });
-        timer = setTimeout(() => reject(new Error("The server did not say that it got this. Try again.")), PATIENCE_MS);
+        timer = setTimeout(() => reject(new Error(t("The server did not say that it got this. Try again."))), PATIENCE_MS);
       });
     } finally {
       clearTimeout(timer);

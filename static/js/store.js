@@ -1,10 +1,13 @@
 // What the page knows of one conversation, as a pure fold: reduce(state, action) → state. No network, no clock, no DOM.
 // The same messages read from the server give the same `summary` as the events that made them. How a run went is trace.js's.
-import { EMPTY_TRACE, addUsage, applyToTrace, withSource } from "./trace.js";
+import { isBefore, merged, placed, shownBranch } from "./message_order.js";
+import { EMPTY_TRACE, addUsage, applyToTrace, asUsage, withSource } from "./trace.js";
 
 export const FINAL = new Set(["completed", "failed", "cancelled"]);
 
-export const EMPTY = Object.freeze({ messages: [], executions: {}, outbox: [], chosen: {}, stale: false });
+// `messages`: the end of the conversation without a gap, in order; `hasEarlier`: there are more before them. `lastBefore`: the
+// id of the newest message from before the connection was lost ("": there was none), until the messages were read again.
+export const EMPTY = Object.freeze({ messages: [], hasEarlier: false, lastBefore: null, executions: {}, outbox: [], chosen: {}, stale: false });
 
 const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 });
 
@@ -12,30 +15,47 @@ const NO_CHECKS = Object.freeze([]);
 
 const NOTHING_ATTACHED = Object.freeze([]);
 
-const REDUCERS = { loaded, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected };
+const NO_FOLLOW_UPS = Object.freeze([]);
+
+const REDUCERS = { loaded, earlier, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected, parted, suggested };
 
 export function reduce(state, action) {
   return REDUCERS[action.type](state, action);
 }
 
-// The messages as the server has them. Live executions keep what events already told; ended ones are the server's word.
-// A message that was told while they were read is not among them, and stays.
-function loaded(state, { messages }) {
+// The newest messages as the server has them. Live executions keep what events already told; ended ones are the server's
+// word. A message that was told while they were read is not among them, and stays; so do those of earlier pages, unless some
+// may be missing between them and these.
+// `isCurrent`: they were asked for when the connection of now was there already.
+function loaded(state, { messages, hasEarlier = false, isCurrent = true }) {
+  const first = messages[0];
+  const joins = !hasEarlier || state.lastBefore === null || messages.some(({ id }) => id === state.lastBefore);
+  const known = joins ? state.messages : state.messages.filter((message) => !isBefore(message, first));
+  const read = withRead(state, messages, known);
+  const keepsEarlier = hasEarlier && read.messages[0].id !== first.id;
+  return { ...read, hasEarlier: keepsEarlier ? state.hasEarlier : hasEarlier, lastBefore: isCurrent ? null : state.lastBefore, stale: false };
+}
+
+// The page before the first message; an answer to what was asked before the list changed is of no use.
+function earlier(state, { before, messages, hasEarlier }) {
+  if (state.messages[0]?.id !== before) return state;
+  return { ...withRead(state, messages, state.messages), hasEarlier };
+}
+
+function withRead(state, messages, known) {
   const executions = { ...state.executions };
   for (const { execution, text, sources, checks } of messages) {
     if (execution) executions[execution.id] = fromServer(execution, { text, sources, checks }, state.executions[execution.id]);
   }
-  const known = new Set(messages.map((message) => message.client_id).filter(Boolean));
-  const outbox = state.outbox.filter((item) => !known.has(item.client_id));
-  return { ...state, messages: inOrder(messages.map(asMessage), state.messages), executions, outbox, stale: false };
+  const said = new Set(messages.map((message) => message.client_id).filter(Boolean));
+  const outbox = state.outbox.some((item) => said.has(item.client_id)) ? state.outbox.filter((item) => !said.has(item.client_id)) : state.outbox;
+  const before = new Map(known.map((message) => [message.id, message]));
+  const fresh = messages.map((message) => unlessSame(asMessage(message), before.get(message.id)));
+  return { ...state, messages: merged(fresh, known), executions, outbox };
 }
 
-function inOrder(fresh, known) {
-  const ids = new Set(fresh.map(({ id }) => id));
-  const others = known.filter(({ id }) => !ids.has(id));
-  if (!others.length) return fresh;
-  return [...fresh, ...others].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
-}
+// What was read again and is as it was is not drawn again.
+const unlessSame = (fresh, known) => (known && JSON.stringify(fresh) === JSON.stringify(known) ? known : fresh);
 
 // The server's log does not reach as far as ours (its database was set back): the run is told again from its first event.
 function forgot(state, { execution_id: id }) {
@@ -46,13 +66,18 @@ function forgot(state, { execution_id: id }) {
 // A question was stored (ours or another tab's; null: one that is answered again), and the reply that will answer it.
 function said(state, { message, reply, client_id }) {
   const outbox = client_id ? state.outbox.filter((item) => item.client_id !== client_id) : state.outbox;
-  return addReply({ ...state, outbox, messages: message ? withMessage(state.messages, message) : state.messages }, reply);
+  const chosen = { ...state.chosen };
+  if (message) delete chosen[message.parent_id]; // the newest branch is shown
+  return addReply({ ...state, chosen, outbox, messages: message ? withMessage(state, message) : state.messages }, reply);
 }
 
 // A question got another reply (retry); its `said` may have told it already.
 function replied(state, { reply }) {
-  return addReply(state, reply);
+  return { ...addReply(state, reply), lastBefore: lastBefore(state) };
 }
+
+// By the API a message may come before others that were said earlier: then too some may be missing.
+const lastBefore = (state) => state.lastBefore ?? state.messages.at(-1)?.id ?? "";
 
 function addReply(state, reply) {
   if (!reply) return state;
@@ -62,12 +87,30 @@ function addReply(state, reply) {
   const executions = execution
     ? { ...state.executions, [execution.id]: fromServer(execution, reply, state.executions[execution.id]) }
     : state.executions;
-  return { ...state, chosen, executions, messages: withMessage(state.messages, reply) };
+  return { ...state, chosen, executions, messages: withMessage(state, reply) };
 }
 
-function queued(state, { client_id, text, mode, options, attachments }) {
-  const others = state.outbox.filter((item) => item.client_id !== client_id);
-  return { ...state, outbox: [...others, { client_id, text, mode, ...(options && { options }), ...(attachments?.length && { attachments }), error: null }] };
+// `held`: it waits for the answer that is being written. `place`: {edits} or {after}, where not at the conversation's end.
+function queued(state, { client_id, text, mode, options, attachments, place, held }) {
+  const item = { client_id, text, mode, ...(options && { options }), ...(attachments?.length && { attachments }), ...(place && { place }), ...(held && { held }), error: null };
+  const at = state.outbox.findIndex((other) => other.client_id === client_id);
+  return { ...state, outbox: at < 0 ? [...state.outbox, item] : state.outbox.with(at, item) };
+}
+
+// What may be asked next, as a run of its own thought of it after the answer.
+function suggested(state, { message_id, questions }) {
+  const at = state.messages.findIndex(({ id }) => id === message_id);
+  return at < 0 ? state : { ...state, messages: state.messages.with(at, { ...state.messages[at], follow_ups: questions }) };
+}
+
+// The outbox as it is kept for all tabs: as it stands there, with what changed in this one. What another tab saw stored does
+// not come back, and what it still has to send stays.
+export function keptOutbox(kept, before, after) {
+  const changed = after.filter((item) => !before.includes(item));
+  const gone = new Set([...changed, ...before.filter(({ client_id }) => !after.some((item) => item.client_id === client_id))].map(({ client_id }) => client_id));
+  const held = kept.map((item) => changed.find(({ client_id }) => client_id === item.client_id) ?? item);
+  const isThere = new Set(kept.map(({ client_id }) => client_id));
+  return [...held.filter((item) => changed.includes(item) || !gone.has(item.client_id)), ...changed.filter(({ client_id }) => !isThere.has(client_id))];
 }
 
 function refused(state, { client_id, error }) {
@@ -89,6 +132,11 @@ function reconnected(state) {
     Object.entries(state.executions).map(([id, execution]) => [id, { ...execution, gap: false }]),
   );
   return { ...state, executions };
+}
+
+// The connection is gone, and with it what was on its way.
+function parted(state) {
+  return state.lastBefore === null ? { ...state, lastBefore: lastBefore(state) } : state;
 }
 
 // A batch, as it arrived. An execution that no message has yet makes the state stale: the messages are to be read again.
@@ -143,7 +191,7 @@ const EVENTS = {
   complete: (execution, { answer, status, usage, sources, checks, timestamp }) => ({
     answer,
     status: status ?? "completed",
-    usage: usage ?? execution.usage,
+    usage: usage ? asUsage(usage) : execution.usage,
     sources: sources ?? execution.sources,
     checks: asChecks(checks),
     activity: null,
@@ -171,12 +219,15 @@ function textKey(agentId, channel) {
   return `${channel ?? "answer"}:${agentId ?? ""}`;
 }
 
-function addText(execution, { agent_id, channel, content }) {
+function addText(execution, { agent_id, channel, content, timestamp }) {
   const key = textKey(agent_id, channel);
+  const now = timestamp ?? null;
+  const firstWordAt = channel === "thinking" ? execution.firstWordAt : (execution.firstWordAt ?? now);
+  const thought = channel === "thinking" ? { from: execution.thought?.from ?? now, to: now } : execution.thought;
   const texts = { ...execution.texts, [key]: (execution.texts[key] ?? "") + content };
   const kind = channel === "thinking" ? "thinking" : "writing";
   const activity = execution.activity?.kind === kind ? execution.activity : { kind, text: "" };
-  return { texts, activity };
+  return { texts, activity, firstWordAt, thought };
 }
 
 // `keep` counts characters as the server does: code points, not UTF-16 units.
@@ -195,7 +246,7 @@ function newExecution(id) {
   return {
     id, status: "pending", lastSeq: 0, gap: false, texts: {}, answer: null, activity: null, error: null,
     usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], checks: NO_CHECKS, memory: null, startedAt: null, endedAt: null,
-    trace: EMPTY_TRACE,
+    firstWordAt: null, thought: null, trace: EMPTY_TRACE,
   };
 }
 
@@ -205,11 +256,8 @@ function asChecks(checks) {
 }
 
 function fromServer(execution, { text, sources, checks }, known) {
-  if (!FINAL.has(execution.status)) {
-    const live = known ?? newExecution(execution.id);
-    return FINAL.has(live.status) ? live : { ...live, status: execution.status, startedAt: live.startedAt ?? asTime(execution.started_at) };
-  }
-  return {
+  if (!FINAL.has(execution.status)) return underWay(execution, known ?? newExecution(execution.id));
+  const ended = {
     ...(known ?? newExecution(execution.id)),
     status: execution.status,
     lastSeq: execution.last_seq ?? 0,
@@ -225,6 +273,16 @@ function fromServer(execution, { text, sources, checks }, known) {
     startedAt: asTime(execution.started_at) ?? known?.startedAt ?? null,
     endedAt: asTime(execution.ended_at) ?? known?.endedAt ?? null,
   };
+  return known && Object.keys(ended).every((name) => ended[name] === known[name] || READ.has(name) && JSON.stringify(ended[name]) === JSON.stringify(known[name])) ? known : ended;
+}
+
+// Small values that come anew with each reading.
+const READ = new Set(["error", "usage", "memory", "sources", "checks"]);
+
+// What events told is newer than what was read or announced before them.
+function underWay({ status, last_seq, started_at }, live) {
+  if (FINAL.has(live.status)) return live;
+  return { ...live, status: (last_seq ?? 0) >= live.lastSeq ? status : live.status, startedAt: live.startedAt ?? asTime(started_at) };
 }
 
 function asTime(iso) {
@@ -232,16 +290,17 @@ function asTime(iso) {
   return Number.isNaN(time) ? null : time;
 }
 
-function asMessage({ id, parent_id, role, text, created_at, mode, client_id, attachments, execution }) {
+function asMessage({ id, parent_id, role, text, created_at, mode, client_id, attachments, follow_ups, execution }) {
   return {
     id, parent_id: parent_id ?? null, role, text, created_at, mode: mode ?? null, client_id: client_id ?? null, attachments: attachments ?? NOTHING_ATTACHED,
+    follow_ups: follow_ups?.length ? follow_ups : NO_FOLLOW_UPS,
     execution_id: execution?.id ?? null,
   };
 }
 
-function withMessage(messages, message) {
-  const at = messages.findIndex((other) => other.id === message.id);
-  return at < 0 ? [...messages, asMessage(message)] : messages.with(at, asMessage(message));
+// One that was said before those that are here will come with its page.
+function withMessage({ messages, hasEarlier }, message) {
+  return hasEarlier && isBefore(message, messages[0]) ? messages : placed(messages, asMessage(message));
 }
 
 // What was streamed so far in a channel: the text of each agent, in the order in which they began. Only agents that speak for
@@ -264,34 +323,29 @@ export function liveExecutions(state) {
   return Object.values(state.executions).filter(isLive);
 }
 
-// `{execution_id: seq}` for the socket's `after`: what we have of the executions that still run.
+// `{execution_id: seq}` for the socket's `after`: what we have of the executions that go on, as far as we know. One of which
+// nothing is known is named too: it may have ended meanwhile, and stand on an earlier page than is read again.
 export function lastNumbers(state) {
-  return Object.fromEntries(liveExecutions(state).filter(({ lastSeq }) => lastSeq > 0).map(({ id, lastSeq }) => [id, lastSeq]));
+  return Object.fromEntries(liveExecutions(state).map(({ id, lastSeq }) => [id, lastSeq]));
 }
 
 export function hasGap(state) {
   return Object.values(state.executions).some(({ gap }) => gap);
 }
 
-// The branch that is shown, oldest first: from the root along the chosen child, or the newest where nobody chose.
-// Each row: the message, its execution, its siblings' ids (itself among them).
-export function transcript(state) {
-  const known = new Set(state.messages.map(({ id }) => id));
-  const children = new Map();
-  for (const message of state.messages) {
-    const parent = known.has(message.parent_id) ? message.parent_id : null; // of a long conversation only the end is loaded
-    const siblings = children.get(parent);
-    if (siblings) siblings.push(message);
-    else children.set(parent, [message]);
-  }
-  const rows = [];
-  let branch = children.get(null);
-  while (branch?.length) {
-    const message = branch.find(({ id }) => id === state.chosen[branch[0].parent_id]) ?? branch.at(-1);
-    rows.push({ message, execution: state.executions[message.execution_id] ?? null, siblings: branch.map(({ id }) => id) });
-    branch = children.get(message.id);
-  }
-  return rows;
+// The branch that is shown, oldest first. Each row: the message, its execution, its siblings' ids (itself among them). With
+// each token only executions change: the branch of the last messages is remembered.
+export function transcript({ messages, chosen, executions }) {
+  if (branchOf.messages !== messages || branchOf.chosen !== chosen) branchOf = { messages, chosen, rows: shownBranch(messages, chosen) };
+  return branchOf.rows.map(({ message, siblings }) => ({ message, execution: executions[message.execution_id] ?? null, siblings }));
+}
+
+let branchOf = { messages: null, chosen: null, rows: [] };
+
+// The message that a question has to name as the one before it, where somebody went to a branch that is not the newest.
+export function chosenEnd(state) {
+  const shown = transcript(state).at(-1)?.message;
+  return shown && shown.id !== state.messages.at(-1)?.id && shown.role === "assistant" ? shown.id : null;
 }
 
 // What a person sees of the conversation, without what depends on when they looked: the same from events and from a reload.

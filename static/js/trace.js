@@ -40,7 +40,9 @@ const EVENTS = {
   agent_shutdown: (trace, event) => noted({ ...trace, agents: trace.agents.map(withLost) }, event, { kind: "resumed", reason: event.reason }),
   journal_cut: cutShort,
   source: (trace, event) => withAgent(trace, event.agent_id, (agent) => ({ ...agent, sources: withSource(agent.sources, event.source) })),
-  usage: (trace, event) => withAgent(trace, event.agent_id, (agent) => ({ ...agent, usage: addUsage(agent.usage, event.usage) })),
+  usage: (trace, event) => noted(withAgent(trace, event.agent_id, (agent) => ({ ...agent, usage: addUsage(agent.usage, event.usage) })), event, {
+    kind: "model", model: event.model ?? "", provider: event.provider ?? "", usage: event.usage,
+  }),
   interrupt: asked,
   interrupt_response: answered,
   hitl_required: approvalAsked,
@@ -127,6 +129,7 @@ function agentChanged(trace, event) {
       comment: user_comment && user_comment !== "unchanged" ? user_comment : agent.comment,
       dependsOn: depends_on?.length ? depends_on : agent.dependsOn,
       stepId: step_id ?? agent.stepId,
+      bornAt: agent.bornAt ?? timestamp ?? null,
       startedAt: agent.startedAt ?? (begins ? (timestamp ?? null) : null),
       endedAt: isEnded(status) ? (agent.endedAt ?? timestamp ?? null) : null,
     };
@@ -154,7 +157,7 @@ function withWorker(trace, stepId, change) {
 
 const newAgent = (id) => ({
   id, name: "", parentId: null, status: "running", task: "", error: null, modified: false, comment: null, dependsOn: [], stepId: null,
-  startedAt: null, endedAt: null, usage: NO_USAGE, sources: [], entries: [],
+  bornAt: null, startedAt: null, endedAt: null, usage: NO_USAGE, sources: [], entries: [],
 });
 
 function withAgent(trace, agentId, change) {
@@ -169,8 +172,12 @@ export function withSource(sources, source) {
   return sources.some(same) ? sources : [...sources, source];
 }
 
+// An event leaves out a cost that nobody knows.
+export const asUsage = (usage) => ({ ...usage, cost_usd: usage.cost_usd ?? null });
+
 // A cost that is unknown once stays unknown: null is not free.
-export function addUsage(sum, more) {
+export function addUsage(sum, told) {
+  const more = asUsage(told);
   const cost = sum.cost_usd === null || more.cost_usd === null ? null : sum.cost_usd + more.cost_usd;
   return { prompt_tokens: sum.prompt_tokens + more.prompt_tokens, completion_tokens: sum.completion_tokens + more.completion_tokens, cost_usd: cost };
 }
@@ -226,7 +233,7 @@ function called(trace, event) {
 function returned(trace, event) {
   const { tool, content, id, is_error, clipped, already_done, agent_id, timestamp } = event;
   const waits = (entry) => entry.kind === "tool" && entry.status === "running" && (id ? entry.id === id : entry.tool === tool);
-  const at = entriesOf(trace, agent_id).findIndex(waits);
+  const at = entriesOf(trace, agent_id)[id ? "findLastIndex" : "findIndex"](waits);
   const outcome = { status: is_error ? "failed" : "completed", result: content, clipped: clipped ?? false, alreadyDone: already_done ?? false, endedAt: timestamp ?? null };
   if (at >= 0) return changedEntry(trace, agent_id, at, outcome);
   return noted(trace, event, { kind: "tool", id: id ?? null, tool, args: null, stage: null, ...outcome });

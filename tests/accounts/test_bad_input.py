@@ -45,14 +45,14 @@ def test_a_page_answers_a_broken_password_with_its_form(alice: Any, page: Client
     assert len(answer.content) < 20_000
 
 
-@pytest.mark.parametrize("path", ["/accounts/profile/", "/accounts/password/change/", "/accounts/tokens/"])
+@pytest.mark.parametrize("path", ["/settings/profile/", "/settings/security/", "/settings/tokens/"])
 def test_pages_of_ones_own_ask_for_a_login(db: None, page: Client, path: str) -> None:
     for answer in (page.get(path), page.post(path)):
         assert answer.status_code == 302
         assert answer["Location"] == f"/accounts/login/?next={path}"
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/accounts/profile/", "/accounts/password/change/", "/accounts/tokens/"])
+@pytest.mark.parametrize("path", [*PAGES, "/settings/profile/", "/settings/security/", "/settings/tokens/"])
 def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(alice: Any, page: Client, path: str) -> None:
     if path not in PAGES:
         page.force_login(alice)
@@ -69,7 +69,7 @@ def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(alice:
 
 
 def test_the_profile_saves_a_name_and_nothing_else(alice: Any, alices_page: Client) -> None:
-    alices_page.post("/accounts/profile/", {"display_name": "Alice B.", "email": "x@example.org", "is_staff": "on"})
+    alices_page.post("/settings/profile/", {"display_name": "Alice B.", "email": "x@example.org", "is_staff": "on"})
 
     alice.refresh_from_db()
     assert (alice.display_name, alice.email, alice.is_staff) == ("Alice B.", "alice@example.org", False)
@@ -77,7 +77,7 @@ def test_the_profile_saves_a_name_and_nothing_else(alice: Any, alices_page: Clie
 
 @pytest.mark.parametrize("name", ["x" * 121, "a\x00b"])
 def test_a_name_that_cannot_be_stored_is_refused(alice: Any, alices_page: Client, name: str) -> None:
-    answer = alices_page.post("/accounts/profile/", {"display_name": name})
+    answer = alices_page.post("/settings/profile/", {"display_name": name})
 
     assert answer.status_code == 200
     assert b'aria-invalid="true"' in answer.content

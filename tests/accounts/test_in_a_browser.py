@@ -1,5 +1,6 @@
 """The account's pages in a real browser: wide and narrow, light and dark, without JavaScript, and by axe's rules."""
 
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,11 +8,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, exporting
+from hyperagent.accounts.models import DataExport, User
 from tests.accounts.conftest import PASSWORD
 
-OUTSIDE = ["login/", "register/", "password/reset/", "password/reset/done/", "password/reset/x/y/"]
-INSIDE = ["profile/", "password/change/", "tokens/"]
+DOOR = ("login/", "register/", "password/reset/", "password/reset/done/", "password/reset/x/y/")
+OUTSIDE = [f"/accounts/{path}" for path in DOOR]
+SECTIONS = ("", "profile/", "appearance/", "language/", "security/", "connections/", "tokens/", "data/", "data/delete/")
+INSIDE = [*(f"/settings/{path}" for path in SECTIONS), "/settings/notifications/", "/settings/webhooks/", "/rules/"]
+# Those whose parts stand otherwise on a phone than beside each other.
+ON_A_PHONE = ["/settings/", "/settings/appearance/", "/settings/security/", "/settings/tokens/", "/settings/webhooks/"]
 WIDTHS = [1440, 390]
 SCHEMES = ["light", "dark"]
 
@@ -41,18 +47,18 @@ def open_page(browser: Browser, live_server: Any) -> Iterator[Any]:
 
 
 def sign_in(page: Page, email: str) -> None:
-    page.goto("/accounts/login/?next=/accounts/profile/")
+    page.goto("/accounts/login/?next=/settings/profile/")
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Profile").wait_for()
+    page.get_by_role("heading", name="Profile", exact=True).wait_for()
 
 
 def faults_of(page: Page, path: str) -> list[str]:
     faults = []
     page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(f"/accounts/{path}")
+    page.goto(path)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if wider > 0:
         faults.append(f"{wider} px wider than the window")
@@ -61,7 +67,7 @@ def faults_of(page: Page, path: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), zip(WIDTHS, SCHEMES, strict=True))
+@pytest.mark.parametrize(("width", "scheme"), list(zip(WIDTHS, SCHEMES, strict=True)))
 def test_every_page_is_clean_at_this_width_and_scheme(alice: Any, open_page: Any, width: int, scheme: str) -> None:
     for number in range(3):
         actions.make_token(alice, name=f"A token with a rather long name, number {number}")
@@ -69,9 +75,10 @@ def test_every_page_is_clean_at_this_width_and_scheme(alice: Any, open_page: Any
 
     faults = {path: faults_of(page, path) for path in OUTSIDE}
     sign_in(page, alice.email)
-    faults |= {path: faults_of(page, path) for path in INSIDE}
+    inside = INSIDE if width > 1000 else ON_A_PHONE
+    faults |= {path: faults_of(page, path) for path in inside}
 
-    assert faults == {path: [] for path in OUTSIDE + INSIDE}
+    assert faults == {path: [] for path in OUTSIDE + inside}
 
 
 @pytest.mark.slow
@@ -79,12 +86,12 @@ def test_without_javascript_alice_makes_a_token_and_changes_her_password(alice: 
     page = open_page(java_script_enabled=False)
     sign_in(page, alice.email)
 
-    page.goto("/accounts/tokens/")
+    page.goto("/settings/tokens/")
     page.get_by_label("Name", exact=True).fill("laptop")
     page.get_by_role("button", name="Make token").click()
     raw = page.locator(".secret").inner_text()
 
-    page.goto("/accounts/password/change/")
+    page.goto("/settings/security/")
     page.get_by_label("Your password now").fill("wrong")
     page.get_by_label("New password", exact=True).fill("a quite different sentence")
     page.get_by_label("New password again").fill("a quite different sentence")
@@ -94,3 +101,65 @@ def test_without_javascript_alice_makes_a_token_and_changes_her_password(alice: 
     assert raw.startswith("ha_")
     assert refused.get_attribute("aria-invalid") == "true"
     assert page.locator(f"#{refused.get_attribute('aria-describedby')}").inner_text() == "This is not your password."
+
+
+@pytest.mark.slow
+@pytest.mark.spec("S148")
+def test_alice_gets_around_by_keyboard_chooses_dark_takes_her_data_and_leaves(
+    alice: Any, open_page: Any, settings: Any, tmp_path: Any
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "media"
+    page = open_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    sign_in(page, alice.email)
+
+    menu = page.get_by_label("Menu of Alice")
+    menu.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    first = page.evaluate("document.activeElement.textContent.trim()")
+    page.keyboard.press("Escape")
+    closed = (page.get_by_role("link", name="Mail").count(), menu.evaluate("e => e === document.activeElement"))
+
+    page.goto("/settings/appearance/")
+    page.get_by_label("Dark").check()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved.").wait_for()
+    dark = page.evaluate("document.documentElement.dataset.theme")
+
+    page.goto("/settings/data/")
+    page.get_by_role("button", name="Export my data").click()
+    page.locator("#export-state[data-waits]").wait_for()
+    exporting.make(DataExport.objects.get(user=alice).pk)
+    # The page finds out by itself.
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    names = zipfile.ZipFile(download.value.path()).namelist()
+
+    page.get_by_role("link", name="Delete my account…").click()
+    page.get_by_label("Your e-mail address").fill(alice.email)
+    page.get_by_label("Your password").fill("wrong")
+    page.get_by_role("button", name="Delete my account for good").click()
+    kept = page.get_by_label("Your e-mail address").input_value()
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_role("button", name="Delete my account for good").click()
+    page.get_by_role("heading", name="Your account is deleted").wait_for()
+
+    assert (first, closed, dark, kept) == ("Settings", (0, True), "dark", alice.email)
+    assert "profile.json" in names
+    assert not User.objects.get(pk=alice.pk).is_active
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_bar_and_its_menu_lead_everywhere_without_javascript(alice: Any, open_page: Any) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    sign_in(page, alice.email)
+
+    bar = page.get_by_role("navigation", name="Main").get_by_role("link").all_inner_texts()
+    page.get_by_label("Menu of Alice").click()
+    page.locator(".frame-menu").get_by_role("link", name="Memory").click()
+    page.get_by_role("heading", name="Memory", exact=True).wait_for()
+    page.get_by_label("Menu of Alice").click()
+    page.get_by_role("button", name="Sign out").click()
+
+    assert bar == ["Chat", "Inbox", "Documents", "Files"]
+    page.get_by_role("heading", name="Sign in").wait_for()

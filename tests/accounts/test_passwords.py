@@ -13,7 +13,7 @@ from hyperagent.accounts.tasks import mail_password_reset
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.hashers import CountingHasher
 
-CHANGE = "/accounts/password/change/"
+CHANGE = "/settings/security/"
 RESET = "/accounts/password/reset/"
 NEW = "a quite different sentence"
 
@@ -23,7 +23,7 @@ def change(old: str = PASSWORD, new: str = NEW) -> dict[str, str]:
 
 
 def is_signed_in(client: Client) -> bool:
-    return client.get("/accounts/profile/").status_code == 200
+    return client.get("/settings/profile/").status_code == 200
 
 
 def mailed_link(user: Any) -> str:

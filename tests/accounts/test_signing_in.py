@@ -24,7 +24,7 @@ def registration(email: str, password: str = PASSWORD) -> dict[str, str]:
 
 
 def is_signed_in(client: Client) -> bool:
-    return client.get("/accounts/profile/").status_code == 200
+    return client.get("/settings/profile/").status_code == 200
 
 
 def test_alice_signs_in_and_out(alice: Any, page: Client) -> None:
@@ -99,7 +99,7 @@ def test_a_foreign_page_can_send_no_form(path: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "goes_to"),
     [
-        ("/accounts/tokens/", "/accounts/tokens/"),
+        ("/settings/tokens/", "/settings/tokens/"),
         ("https://evil.example/", "/"),
         ("//evil.example/", "/"),
         ("/\\evil.example", "/"),
@@ -107,16 +107,16 @@ def test_a_foreign_page_can_send_no_form(path: str) -> None:
     ],
 )
 def test_after_login_only_this_site_is_gone_to(alice: Any, page: Client, asked: str, goes_to: str) -> None:
-    answer = page.post(f"{LOGIN}?next=/accounts/profile/", {**credentials(alice.email), "next": asked})
+    answer = page.post(f"{LOGIN}?next=/settings/profile/", {**credentials(alice.email), "next": asked})
 
     assert answer["Location"] == goes_to
 
 
 def test_a_page_that_needs_a_person_is_come_back_to_after_login(alice: Any, page: Client) -> None:
-    first = page.get("/accounts/tokens/")
+    first = page.get("/settings/tokens/")
     form = page.get(first["Location"])
 
-    assert b'name="next" value="/accounts/tokens/"' in form.content
+    assert b'name="next" value="/settings/tokens/"' in form.content
 
 
 def test_whoever_is_signed_in_is_not_asked_again(alices_page: Client) -> None:
@@ -179,10 +179,10 @@ def test_a_person_who_knows_the_password_is_never_slowed_down(alice: Any, page: 
 
 @pytest.mark.django_db
 def test_dora_registers_and_is_signed_in(page: Client) -> None:
-    answer = page.post(f"{REGISTER}?next=/accounts/tokens/", registration("dora@example.org"))
+    answer = page.post(f"{REGISTER}?next=/settings/tokens/", registration("dora@example.org"))
 
     dora = User.objects.get(email="dora@example.org")
-    assert answer["Location"] == "/accounts/tokens/"
+    assert answer["Location"] == "/settings/tokens/"
     assert (dora.display_name, dora.is_staff, dora.is_superuser) == ("Dora", False, False)
     assert dora.check_password(PASSWORD)
     assert is_signed_in(page)

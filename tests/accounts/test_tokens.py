@@ -17,7 +17,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope
 from hyperagent.accounts.tokens import new_token, scopes_of, user_for_token
 
-TOKENS = "/accounts/tokens/"
+TOKENS = "/settings/tokens/"
 
 
 def form(**changes: Any) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def test_the_page_costs_the_same_for_one_token_and_for_many(
     for number in range(30):
         actions.make_token(alice, name=f"token {number}")
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         html = alices_page.get(TOKENS).content.decode()
 
     assert html.count("Revoke token") == 25

@@ -238,7 +238,7 @@ def test_a_hundred_thousand_runs_are_listed_by_indexes(
     admin = client_of(bob)
     pages = {
         "list": page_of(Execution),
-        "last page": f"{page_of(Execution)}?p=1990",
+        "last page": f"{page_of(Execution)}?p=200",
         "by status": f"{page_of(Execution)}?status__exact=completed",
         "by id": f"{page_of(Execution)}?q={run.id}",
         "by user": f"{page_of(Execution)}?q=many@example",

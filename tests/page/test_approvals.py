@@ -356,7 +356,7 @@ def test_cards_fit_and_keep_axes_rules(waiting: Waiting, size: str, scheme: str)
     expect(page.locator(".rule-text")).to_have_text("A rule.")
     faults = faults_of(page)
 
-    press_edit = page.get_by_role("button", name="Edit")
+    press_edit = page.get_by_role("button", name="Edit", exact=True)
     press_edit.click()
     page.get_by_role("textbox", name="Title").fill("Another")
     faults += faults_of(page)

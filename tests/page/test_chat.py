@@ -204,7 +204,7 @@ def test_a_question_asked_offline_is_sent_once_when_the_connection_is_back(
     expect(page.get_by_role("status").filter(has_text="offline")).to_be_visible()
 
     ask(page, "Second")
-    expect(page.get_by_text("Sending…")).to_be_visible()
+    expect(page.get_by_text("Sent when the connection is back.")).to_be_visible()
     alices.context.set_offline(False)
 
     wait_for_words(page, "Two.")
@@ -339,7 +339,7 @@ def test_the_keyboard_is_enough(page: Page, live_site: Any) -> None:
     box(page).press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
-    page.keyboard.press("Control+k")
+    page.keyboard.press("Control+Shift+f")
     expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type(word)
     expect(page.locator(".entry")).to_have_count(1)

@@ -171,6 +171,8 @@ def test_watching_and_reloading_show_the_same(open_stage: Any) -> None:
     watched = _stage(open_stage, run, "running").page
     watched.locator(".answer-foot").wait_for()
     reloaded = _stage(open_stage, run).page
+    for page in (watched, reloaded):
+        page.locator(".prose .hljs-number").wait_for()
 
     assert watched.locator(".prose").inner_html() == reloaded.locator(".prose").inner_html()
     assert watched.locator(".sources").inner_html() == reloaded.locator(".sources").inner_html()

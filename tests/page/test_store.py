@@ -9,7 +9,7 @@ RUN_ALL = """async (url) => {
     const { cases } = await import(url);
     const faults = {};
     for (const [name, run] of Object.entries(cases)) {
-        try { run(); } catch (error) { faults[name] = error.message; }
+        try { await run(); } catch (error) { faults[name] = error.message; }
     }
     return { count: Object.keys(cases).length, faults };
 }"""
@@ -23,7 +23,10 @@ def page(watched: Watched, static_site: str) -> Page:
 
 
 @pytest.mark.spec("S144", "S146", "B10")
-@pytest.mark.parametrize("file", ["store_cases.mjs", "trace_cases.mjs", "hands_cases.mjs", "blocks_cases.mjs"])
+@pytest.mark.parametrize(
+    "file",
+    ["store_cases.mjs", "trace_cases.mjs", "hands_cases.mjs", "blocks_cases.mjs", "chat_cases.mjs", "run_cases.mjs"],
+)
 def test_the_pages_state_is_a_function_of_the_events(page: Page, static_site: str, file: str) -> None:
     result = page.evaluate(RUN_ALL, f"{static_site}/tests/page/{file}")
 

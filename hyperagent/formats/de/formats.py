@@ -1,4 +1,4 @@
-"""22. Nov. 2026"""
+"""22. Nov. 2026, 14:02 UTC"""
 
 SHORT_DATE_FORMAT = "j. N Y"
-SHORT_DATETIME_FORMAT = "j. N Y, H:i"
+SHORT_DATETIME_FORMAT = "j. N Y, H:i T"

@@ -1,4 +1,4 @@
-"""22 Nov 2026, as in the other languages: Django's own English is that of the United States."""
+"""22 Nov 2026 14:02 UTC: Django's own English is that of the United States. The zone is said: it may be anybody's."""
 
 SHORT_DATE_FORMAT = "j M Y"
-SHORT_DATETIME_FORMAT = "j M Y H:i"
+SHORT_DATETIME_FORMAT = "j M Y H:i T"

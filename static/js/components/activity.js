@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { endLine, isWaiting, liveLine, routingLine } from "../activity.js";
 import { agentLabel, isAvailable } from "../agents.js";
+import { t } from "../i18n.js";
 import { rootOf, treeOf } from "../plan.js";
 import { isLive } from "../store.js";
 import { Entries } from "./entries.js";
@@ -12,7 +13,8 @@ import { Elapsed } from "./ticking.js";
 import { AgentTree } from "./tree.js";
 
 // A plan is open until the answer begins, everything else closed, until somebody decides otherwise.
-export function Activity({ execution, stopping, session, isAnswering }) {
+// `showRun`: opens the run view.
+export function Activity({ execution, stopping, session, isAnswering, showRun = null }) {
   const { trace } = execution;
   const live = isLive(execution);
   const hasPlan = Boolean(trace.plan?.steps.length);
@@ -20,21 +22,23 @@ export function Activity({ execution, stopping, session, isAnswering }) {
   const { element, failed, read } = useTrace(execution, session);
   const isLookedOver = trace.requests.some(({ kind, status }) => kind === "plan" && status === "pending"); // its card shows it
   const open = chosen ?? (live && hasPlan && !isLookedOver && !isAnswering);
-  const line = stopping ? "Stopping" : live ? liveLine(execution) : endLine(execution);
+  const line = stopping ? t("Stopping") : live ? liveLine(execution) : endLine(execution);
   const id = `activity-${execution.id}`;
 
-  return html`<div class=${`activity ${open ? "is-open" : ""}`} ref=${element} role="group" aria-label="Activity">
-    <button type="button" class="activity-line" aria-expanded=${open ? "true" : "false"} aria-controls=${open ? id : null} onClick=${() => setChosen(!open)}>
+  return html`<div class=${`activity ${open ? "is-open" : ""}`} ref=${element} role="group" aria-label=${t("Activity")}>
+    <div class="activity-head"><button type="button" class="activity-line" aria-expanded=${open ? "true" : "false"} aria-controls=${open ? id : null} onClick=${() => setChosen(!open)}>
       <${LineSign} execution=${execution} live=${live} />
       <span class="activity-words">${line}</span>
       ${live && !isWaiting(execution) && html`<${Elapsed} of=${execution} isLive=${live} />`}
       <${Icon} name="chevron" />
     </button>
+    ${showRun && html`<button type="button" class="icon-button small activity-open" onClick=${showRun} aria-label=${t("Open the run view")} title=${t("Open the run view")}><${Icon} name="panel" /></button>`}</div>
     ${live && html`<p class="visually-hidden" role="status">${line}</p>`}
     ${open && html`<div class="activity-body" id=${id}>
       ${hasPlan && html`<${Plan} trace=${trace} isLive=${live} />`}
-      ${failed && html`<p class="row-error">${failed} <button type="button" class="link-button" onClick=${read}>Try again</button></p>`}
+      ${failed && html`<p class="row-error">${failed} <button type="button" class="link-button" onClick=${read}>${t("Try again")}</button></p>`}
       <${Workers} trace=${trace} status=${execution.status} live=${live} folded=${hasPlan && live && chosen === null} intervene=${session.intervene} />
+      ${showRun && html`<button type="button" class="row-button activity-more" onClick=${showRun}><${Icon} name="panel" /><span>${t("Steps, outputs and timeline")}</span><${Icon} name="chevron" /></button>`}
     </div>`}
   </div>`;
 }
@@ -47,20 +51,25 @@ function LineSign({ execution, live }) {
 // Routing and what the run itself did, then its agents. Beside an open plan they stay folded until they are wanted.
 function Workers({ trace, status, live, folded, intervene }) {
   const [chosen, setChosen] = useState(null);
-  const root = rootOf(trace);
   const nodes = treeOf(trace);
   const open = chosen ?? !folded;
   const hasPlan = Boolean(trace.plan?.steps.length);
-  const inside = html`<div class="workers">
-    ${trace.routing && html`<${Routing} routing=${trace.routing} />`}
-    ${root?.entries.length > 0 && html`<${Entries} entries=${root.entries} ending=${live ? null : status} />`}
-    ${nodes.length > 0 && html`<${AgentTree} trace=${trace} isLive=${live} intervene=${intervene} />`}
-    ${!trace.routing && !nodes.length && !root?.entries.length && html`<p class="muted small">${live || trace.whole ? "Nothing to show yet." : "Loading…"}</p>`}
-  </div>`;
+  const inside = html`<${WorkersBody} trace=${trace} status=${status} live=${live} intervene=${intervene} />`;
   if (!hasPlan) return inside;
   return html`<button type="button" class="row-button workers-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setChosen(!open)}>
-      <${Icon} name="branch" /><span>Agents and tools</span><span class="muted">${nodes.length}</span><${Icon} name="chevron" /></button>
+      <${Icon} name="branch" /><span>${t("Agents and tools")}</span><span class="muted">${nodes.length}</span><${Icon} name="chevron" /></button>
     ${open && inside}`;
+}
+
+export function WorkersBody({ trace, status, live, intervene, again = null, opened = null, isWhole = trace.whole }) {
+  const root = rootOf(trace);
+  const nodes = treeOf(trace);
+  return html`<div class="workers">
+    ${trace.routing && html`<${Routing} routing=${trace.routing} />`}
+    ${root?.entries.length > 0 && html`<${Entries} entries=${root.entries} ending=${live ? null : status} />`}
+    ${nodes.length > 0 && html`<${AgentTree} trace=${trace} isLive=${live} intervene=${intervene} again=${again} opened=${opened} />`}
+    ${!trace.routing && !nodes.length && !root?.entries.length && html`<p class="muted small">${live || isWhole ? t("Nothing to show yet.") : t("Loading…")}</p>`}
+  </div>`;
 }
 
 function Routing({ routing }) {
@@ -73,7 +82,7 @@ export function OtherModes({ routing, modes, roster, ask }) {
   const names = routing.alternatives.filter((name) => modes.includes(name) && !missing.includes(name));
   if (!routing.isLow || !names.length) return null;
   return html`<p class="other-modes">
-    <span>Not sure that ${agentLabel(routing.agent)} fits best. Ask again with</span>
+    <span>${t("Not sure that {agent} fits best. Ask again with", { agent: agentLabel(routing.agent) })}</span>
     ${names.map((name) => html`<button type="button" key=${name} class="quiet-button" onClick=${() => ask(name)}>${agentLabel(name)}</button>`)}
   </p>`;
 }
@@ -86,7 +95,7 @@ function useTrace(execution, session) {
 
   function read() {
     setFailed(null);
-    session.trace(execution.id).catch((error) => setFailed(`How this came about could not be read. ${error.message}`));
+    session.trace(execution.id).catch((error) => setFailed(t("How this came about could not be read. {why}", { why: error.message })));
   }
 
   useEffect(() => {

@@ -1,8 +1,11 @@
 // One reply: how it came about, what it asks, its text, its sources, what went wrong, what it used, and what can be done with it.
 import { html, useMemo } from "../../vendor/preact.js";
-import { doing, facts, isWaiting } from "../activity.js";
+import { doing, duration, isWaiting } from "../activity.js";
+import { t } from "../i18n.js";
 import { answerText, isLive, streamedText } from "../store.js";
 import { Activity, OtherModes } from "./activity.js";
+import { Details } from "./answer_details.js";
+import { Branches } from "./branches.js";
 import { Came, Doing } from "./hands.js";
 import { Icon } from "./icons.js";
 import { MemoryLine } from "./memory_line.js";
@@ -19,26 +22,29 @@ export function Answer({ row, application, session, last }) {
   const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
   const stopping = live && session.stopping.value.has(execution.id);
 
-  return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label="Answer" data-message=${message.id} data-status=${execution?.status ?? ""}>
+  return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label=${t("Answer")} data-message=${message.id} data-status=${execution?.status ?? ""}>
     ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
-    ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>You added: <span dir="auto">${words}</span></span></p>`)}
+    ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>${t("You added:")} <span dir="auto">${words}</span></span></p>`)}
     ${execution && html`<${Doing} trace=${execution.trace} isLive=${live} isAnswering=${text !== ""} conversationId=${session.conversationId} />`}
-    ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} />`}
-    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} />`}
+    ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} thought=${execution.thought} />`}
+    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} conversationId=${session.conversationId} />`}
     ${execution && html`<${Came} trace=${execution.trace} conversationId=${session.conversationId} />`}
     ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
-    ${execution?.status === "failed" && html`<${Failure} error=${execution.error} retry=${() => session.retry(message.id)} />`}
-    ${execution?.status === "cancelled" && html`<p class="mark"><${Icon} name="stop" />Stopped${text ? "" : " before it began to answer"}</p>`}
-    ${text && unsupported.length > 0 && html`<p class="mark is-grounding"><${Icon} name="warning" /><span><span class="unsupported">Underlined</span>: not supported by the source it cites</span></p>`}
+    ${execution?.status === "failed" && html`<${Failure} execution=${execution} retry=${() => session.retry(message.id)} retryFailed=${() => session.retryFailed(execution.id)} />`}
+    ${execution?.status === "cancelled" && html`<p class="mark is-stopped"><${Icon} name="stop" /><span>${text ? t("Stopped. What was written until then is kept.") : t("Stopped before it began to answer.")}</span>
+      <button type="button" class="link-button" onClick=${() => session.retry(message.id)}>${t("Try again")}</button></p>`}
+    ${text && unsupported.length > 0 && html`<p class="mark is-grounding"><${Icon} name="warning" /><span><span class="unsupported">${t("Underlined")}</span>: ${t("not supported by the source it cites")}</span></p>`}
     ${text && execution?.sources.length > 0 && html`<${Sources} sources=${execution.sources} />`}
     <${MemoryLine} memory=${execution?.memory} />
     ${!live && html`<footer class=${`answer-foot ${last ? "is-last" : ""}`}>
-      ${text && html`<${CopyButton} text=${text} label="Copy answer" />`}
+      ${text && html`<${CopyButton} text=${text} label=${t("Copy answer")} />`}
       ${execution && execution.status !== "failed" && html`<button type="button" class="icon-button small" onClick=${() => session.retry(message.id)}
-        aria-label="Answer again" title="Answer again"><${Icon} name="retry" /></button>`}
+        aria-label=${t("Answer again")} title=${t("Answer again")}><${Icon} name="retry" /></button>`}
       <${Branches} siblings=${siblings} message=${message} session=${session} />
-      ${execution && html`<span class="facts">${facts(execution).map((fact) => html`<span>${fact}</span>`)}</span>`}
+      ${execution && html`<${Details} execution=${execution} application=${application} />`}
+      ${execution && html`<span class="facts">${quietFacts(execution).map((fact) => html`<span>${fact}</span>`)}</span>`}
     </footer>`}
+    ${!live && last && message.follow_ups.length > 0 && html`<${FollowUps} questions=${message.follow_ups} application=${application} />`}
   </article>`;
 }
 
@@ -49,47 +55,61 @@ function Work({ message, execution, stopping, application, session, last, isAnsw
   return useMemo(() => {
     const question = session.state.peek().messages.find(({ id }) => id === message.parent_id);
     return html`
-      <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} />
+      <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} showRun=${() => (application.openRun.value = execution.id)} />
       ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question, mode)} />`}
       <${Requests} execution=${execution} session=${session} roster=${roster} me=${application.page.user.id} />`;
   }, [trace, status, activity, stopping, last, roster, isAnswering, execution.startedAt, execution.endedAt]);
 }
 
-function Thoughts({ text, live }) {
+function Thoughts({ text, live, thought }) {
+  const took = thought?.from != null ? thought.to - thought.from : 0;
+  const words = live ? t("Thinking") : took >= 1000 ? t("Thought for {time}", { time: duration(took) }) : t("Thoughts");
   return html`<details class="thoughts">
-    <summary><${Icon} name="chevron" />${live ? "Thinking" : "Thoughts"}</summary>
+    <summary class=${live ? "is-live" : ""}><${Icon} name="chevron" />${words}</summary>
     <div class="thoughts-text" dir="auto">${text}</div>
   </details>`;
+}
+
+// What is worth a glance: the model, if one was asked, and the time. The rest is in the details.
+function quietFacts({ model, usage, startedAt, endedAt }) {
+  const isAsked = usage.prompt_tokens + usage.completion_tokens > 0;
+  return [isAsked && model, startedAt !== null && endedAt - startedAt >= 50 && duration(endedAt - startedAt)].filter(Boolean);
+}
+
+// A click puts the question into the box, to be changed; with Ctrl or ⌘ it is sent.
+function FollowUps({ questions, application }) {
+  const take = (text) => (event) => {
+    if (event.ctrlKey || event.metaKey) application.say(text, application.mode.value);
+    else application.inserted.value = { text };
+  };
+  return html`<ul class="follow-ups" aria-label=${t("You may ask next")}>
+    ${questions.map((text) => html`<li key=${text}><button type="button" class="follow-up" title=${t("Put it into the box. With Ctrl or ⌘ it is sent.")} onClick=${take(text)}><${Icon} name="addTo" /><span dir="auto">${text}</span></button></li>`)}
+  </ul>`;
 }
 
 // Below a text that grows, for who reads at its end; the words are told by the line above it.
 function Progress({ execution, stopping }) {
   return html`<p class="progress">
     <span class="pulse" aria-hidden="true"></span>
-    <span class="progress-words">${stopping ? "Stopping" : doing(execution)}</span>
+    <span class="progress-words">${stopping ? t("Stopping") : doing(execution)}</span>
     <span class="facts"><${Elapsed} of=${execution} isLive=${true} />${execution.model && html`<span>${execution.model}</span>`}</span>
   </p>`;
 }
 
-function Failure({ error, retry }) {
+// What happened, and the ways on: all of it again, or only what failed, where something was done that can be kept.
+function Failure({ execution, retry, retryFailed }) {
+  const { error, trace } = execution;
+  const isPartly = trace.agents.filter(({ status }) => status === "completed").length > 0 && trace.agents.length > 2;
   return html`<div class="failure" role="alert">
     <${Icon} name="warning" />
-    <p>${error?.message ?? "The run failed, and left no reason. Try again."}</p>
-    <button type="button" class="button" onClick=${retry}><${Icon} name="retry" />Try again</button>
+    <p>${error?.message ?? t("The run failed, and left no reason. Try again.")}</p>
+    <span class="failure-ways">
+      <button type="button" class="button" onClick=${retry}><${Icon} name="retry" />${t("Try again")}</button>
+      ${isPartly && html`<button type="button" class="button" title=${t("What was done is kept.")} onClick=${retryFailed}>${t("Retry from what failed")}</button>`}
+    </span>
   </div>`;
 }
 
 function Sources({ sources }) {
-  return html`<div class="sources" role="group" aria-label="Sources"><p class="sources-head" aria-hidden="true">Sources</p><${SourceList} sources=${sources} /></div>`;
-}
-
-function Branches({ siblings, message, session }) {
-  if (siblings.length < 2) return null;
-  const at = siblings.indexOf(message.id);
-  const choose = (step) => () => session.choose(message.parent_id, siblings[at + step]);
-  return html`<span class="branches">
-    <button type="button" class="icon-button small mirrored" disabled=${at === 0} onClick=${choose(-1)} aria-label="Answer before this"><${Icon} name="left" /></button>
-    <span>${at + 1} / ${siblings.length}</span>
-    <button type="button" class="icon-button small mirrored" disabled=${at === siblings.length - 1} onClick=${choose(1)} aria-label="Answer after this"><${Icon} name="right" /></button>
-  </span>`;
+  return html`<div class="sources" role="group" aria-label=${t("Sources")}><p class="sources-head" aria-hidden="true">${t("Sources")}</p><${SourceList} sources=${sources} /></div>`;
 }

@@ -1,25 +1,36 @@
 // The frame of the chat page: sidebar, thread, composer, dialogs, and the keys that work everywhere.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { announce } from "../announce.js";
+import { copyText } from "../clipboard.js";
+import { t } from "../i18n.js";
 import { titleWith } from "../inbox_socket.js";
+import { actionOf, isWriting, keysOf } from "../keys.js";
+import { answerText, transcript } from "../store.js";
+import { stepVersions } from "./branches.js";
 import { Composer } from "./composer.js";
-import { ConfirmDelete, HelpSheet } from "./dialogs.js";
+import { ConfirmDelete } from "./dialogs.js";
 import { EmptyState, MissingState } from "./empty.js";
 import { Icon } from "./icons.js";
+import { Later } from "./later.js";
 import { ConnectionNotice, ModelNotice } from "./notices.js";
 import { ProjectPicker } from "./projects_picker.js";
-import { Sidebar } from "./sidebar.js";
+import { RunAside, toggleRun } from "./run_aside.js";
+import { Sidebar, exportHref } from "./sidebar.js";
 import { TemporaryNote, TemporaryToggle } from "./temporary.js";
 import { Thread } from "./thread.js";
 
 const NARROW = matchMedia("(max-width: 56rem)");
 const SIDEBAR_KEY = "hyperagent.sidebar";
 
+const loadPalette = () => import("./palette.js").then(({ Palette }) => Palette);
+const loadHelp = () => import("./help.js").then(({ HelpSheet }) => HelpSheet);
+const loadShare = () => import("./share.js").then(({ ShareDialog }) => ShareDialog);
+
 export function App({ application }) {
   const session = application.session.value;
   const { page, list } = application;
   const [sidebar, setSidebar] = useSidebar();
-  const [dialog, setDialog] = useState(null); // {kind: "help"} | {kind: "delete", conversation, error}
-  const [inserted, setInserted] = useState(null); // {text}: to be put into the box
+  const [dialog, setDialog] = useState(null); // {kind: "help" | "palette"} | {kind: "delete" | "share", conversation, error}
   const searchBox = useRef(null);
 
   const missing = session?.connection.value === "missing";
@@ -27,9 +38,12 @@ export function App({ application }) {
   const running = session?.running.value ?? false;
   const waiting = session?.waiting.value ?? false;
   const empty = session?.isEmpty.value ?? true;
+  const isThere = session && !empty && !missing;
   const current = list.items.value.find(({ id }) => id === session?.conversationId);
-  const untitled = application.temporary.value ? "Temporary chat" : "New conversation";
+  const untitled = application.temporary.value ? t("Temporary chat") : t("New conversation");
   const title = session ? current?.title || untitled : untitled;
+  const insert = (text) => (application.inserted.value = { text });
+  const closeOf = (kind) => () => setDialog((open) => (open?.kind === kind ? null : open)); // another may be open by then
 
   function go(id) {
     if (NARROW.matches) setSidebar(false);
@@ -41,20 +55,33 @@ export function App({ application }) {
     document.title = titleWith(waitingForMe, current?.title ? `${current.title} · HyperAgent` : "HyperAgent");
   }, [current?.title, waitingForMe]);
 
-  useKeys({
-    search: () => {
-      setSidebar(true);
-      requestAnimationFrame(() => searchBox.current?.focus());
-    },
+  const show = { palette: () => setDialog({ kind: "palette" }), help: () => setDialog({ kind: "help" }) };
+  const share = (conversation) => setDialog({ kind: "share", conversation });
+
+  function search() {
+    setSidebar(true);
+    requestAnimationFrame(() => searchBox.current?.focus());
+  }
+
+  const actions = {
+    ...show,
+    search,
+    searchBySlash: search,
     create: () => go(null),
-    help: () => setDialog({ kind: "help" }),
-    stop: () => running && session.stopAll(),
-  });
+    sidebar: () => setSidebar(!sidebar),
+    run: () => toggleRun(application),
+    write: () => document.getElementById("composer-text")?.focus(),
+    stop: () => (NARROW.matches && sidebar ? setSidebar(false) : running && session.stopAll()),
+    before: () => stepVersions(-1),
+    after: () => stepVersions(1),
+  };
+  useKeys(actions);
 
   async function confirmDelete() {
     try {
       await application.remove(dialog.conversation.id);
       setDialog(null);
+      requestAnimationFrame(actions.write);
     } catch (error) {
       setDialog({ ...dialog, error: error.message });
     }
@@ -62,23 +89,38 @@ export function App({ application }) {
 
   function takeBack(item) {
     session.unqueue(item.client_id);
-    setInserted({ text: item.text });
+    insert(item.text);
   }
+
+  const can = () => ({
+    ...actions, running, isThere, temporary: application.temporary,
+    startTemporary: () => { go(null); application.temporary.value = true; },
+    ...lastAnswer(session),
+    share: isThere && !application.temporary.value && current ? () => share(current) : null,
+    remove: isThere && current ? () => setDialog({ kind: "delete", conversation: current }) : null,
+    pin: isThere && current ? () => list.pin(current.id, !current.pinned_at) : null,
+    isPinned: Boolean(current?.pinned_at),
+    exportAs: isThere ? (form) => location.assign(exportHref(session.conversationId, form)) : null,
+    openRun: application.openRun ? (id) => (application.openRun.value = id) : null,
+    open: (url) => location.assign(url),
+    isStaff: page.user.is_staff,
+  });
 
   return html`
     <div class=${`app ${sidebar ? "has-sidebar" : ""}`}>
-      <aside class="sidebar" aria-label="Conversations" inert=${!sidebar}>
-        <${Sidebar} application=${application} searchBox=${searchBox} hide=${() => setSidebar(false)} go=${go}
-          onDelete=${(conversation) => setDialog({ kind: "delete", conversation })} onHelp=${() => setDialog({ kind: "help" })} />
+      <aside class="sidebar" aria-label=${t("Conversations")} inert=${!sidebar}>
+        <${Sidebar} application=${application} searchBox=${searchBox} hide=${() => setSidebar(false)} go=${go} onPalette=${show.palette} onHelp=${show.help}
+          onShare=${share} onDelete=${(conversation) => setDialog({ kind: "delete", conversation })} />
       </aside>
       <div class="scrim" onClick=${() => setSidebar(false)}></div>
       <main class=${`main ${empty && !missing ? "is-empty" : ""}`} id="content" tabindex="-1">
         <header class="top-bar">
-          ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label="Show the conversations" title="Show the conversations"><${Icon} name="sidebar" /></button>`}
+          ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label=${t("Show the conversations")} title=${`${t("Show the conversations")} (${keysOf("sidebar")})`}><${Icon} name="sidebar" /></button>`}
           ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
-          ${session && !empty && !missing && html`<a class="icon-button" href=${`/files/conversation/${session.conversationId}/`} aria-label="Files of this conversation" title="Files of this conversation"><${Icon} name="files" /></a>`}
+          ${isThere && current && !application.temporary.value && html`<button type="button" class="icon-button" onClick=${() => share(current)} aria-label=${t("Share")} title=${t("Share")}><${Icon} name="share" /></button>`}
+          ${isThere && html`<a class="icon-button" href=${`/files/conversation/${session.conversationId}/`} aria-label=${t("Files of this conversation")} title=${t("Files of this conversation")}><${Icon} name="files" /></a>`}
           ${!missing && html`<${ProjectPicker} application=${application} />`}
-          ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label="New conversation" title="New conversation"><${Icon} name="plus" /></button>`}
+          ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label=${t("New conversation")} title=${`${t("New conversation")} (${keysOf("create")})`}><${Icon} name="plus" /></button>`}
         </header>
         ${missing
           ? html`<${MissingState} go=${go} />`
@@ -87,22 +129,38 @@ export function App({ application }) {
             ${session && !empty && (!session.showsMessages.value ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} application=${application} session=${session} takeBack=${takeBack} />`)}
             <div class="dock">
               <${ConnectionNotice} session=${session} signedOut=${signedOut} />
-              <${Composer} application=${application} session=${session} running=${running} waiting=${waiting} inserted=${inserted}
-                blocked=${signedOut ? "You are signed out: sign in again to send." : null} lastQuestion=${session?.lastQuestion.value ?? null} />
+              <${Composer} application=${application} session=${session} running=${running} waiting=${waiting} inserted=${application.inserted.value}
+                blocked=${signedOut ? t("You are signed out: sign in again to send.") : null} lastQuestion=${session?.lastQuestion.value ?? null} />
               ${session ? html`<${TemporaryNote} application=${application} />` : html`<${TemporaryToggle} application=${application} />`}
               <${ModelNotice} text=${session?.notice.value ?? page.model_notice} />
             </div>
-            ${empty && html`<${EmptyState.Prompts} choose=${(text) => setInserted({ text })} />`}
+            ${empty && html`<${EmptyState.Prompts} application=${application} choose=${insert} />`}
           `}
       </main>
+      <${RunAside} application=${application} />
     </div>
-    ${dialog?.kind === "help" && html`<${HelpSheet} close=${() => setDialog(null)} />`}
-    ${dialog?.kind === "delete" && html`<${ConfirmDelete} conversation=${dialog.conversation} error=${dialog.error} confirm=${confirmDelete} close=${() => setDialog(null)} />`}
+    ${dialog?.kind === "palette" && html`<${Later} key="palette" load=${loadPalette} close=${closeOf("palette")} with=${{ can: can(), conversations: list.items.value, search: application.api.searchAll, go, open: (url) => location.assign(url) }} />`}
+    ${dialog?.kind === "help" && html`<${Later} key="help" load=${loadHelp} close=${closeOf("help")} />`}
+    ${dialog?.kind === "share" && html`<${Later} key="share" load=${loadShare} close=${closeOf("share")} with=${{ conversation: dialog.conversation, api: application.api }} />`}
+    ${dialog?.kind === "delete" && html`<${ConfirmDelete} conversation=${dialog.conversation} error=${dialog.error} confirm=${confirmDelete} close=${closeOf("delete")} />`}
   `;
 }
 
+// What can be done with the newest answer that is shown.
+function lastAnswer(session) {
+  const row = session && transcript(session.state.peek()).findLast(({ message }) => message.role === "assistant");
+  if (!row) return { copyLast: null, regenerate: null, runId: null };
+  const text = answerText(row.message, row.execution);
+  const isOver = row.execution && ["completed", "failed", "cancelled"].includes(row.execution.status);
+  return {
+    copyLast: text ? () => copyText(text).then(() => announce(t("Copied"))) : null,
+    regenerate: isOver ? () => session.retry(row.message.id) : null,
+    runId: row.execution?.id ?? null,
+  };
+}
+
 function Skeleton() {
-  return html`<div class="thread-frame" aria-busy="true"><div class="thread-content skeleton"><p></p><p></p><p></p><p></p></div><p class="visually-hidden" role="status">Loading the messages</p></div>`;
+  return html`<div class="thread-frame" aria-busy="true"><div class="thread-content skeleton"><p></p><p></p><p></p><p></p></div><p class="visually-hidden" role="status">${t("Loading the messages")}</p></div>`;
 }
 
 // Open on wide screens unless hidden there before; on narrow ones a drawer, closed at first.
@@ -110,7 +168,8 @@ function useSidebar() {
   const [open, setOpen] = useState(() => !NARROW.matches && localStorageSays() !== "hidden");
   function set(value) {
     setOpen(value);
-    if (!NARROW.matches) remember(value ? "shown" : "hidden");
+    if (!NARROW.matches) return remember(value ? "shown" : "hidden");
+    requestAnimationFrame(() => (value ? document.querySelector(".sidebar a, .sidebar button") : document.querySelector(".top-bar .icon-button"))?.focus({ preventScroll: true }));
   }
   useEffect(() => {
     const onChange = () => setOpen(!NARROW.matches && localStorageSays() !== "hidden");
@@ -136,29 +195,17 @@ function remember(value) {
   }
 }
 
-function isWriting(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-}
-
 function useKeys(actions) {
   const latest = useRef(actions);
   latest.current = actions;
   useEffect(() => {
     function onKeyDown(event) {
-      if (event.isComposing || document.querySelector("dialog[open]")) return;
-      const mod = event.metaKey || event.ctrlKey;
-      const key = event.key.toLowerCase();
-      const action =
-        mod && !event.shiftKey && key === "k" ? "search"
-        : mod && event.shiftKey && key === "o" ? "create"
-        : key === "?" && !mod && (!isWriting(event.target) || (event.target.id === "composer-text" && event.target.value === "")) ? "help"
-        : null;
-      if (action) {
-        event.preventDefault();
-        latest.current[action]();
-      } else if (key === "escape" && !document.querySelector(":popover-open") && event.target.type !== "search") {
-        latest.current.stop();
-      }
+      if (document.querySelector("dialog[open]")) return;
+      const isEmptyBox = event.target.id === "composer-text" && event.target.value === "" && event.key === "?";
+      const action = actionOf(event, isWriting(event.target) && !isEmptyBox ? ["page"] : ["page", "outside"]);
+      if (!action || (action === "stop" && (document.querySelector(":popover-open") || event.target.type === "search"))) return;
+      if (action !== "stop") event.preventDefault();
+      latest.current[action]();
     }
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);

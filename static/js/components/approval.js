@@ -3,6 +3,8 @@ import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { agentLabel, toolWords } from "../agents.js";
 import { announce } from "../announce.js";
 import { callOf, deciders, isIrreversible, outcome, titleOf } from "../approvals.js";
+import { parts, t } from "../i18n.js";
+import { inOurWords } from "../told.js";
 import { fromNow, laterChoices, moment } from "../when.js";
 import { ApprovalForms } from "./approval_forms.js";
 import { CARD, useArrival, useTarget } from "./arrival.js";
@@ -29,7 +31,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
   const words = useRuleWords({ request, call, draft, decision, previewRule: actions.previewRule });
   const title = titleOf(request);
   const isArmed = useArmed(mayDecide);
-  useArrival(card, true, `${place ? `Approval ${place.at} of ${place.of} needed` : "Approval needed"}: ${title}`, { quiet: quiet || !mayDecide });
+  useArrival(card, true, place ? t("Approval {at} of {of} needed: {title}", { ...place, title }) : t("Approval needed: {title}", { title }), { quiet: quiet || !mayDecide });
   useTarget(card, request.request_id);
 
   async function decide(decided, more = {}) {
@@ -40,7 +42,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
     const hash = request.arguments_hash || call?.arguments_hash;
     try {
       const answered = await actions.respond({ request_id: request.request_id, decision: decided, ...(hash && { arguments_hash: hash }), ...more, ...(remember && { remember }) });
-      announce(decided === "snoozed" ? "Put off" : outcome(answered ?? { status: decided }, me).words);
+      announce(decided === "snoozed" ? t("Put off") : outcome(answered ?? { status: decided }, me).words);
     } catch (caught) {
       setSending(false);
       await refused(caught);
@@ -86,7 +88,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
     <h2 class="approval-title" id=${titleId} dir="auto">${title}</h2>
     <${Asker} request=${request} path=${path} />
     ${mode === "edit" ? null : call ? html`<${Preview} call=${call} />` : html`<${AgentStart} request=${request} />`}
-    ${!mayDecide && html`<p class="approval-others"><${Icon} name="people" /><span>Waits for ${deciders(request)}. You will see here what they decide.</span></p>`}
+    ${!mayDecide && html`<p class="approval-others"><${Icon} name="people" /><span>${t("Waits for {who}. You will see here what they decide.", { who: deciders(request) })}</span></p>`}
     ${mayDecide && !mode && html`<${Remember} request=${request} call=${call} decision="approved" draft=${draft} change=${setDraft} words=${words} sending=${sending} />
       <${Buttons} request=${request} sending=${sending} words=${words} decide=${decide} setMode=${setMode} hasCall=${Boolean(call)} />`}
     ${mayDecide && mode && html`<${ApprovalForms} mode=${mode} request=${request} call=${call} draft=${draft} setDraft=${setDraft} words=${words} sending=${sending} refused=${error?.fields} decide=${decide} back=${leave} />`}
@@ -109,9 +111,9 @@ function useArmed(mayDecide) {
 
 function Head({ request, place, mayDecide }) {
   return html`<div class="approval-head">
-    <p class="request-head"><${Icon} name=${mayDecide ? "shield" : "clock"} />${mayDecide ? "Your approval is needed" : "Waiting for approval"}</p>
+    <p class="request-head"><${Icon} name=${mayDecide ? "shield" : "clock"} />${mayDecide ? t("Your approval is needed") : t("Waiting for approval")}</p>
     <${RiskBadge} risk=${request.risk || callOf(request)?.risk} irreversible=${isIrreversible(request)} />
-    ${place && place.of > 1 && html`<span class="approval-place">${place.at} of ${place.of}</span>`}
+    ${place && place.of > 1 && html`<span class="approval-place">${t("{at} of {of}", place)}</span>`}
     <${Until} request=${request} />
   </div>`;
 }
@@ -123,9 +125,11 @@ function Until({ request }) {
   if (!ends && !(reminds && Date.parse(reminds) > now)) return null;
   const isReminder = !ends;
   const left = Date.parse(ends ?? reminds) - now;
-  const words = isReminder ? `Reminds ${fromNow(reminds, now)}` : left < 1000 ? "Its time is over" : `Ends ${fromNow(ends, now)}`;
-  const also = !isReminder && reminds && Date.parse(reminds) > now ? `, reminds ${fromNow(reminds, now)}` : "";
-  return html`<span class=${`approval-until ${!isReminder && left < 600_000 ? "is-near" : ""}`} title=${`${isReminder ? "Reminds" : "Ends"} ${moment(ends ?? reminds, now)}${also}`}><${Icon} name="clock" />${words}</span>`;
+  const reminding = reminds && Date.parse(reminds) > now && t("Reminds {when}", { when: fromNow(reminds, now) });
+  const words = isReminder ? reminding : left < 1000 ? t("Its time is over") : t("Ends {when}", { when: fromNow(ends, now) });
+  const exactly = isReminder ? t("Reminds {when}", { when: moment(reminds, now) }) : t("Ends {when}", { when: moment(ends, now) });
+  const title = [exactly, !isReminder && reminding].filter(Boolean).join(" · ");
+  return html`<span class=${`approval-until ${!isReminder && left < 600_000 ? "is-near" : ""}`} title=${title}><${Icon} name="clock" />${words}</span>`;
 }
 
 function Asker({ request, path }) {
@@ -133,27 +137,35 @@ function Asker({ request, path }) {
   const why = request.why ?? request.details?.why;
   return html`<div class="approval-asker">
     <p class="asker-line">${path.map((name) => html`<span class="asker-step" key=${name}>${agentLabel(name)}<${Icon} name="right" /></span>`)}<${AgentBadge} name=${agent} />
-      <span class="asker-words">${callOf(request) ? html`wants to use <code>${callOf(request).tool}</code>` : "wants to begin"}${owner ? html` for <bdi>${owner}</bdi>` : ""}</span></p>
-    ${task && html`<p class="asker-task"><span class="muted">Its task:</span> <span dir="auto">${task}</span></p>`}
-    ${why && html`<p class="asker-task"><span class="muted">Asked because:</span> <span dir="auto">${why}</span></p>`}
-    ${request.may_decide !== false && request.approvers && request.approvers.kind !== "self" && html`<p class="asker-task"><span class="muted">Can be decided by</span> ${deciders(request, { own: false })}</p>`}
+      <span class="asker-words">${wantsWords(callOf(request)?.tool, owner)}</span></p>
+    ${task && html`<p class="asker-task"><span class="muted">${t("Its task:")}</span> <span dir="auto">${task}</span></p>`}
+    ${why && html`<p class="asker-task"><span class="muted">${t("Asked because:")}</span> <span dir="auto">${inOurWords(why)}</span></p>`}
+    ${request.may_decide !== false && request.approvers && request.approvers.kind !== "self" && html`<p class="asker-task"><span class="muted">${t("Can be decided by")}</span> ${deciders(request, { own: false })}</p>`}
   </div>`;
+}
+
+// What stands behind the agent's name.
+function wantsWords(name, owner) {
+  const tool = html`<code>${name}</code>`;
+  const person = html`<bdi>${owner}</bdi>`;
+  if (name) return owner ? parts("wants to use {tool} for {person}", { tool, person }) : parts("wants to use {tool}", { tool });
+  return owner ? parts("wants to begin for {person}", { person }) : t("wants to begin");
 }
 
 // Before an agent begins there is no call yet: what it is about to do, and with which tools.
 function AgentStart({ request }) {
   if (!request.tool_names?.length) return null;
-  return html`<p class="approval-tools"><span class="muted">It may use:</span> ${request.tool_names.map((tool) => html`<code key=${tool}>${tool}</code> `)}</p>`;
+  return html`<p class="approval-tools"><span class="muted">${t("It may use:")}</span> ${request.tool_names.map((tool) => html`<code key=${tool}>${tool}</code> `)}</p>`;
 }
 
 function Buttons({ request, sending, words, decide, setMode, hasCall }) {
   const remembered = Boolean(words.remember);
   return html`<div class="button-row approval-buttons">
-    <button type="button" class="button button-primary" disabled=${sending || !words.ready} onClick=${() => decide("approved")}><${Icon} name="check" />${sending ? "Sending…" : remembered ? "Approve and remember" : "Approve"}<kbd aria-hidden="true">A</kbd></button>
-    ${hasCall && html`<button type="button" class="button" disabled=${sending} onClick=${() => setMode("edit")}><${Icon} name="pencil" />Edit<kbd aria-hidden="true">E</kbd></button>`}
-    <button type="button" class="button" disabled=${sending} onClick=${() => setMode("deny")}><${Icon} name="close" />Deny<kbd aria-hidden="true">D</kbd></button>
+    <button type="button" class="button button-primary" disabled=${sending || !words.ready} onClick=${() => decide("approved")}><${Icon} name="check" />${sending ? t("Sending…") : remembered ? t("Approve and remember") : t("Approve")}<kbd aria-hidden="true">A</kbd></button>
+    ${hasCall && html`<button type="button" class="button" disabled=${sending} onClick=${() => setMode("edit")}><${Icon} name="pencil" />${t("Edit")}<kbd aria-hidden="true">E</kbd></button>`}
+    <button type="button" class="button" disabled=${sending} onClick=${() => setMode("deny")}><${Icon} name="close" />${t("Deny")}<kbd aria-hidden="true">D</kbd></button>
     <span class="button-gap"></span>
-    <button type="button" class="quiet-button" disabled=${sending} onClick=${() => setMode("instruct")}><${Icon} name="comment" />With instructions</button>
+    <button type="button" class="quiet-button" disabled=${sending} onClick=${() => setMode("instruct")}><${Icon} name="comment" />${t("With instructions")}</button>
     <${Later} request=${request} sending=${sending} decide=${decide} />
   </div>`;
 }
@@ -161,9 +173,9 @@ function Buttons({ request, sending, words, decide, setMode, hasCall }) {
 function Later({ request, sending, decide }) {
   const choices = laterChoices(Date.now(), request.expires_at);
   if (!choices.length || sending) return null;
-  const face = html`<${Icon} name="clock" />Later`;
-  return html`<${Menu} id=${`later-${request.request_id}`} label="Decide later" buttonClass="quiet-button" button=${face} placement="above">
-    <p class="menu-note">Put off ${request.tool_names?.length ? toolWords(request.tool_names[0]) : "it"} until</p>
+  const face = html`<${Icon} name="clock" />${t("Later")}`;
+  return html`<${Menu} id=${`later-${request.request_id}`} label=${t("Decide later")} buttonClass="quiet-button" button=${face} placement="above">
+    <p class="menu-note">${request.tool_names?.length ? t("Put off {tool} until", { tool: toolWords(request.tool_names[0]) }) : t("Put it off until")}</p>
     ${choices.map(({ label, iso }) => html`<button type="button" key=${label} role="menuitem" onClick=${() => decide("snoozed", { snooze_until: iso })}>${label}</button>`)}
   </${Menu}>`;
 }

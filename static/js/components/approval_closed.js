@@ -1,6 +1,7 @@
 // An approval that waits no more, in a line that opens: who decided what, when, and what was changed. And one that was put off.
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { callOf, hasEdits, lateWords, outcome, titleOf } from "../approvals.js";
+import { parts, t } from "../i18n.js";
 import { changesOf } from "../text_diff.js";
 import { moment } from "../when.js";
 import { useTarget } from "./arrival.js";
@@ -23,10 +24,10 @@ export function ClosedApproval({ request, me, isLate }) {
     <div class="closed-body">
       <p><span class="request-asked" dir="auto">${titleOf(request)}</span>
         <span class="request-said"><strong>${words}</strong>${who && ` ${who}`}${when && html`<span class="muted"> · ${when}</span>`}</span>
-        ${said && html`<span class="closed-words"><span class="muted">${request.status === "denied" ? "Reason" : "Instructions"}:</span> <span dir="auto">${said}</span></span>`}
+        ${said && html`<span class="closed-words"><span class="muted">${request.status === "denied" ? t("Reason:") : t("Instructions:")}</span> <span dir="auto">${said}</span></span>`}
         ${isLate && html`<span class="closed-late" role="alert">${lateWords(request, me)}</span>`}</p>
       ${hasEdits(request) && call && html`<${Changes} changes=${changesOf(call.arguments, request.edited_arguments)} />`}
-      ${call && html`<button type="button" class="link-button small" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide what was asked" : "Show what was asked"}</button>`}
+      ${call && html`<button type="button" class="link-button small" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? t("Hide what was asked") : t("Show what was asked")}</button>`}
       ${open && call && html`<${Preview} call=${call} />`}
     </div>
   </div>`;
@@ -36,7 +37,7 @@ export function SnoozedApproval({ request, open }) {
   return html`<div class="request-closed approval-closed is-snoozed" data-request=${request.request_id} data-status="snoozed" id=${`request-${request.request_id}`} tabindex="-1">
     <${Icon} name="clock" />
     <div class="closed-body"><p><span class="request-asked" dir="auto">${titleOf(request)}</span>
-      <span class="request-said"><strong>Put off</strong> until ${moment(request.snoozed_until, Date.now())}</span></p>
-      <button type="button" class="link-button small" onClick=${open}>Decide now</button></div>
+      <span class="request-said">${parts("{put_off} until {when}", { put_off: html`<strong>${t("Put off")}</strong>`, when: moment(request.snoozed_until, Date.now()) })}</span></p>
+      <button type="button" class="link-button small" onClick=${open}>${t("Decide now")}</button></div>
   </div>`;
 }

@@ -1,17 +1,18 @@
 // The longer answers to an approval: no with a reason, yes with instructions, yes to changed arguments.
 import { html, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { t } from "../i18n.js";
 import { EditArguments } from "./edit_arguments.js";
 import { Remember } from "./remember.js";
 
-const TEXTS = {
-  deny: {
-    label: "Why not?", placeholder: "What is wrong with it, or what shall be done instead", help: "Optional. The agent reads this.",
-    send: "Deny", remembering: "Deny and remember", decision: "denied", kind: "button-danger",
-  },
-  instruct: {
-    label: "Instructions", placeholder: "For example: shorter, and in German", decision: "approved", kind: "button-primary",
-    help: "The agent reads this before it acts. If that changes what it would do, you are asked again.", send: "Approve with these instructions",
-  },
+const textsOf = {
+  deny: () => ({
+    label: t("Why not?"), placeholder: t("What is wrong with it, or what shall be done instead"), help: t("Optional. The agent reads this."),
+    send: t("Deny"), remembering: t("Deny and remember"), decision: "denied", kind: "button-danger",
+  }),
+  instruct: () => ({
+    label: t("Instructions"), placeholder: t("For example: shorter, and in German"), decision: "approved", kind: "button-primary",
+    help: t("The agent reads this before it acts. If that changes what it would do, you are asked again."), send: t("Approve with these instructions"),
+  }),
 };
 
 export function ApprovalForms({ mode, request, call, draft, setDraft, words, sending, refused, decide, back }) {
@@ -23,7 +24,7 @@ export function ApprovalForms({ mode, request, call, draft, setDraft, words, sen
   return html`<div class="approval-form" ref=${whole}>
     ${mode === "edit"
       ? html`<${EditArguments} request=${request} call=${call} refused=${refused} sending=${sending} send=${(changed) => decide("approved", { edited_arguments: changed })} back=${back} />`
-      : html`<${Saying} key=${mode} texts=${TEXTS[mode]} id=${`${mode}-${request.request_id}`} words=${words} sending=${sending} decide=${decide} back=${back} isNeeded=${mode === "instruct"}>
+      : html`<${Saying} key=${mode} texts=${textsOf[mode]()} id=${`${mode}-${request.request_id}`} words=${words} sending=${sending} decide=${decide} back=${back} isNeeded=${mode === "instruct"}>
           ${mode === "deny" && request.rules_allowed && html`<${Remember} request=${request} call=${call} decision="denied" draft=${draft} change=${setDraft} words=${words} sending=${sending} />`}
         </${Saying}>`}
   </div>`;
@@ -48,8 +49,8 @@ function Saying({ texts, id, words, sending, decide, back, isNeeded, children })
       <p class="help small" id=${`${id}-help`}>${texts.help}</p></div>
     ${children}
     <div class="button-row">
-      <button type="submit" class=${`button small-button ${texts.kind}`} disabled=${!ready}>${sending ? "Sending…" : words.remember && texts.remembering ? texts.remembering : texts.send}</button>
-      <button type="button" class="button small-button" disabled=${sending} onClick=${back}>Back</button>
+      <button type="submit" class=${`button small-button ${texts.kind}`} disabled=${!ready}>${sending ? t("Sending…") : words.remember && texts.remembering ? texts.remembering : texts.send}</button>
+      <button type="button" class="button small-button" disabled=${sending} onClick=${back}>${t("Back")}</button>
     </div>
   </form>`;
 }

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { toolWords } from "../agents.js";
 import { isIrreversible, titleOf } from "../approvals.js";
+import { t } from "../i18n.js";
 import { ApprovalCard } from "./approval.js";
 import { ClosedApproval, SnoozedApproval } from "./approval_closed.js";
 import { Icon } from "./icons.js";
@@ -38,7 +39,7 @@ export function Approval({ request, me, place = null, path = [], actions, quiet 
 
 function Folded({ request, place, open }) {
   return html`<button type="button" class="approval-folded" onClick=${open} data-request=${request.request_id}>
-    <span class="approval-place">${place.at} of ${place.of}</span><span class="folded-title" dir="auto">${titleOf(request)}</span><span class="folded-what" dir="auto">${gist(request)}</span>
+    <span class="approval-place">${t("{at} of {of}", place)}</span><span class="folded-title" dir="auto">${titleOf(request)}</span><span class="folded-what" dir="auto">${gist(request)}</span>
     <${RiskBadge} risk=${request.risk} irreversible=${isIrreversible(request)} /><${Icon} name="chevron" /></button>`;
 }
 
@@ -56,9 +57,9 @@ function Unknown({ asked, failed, retry }) {
   const { tool_names: tools = [], task_description: task } = asked.details;
   if (asked.status !== "pending" && !failed) return null;
   return html`<div class="request approval is-loading" data-request=${asked.id} aria-busy=${failed ? "false" : "true"}>
-    <p class="request-head"><${Icon} name="shield" />Approval is needed${tools.length ? `: ${tools.map(toolWords).join(", ")}` : ""}</p>
+    <p class="request-head"><${Icon} name="shield" />${tools.length ? t("Approval is needed: {tools}", { tools: tools.map(toolWords).join(", ") }) : t("Approval is needed")}</p>
     ${task && html`<p class="asker-task" dir="auto">${task}</p>`}
-    ${failed ? html`<p class="form-error" role="alert">What it is about could not be read. ${failed} <button type="button" class="link-button" onClick=${retry}>Try again</button></p>` : html`<div class="skeleton-lines"><p></p><p></p></div>`}
+    ${failed ? html`<p class="form-error" role="alert">${t("What it is about could not be read.")} ${failed} <button type="button" class="link-button" onClick=${retry}>${t("Try again")}</button></p>` : html`<div class="skeleton-lines"><p></p><p></p></div>`}
   </div>`;
 }
 

@@ -1,6 +1,8 @@
 // Files for the next question: chosen, dropped or pasted, uploaded at once as documents, and sent along by their ids.
-import { html, useRef } from "../../vendor/preact.js";
+import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
+import { announce } from "../announce.js";
 import { isUnderWay, sizeWords } from "../documents_upload.js";
+import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 
 const MOST = 10;
@@ -11,36 +13,59 @@ export function attachmentsOf(files) {
   return [...new Map(arrived).values()]; // the same file twice is one document
 }
 
-function attach(attaching, files) {
-  attaching.add(files.slice(0, Math.max(0, MOST - attaching.items.value.length)));
+export function attach(attaching, files) {
+  const room = Math.max(0, MOST - attaching.items.value.length);
+  if (files.length > room) announce(t("A question takes at most {count} files.", { count: MOST }));
+  attaching.add(files.slice(0, room));
 }
 
-// A picture of a screen or a file from a folder; text is pasted as ever.
+// A picture of a screen or a file from a folder. Text is pasted as ever, also where a program put its picture beside it.
 export function attachPasted(event, attaching) {
-  const files = [...(event.clipboardData?.files ?? [])];
-  if (!files.length) return;
+  const { clipboardData } = event;
+  const files = [...(clipboardData?.files ?? [])];
+  const isPictureOfText = clipboardData?.types.includes("text/html") && clipboardData.getData("text/plain").trim() && files.every(({ type }) => type.startsWith("image/"));
+  if (!files.length || isPictureOfText) return;
   event.preventDefault();
-  attach(attaching, files);
+  attach(attaching, files.map(named));
+}
+
+// Browsers call every pasted picture image.png.
+function named(file) {
+  if (file.name !== "image.png") return file;
+  const now = new Date();
+  const two = (number) => String(number).padStart(2, "0");
+  const stamp = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
+  return new File([file], `${t("picture")}-${stamp}.png`, { type: file.type });
 }
 
 export function AttachButton({ attaching }) {
   const input = useRef(null);
-  return html`<button type="button" class="icon-button small attach-button" aria-label="Attach files" title="Attach files" onClick=${() => input.current.click()}><${Icon} name="clip" /></button>
-    <input type="file" class="visually-hidden" multiple hidden ref=${input} aria-label="Files to attach" onChange=${() => { attach(attaching, [...input.current.files]); input.current.value = ""; }} />`;
+  return html`<button type="button" class="icon-button small attach-button" aria-label=${t("Attach files")} title=${t("Attach files")} onClick=${() => input.current.click()}><${Icon} name="clip" /></button>
+    <input type="file" class="visually-hidden" multiple hidden ref=${input} aria-label=${t("Files to attach")} onChange=${() => { attach(attaching, [...input.current.files]); input.current.value = ""; }} />`;
 }
 
 export function Attached({ attaching }) {
   const items = attaching.items.value;
   if (!items.length) return null;
-  return html`<ul class="attachments is-next" aria-label="Files for this question">${items.map((item) => html`<${Chip} key=${item.id} item=${item} attaching=${attaching} />`)}</ul>`;
+  return html`<ul class="attachments is-next" aria-label=${t("Files for this question")}>${items.map((item) => html`<${Chip} key=${item.id} item=${item} attaching=${attaching} />`)}</ul>`;
+}
+
+// A picture shows itself, as far as the browser can draw it.
+function Face({ file, failed }) {
+  const isPicture = !failed && /^image\/(png|jpeg|gif|webp)$/.test(file?.type ?? "");
+  const url = useMemo(() => (isPicture ? URL.createObjectURL(file) : null), [file, isPicture]);
+  useEffect(() => () => url && URL.revokeObjectURL(url), [url]);
+  return url ? html`<img class="attachment-face" src=${url} alt="" />` : html`<${Icon} name=${failed ? "warning" : "document"} />`;
 }
 
 function Chip({ item, attaching }) {
   const { id, name, size, state, sent, error } = item;
-  const words = { waiting: "Waiting", sending: `${Math.floor(100 * sent)} %`, checking: "Arrived", failed: error }[state] ?? sizeWords(size);
+  const words = { waiting: t("Waiting"), sending: `${Math.floor(100 * sent)} %`, checking: t("Arrived"), failed: error }[state] ?? sizeWords(size);
+  const isMoving = state === "sending" || state === "checking";
   return html`<li class=${`attachment is-${state}`}>
-    <span class="file-chip"><span class="file-open"><${Icon} name=${state === "failed" ? "warning" : "document"} /><span class="file-name" dir="auto" title=${name}>${name}</span><span class="file-size" role=${state === "failed" ? "alert" : null}>${words}</span></span>
-      ${state === "failed" && html`<button type="button" class="icon-button small" aria-label=${`Try again: ${name}`} title="Try again" onClick=${() => attaching.retry(id)}><${Icon} name="retry" /></button>`}
-      <button type="button" class="icon-button small" aria-label=${isUnderWay(item) ? `Stop ${name}` : `Take ${name} off`} onClick=${() => attaching.stop(id)}><${Icon} name="close" /></button></span>
+    <span class="file-chip"><span class="file-open"><${Face} file=${item.file} failed=${state === "failed"} /><span class="file-name" dir="auto" title=${name}>${name}</span><span class="file-size" role=${state === "failed" ? "alert" : null}>${words}</span></span>
+      ${state === "failed" && html`<button type="button" class="icon-button small" aria-label=${t("Try again: {name}", { name })} title=${t("Try again")} onClick=${() => attaching.retry(id)}><${Icon} name="retry" /></button>`}
+      <button type="button" class="icon-button small" aria-label=${isUnderWay(item) ? t("Stop {name}", { name }) : t("Take {name} off", { name })} onClick=${() => attaching.stop(id)}><${Icon} name="close" /></button></span>
+    ${isMoving && html`<progress class="attachment-progress" max="1" value=${sent} aria-label=${t("{name}: uploading", { name })}></progress>`}
   </li>`;
 }

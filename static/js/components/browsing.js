@@ -1,16 +1,25 @@
 // What an agent does in a browser: the page that it is on as a picture, and its steps in words.
 import { html, useState } from "../../vendor/preact.js";
+import { t, tn } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { Picture } from "./results.js";
 
 const STEPS = {
-  navigate: ["Opened", ""], goto: ["Opened", ""], screenshot: ["Looked at the page", ""], click: ["Clicked", ""], type: ["Typed into", ""], press_key: ["Pressed", ""],
-  scroll: ["Scrolled", ""], back: ["Went back", ""],
+  navigate: () => t("Opened"), goto: () => t("Opened"), screenshot: () => t("Looked at the page"), click: () => t("Clicked"), type: () => t("Typed into"), press_key: () => t("Pressed"),
+  scroll: () => t("Scrolled"), back: () => t("Went back"),
 };
 
 export function stepWords({ action, target, title, url }) {
-  const [words] = Object.hasOwn(STEPS, action) ? STEPS[action] : [action.replaceAll("_", " ")];
+  const words = Object.hasOwn(STEPS, action) ? STEPS[action]() : action.replaceAll("_", " ");
   return [words, target || (action === "navigate" ? title || url : "")].filter(Boolean).join(" ");
+}
+
+const altOf = (name) => t("The page {name}", { name: name ?? "" }).trim();
+
+// One look at a page.
+export function Browsed({ entry, conversationId }) {
+  return html`${entry.url && html`<p class="browser-bar" dir="ltr"><${Icon} name="globe" /><span>${entry.url}</span></p>`}
+    <${Picture} entry=${{ path: entry.screenshot, alt: altOf(entry.title || entry.url), version: null }} conversationId=${conversationId} />`;
 }
 
 export function Browsing({ browsing, isLive, conversationId, folds }) {
@@ -19,16 +28,16 @@ export function Browsing({ browsing, isLive, conversationId, folds }) {
   const { steps, seen, page, stream } = browsing;
   const open = chosen ?? (isLive && !folds);
   const last = steps.at(-1);
-  return html`<div role="group" class=${`program browsing ${open ? "is-open" : ""}`} aria-label="Browser">
+  return html`<div role="group" class=${`program browsing ${open ? "is-open" : ""}`} aria-label=${t("Browser")}>
     <button type="button" class="row-button program-head" aria-expanded=${open ? "true" : "false"} onClick=${() => setChosen(!open)}>
-      <${Icon} name="globe" /><span class="program-words">${isLive && last ? stepWords(last) : "Used the browser"}</span>
-      <span class="program-glance" dir="auto">${page?.title || page?.url || ""}</span><span class="elapsed">${steps.length === 1 ? "1 step" : `${steps.length} steps`}</span><${Icon} name="chevron" />
+      <${Icon} name="globe" /><span class="program-words">${isLive && last ? stepWords(last) : t("Used the browser")}</span>
+      <span class="program-glance" dir="auto">${page?.title || page?.url || ""}</span><span class="elapsed">${tn("{count} step", "{count} steps", steps.length)}</span><${Icon} name="chevron" />
     </button>
     ${open && html`<div class="program-body">
       ${page && html`<p class="browser-bar" dir="ltr"><${Icon} name="globe" /><span>${page.url}</span></p>`}
-      ${seen && html`<${Picture} key=${seen.screenshot} entry=${{ path: seen.screenshot, alt: `The page ${seen.title || page?.title || seen.url}`.trim(), version: null }} conversationId=${conversationId} />`}
+      ${seen && html`<${Picture} key=${seen.screenshot} entry=${{ path: seen.screenshot, alt: altOf(seen.title || page?.title || seen.url), version: null }} conversationId=${conversationId} />`}
       <ol class="browser-steps">${steps.map((step) => html`<li key=${step.key} dir="auto">${stepWords(step)}</li>`)}</ol>
-      ${stream && isLive && html`<p class="mark"><a href=${stream} target="_blank" rel="noopener">Watch the browser</a></p>`}
+      ${stream && isLive && html`<p class="mark"><a href=${stream} target="_blank" rel="noopener">${t("Watch the browser")}</a></p>`}
     </div>`}
   </div>`;
 }

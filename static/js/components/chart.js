@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { coloursOf, configOf, loadCharts } from "../chart_drawing.js";
 import { csvOf, describe, fileName, isRound, readChart, tableOf } from "../chart_spec.js";
+import { language, t } from "../i18n.js";
 import { fileHref } from "../places.js";
 import { Icon } from "./icons.js";
 
@@ -11,15 +12,15 @@ export function Chart({ entry, conversationId }) {
   const chart = useMemo(() => readChart(entry.spec, entry.title), [entry.spec, entry.title]);
   const [asTable, setAsTable] = useState(false);
   const drawing = useRef(null);
-  if (!chart) return html`<p class="mark"><${Icon} name="chart" />A chart cannot be shown: its description is not whole.</p>`;
+  if (!chart) return html`<p class="mark"><${Icon} name="chart" />${t("A chart cannot be shown: its description is not whole.")}</p>`;
   const picture = entry.path ? fileHref({ scopeId: conversationId, path: entry.path }) : null;
   return html`<figure class="chart" data-kind=${chart.kind}>
-    <figcaption class="chart-head"><span class="chart-title" dir="auto">${chart.title || "Chart"}</span>
+    <figcaption class="chart-head"><span class="chart-title" dir="auto">${chart.title || t("Chart")}</span>
       <span class="chart-tools">
-        <button type="button" class="quiet-button" aria-pressed=${asTable ? "true" : "false"} onClick=${() => setAsTable(!asTable)}>${asTable ? "Chart" : "Table"}</button>
-        <button type="button" class="quiet-button" onClick=${() => save(new Blob([csvOf(tableOf(chart))], { type: "text/csv" }), fileName(chart.title, "csv"))}><span aria-hidden="true">CSV</span><span class="visually-hidden">Save the figures as CSV</span></button>
-        <button type="button" class="quiet-button" disabled=${asTable} onClick=${() => drawing.current?.save()}><span aria-hidden="true">PNG</span><span class="visually-hidden">Save the chart as PNG</span></button>
-        ${picture && html`<a class="icon-button small" href=${picture} download aria-label=${`Download ${entry.path}`} title=${`Download ${entry.path}`}><${Icon} name="download" /></a>`}
+        <button type="button" class="quiet-button" aria-pressed=${asTable ? "true" : "false"} onClick=${() => setAsTable(!asTable)}>${asTable ? t("Chart") : t("Table")}</button>
+        <button type="button" class="quiet-button" onClick=${() => save(new Blob([csvOf(tableOf(chart))], { type: "text/csv" }), fileName(chart.title, "csv"))}><span aria-hidden="true">CSV</span><span class="visually-hidden">${t("Save the figures as CSV")}</span></button>
+        <button type="button" class="quiet-button" disabled=${asTable} onClick=${() => drawing.current?.save()}><span aria-hidden="true">PNG</span><span class="visually-hidden">${t("Save the chart as PNG")}</span></button>
+        ${picture && html`<a class="icon-button small" href=${picture} download aria-label=${t("Download {name}", { name: entry.path })} title=${t("Download {name}", { name: entry.path })}><${Icon} name="download" /></a>`}
       </span>
     </figcaption>
     ${asTable ? html`<${Table} chart=${chart} />` : html`<${Drawing} chart=${chart} handle=${drawing} />`}
@@ -28,9 +29,9 @@ export function Chart({ entry, conversationId }) {
 
 function Table({ chart }) {
   const { head, rows } = tableOf(chart);
-  return html`<div class="table-frame chart-table" tabindex="0" role="region" aria-label="Figures of the chart"><table>
+  return html`<div class="table-frame chart-table" tabindex="0" role="region" aria-label=${t("Figures of the chart")}><table>
     <thead><tr>${head.map((name, index) => (index === 0 && !name ? html`<td></td>` : html`<th scope="col" dir="auto">${name}</th>`))}</tr></thead>
-    <tbody>${rows.map((row) => html`<tr>${row.map((value, index) => (index === 0 ? html`<th scope="row" dir="auto">${value}</th>` : html`<td>${value === null ? "" : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value}</td>`))}</tr>`)}</tbody>
+    <tbody>${rows.map((row) => html`<tr>${row.map((value, index) => (index === 0 ? html`<th scope="row" dir="auto">${value}</th>` : html`<td>${value === null ? "" : typeof value === "number" ? value.toLocaleString(language, { maximumFractionDigits: 6 }) : value}</td>`))}</tr>`)}</tbody>
   </table></div>`;
 }
 
@@ -52,7 +53,7 @@ function Drawing({ chart, handle }) {
         frame.current.dataset.drawn = "true";
         handle.current = { save: () => savePicture(Drawn, chart, frame.current) };
       } catch (error) {
-        if (current) setFailed(`The chart could not be drawn (${error.message}). Its figures are under Table.`);
+        if (current) setFailed(t("The chart could not be drawn ({why}). Its figures are under Table.", { why: error.message }));
       }
     }
 

@@ -2,7 +2,9 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { modesOf, optionsOf } from "../agents.js";
 import { announce } from "../announce.js";
-import { readChoices, readDraft, readMode, writeChoices, writeDraft, writeMode } from "../drafts.js";
+import { onDraft, readChoices, readDraft, writeChoices, writeDraft, writeMode } from "../drafts.js";
+import { t } from "../i18n.js";
+import { actionOf, keysOf } from "../keys.js";
 import { AttachButton, Attached, attachPasted, attachmentsOf } from "./attaching.js";
 import { Icon } from "./icons.js";
 import { ModePicker, ResearchOptions } from "./mode_picker.js";
@@ -21,7 +23,7 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const id = session?.conversationId ?? null;
   const box = useRef(null);
   const [text, setText] = useState(() => readDraft(user.id, id));
-  const [mode, setMode] = useState(() => knownMode(names, readMode()));
+  const mode = knownMode(names, application.mode.value);
   const [choices, setChoices] = useState(readChoices);
   const [sending, setSending] = useState(false);
   const [error, setError] = useState(null);
@@ -30,9 +32,11 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const { attaching } = application;
   const files = attaching.items.value;
   const isUploading = attaching.isBusy.value;
+  const isQueued = running && files.length > 0; // words for a run that goes on carry no files
   const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading;
 
   useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
+  useEffect(() => onDraft(user.id, id, (value) => document.activeElement !== box.current && setText(value)), [id]); // another tab's
   useEffect(() => {
     if (inserted) change(inserted.text);
     if (inserted) box.current.focus();
@@ -53,16 +57,19 @@ export function Composer({ application, session, running, waiting, blocked, inse
     writeChoices(chosen);
   }
 
-  async function send() {
+  // As a question; while an answer is written as words for it, or as the next question after it (`later`).
+  async function send(later = isQueued) {
     if (!ready) return;
     setSending(true);
+    const steers = running && !later;
     try {
-      if (running) await session.steer(text.trim());
+      if (steers) await session.steer(text.trim());
       else {
-        await application.say(text, mode, optionsOf(mode, choices), attachmentsOf(files));
+        await application.say(text, mode, optionsOf(mode, choices), attachmentsOf(files), { held: running && later });
         attaching.clear();
       }
-      if (running) announce("Added to the running answer");
+      if (steers) announce(t("Added to the running answer"));
+      else if (running) announce(t("It is sent when the answer is finished"));
       writeDraft(user.id, id, "");
       setText("");
       setError(null);
@@ -75,38 +82,41 @@ export function Composer({ application, session, running, waiting, blocked, inse
   }
 
   function onKeyDown(event) {
-    if (event.isComposing || event.keyCode === 229) return; // an input method is choosing a word
-    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+    const action = actionOf(event, ["box"]); // none while an input method is choosing a word
+    if (action === "send" || action === "queue") {
       event.preventDefault();
-      send();
-    } else if (event.key === "ArrowUp" && text === "" && lastQuestion) {
+      send(action === "queue" || isQueued);
+    } else if (action === "recall" && text === "" && lastQuestion) {
       event.preventDefault();
       change(lastQuestion);
     }
   }
 
-  const why = tooLong ? `${(count - limit).toLocaleString("en")} characters too long: the limit is ${limit.toLocaleString("en")}` : error;
-  const hint = running ? "Add something to the running answer" : waiting ? "Answer above, or ask something else" : session ? "Ask a follow-up" : "Ask anything";
-  const stop = running ? "Stop (Esc)" : "Stop the run that waits";
+  const why = tooLong ? t("{count} characters too long: the limit is {limit}", { count: number(count - limit), limit: number(limit) }) : error;
+  const hint = running ? t("Add something to the running answer") : waiting ? t("Answer above, or ask something else") : session ? t("Ask a follow-up") : t("Ask anything");
+  const stop = running ? t("Stop (Esc)") : t("Stop the run that waits");
+  const sendHint = ready ? t("Send (Enter)") : isUploading ? t("Files are on their way") : (why ?? blocked ?? t("Write a question first"));
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
     ${why && html`<p class="composer-why" id="composer-why" role="alert">${why}</p>`}
     <div class=${`composer-box ${application.dropping.value ? "is-dropping" : ""}`} onPaste=${(event) => attachPasted(event, attaching)}>
-      ${!running && html`<${Attached} attaching=${attaching} />`}
-      <label class="visually-hidden" for="composer-text">Your question</label>
+      <${Attached} attaching=${attaching} />
+      <label class="visually-hidden" for="composer-text">${t("Your question")}</label>
       <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending && running}
         aria-describedby=${why ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
         onInput=${(event) => change(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="composer-row">
-        ${!running && html`<${AttachButton} attaching=${attaching} />`}
+        <${AttachButton} attaching=${attaching} />
         ${modes.length > 1 && !running && html`<span class="composer-modes">
-          <${ModePicker} modes=${modes} mode=${mode} chooseMode=${(value) => { setMode(value); writeMode(value); }} choices=${choices} choose=${choose} />
+          <${ModePicker} modes=${modes} mode=${mode} chooseMode=${(value) => { application.mode.value = value; writeMode(value); }} choices=${choices} choose=${choose} />
           ${mode === "research" && html`<${ResearchOptions} choices=${choices} choose=${choose} />`}
         </span>`}
-        ${count >= limit * WARN_SHARE && html`<span class=${`count ${tooLong ? "is-over" : ""}`}>${count.toLocaleString("en")} / ${limit.toLocaleString("en")}</span>`}
+        ${count >= limit * WARN_SHARE && html`<span class=${`count ${tooLong ? "is-over" : ""}`}>${number(count)} / ${number(limit)}</span>`}
         <span class="composer-gap"></span>
-        ${running && text.trim() !== "" && html`<button type="submit" class="quiet-button add-button" disabled=${!ready}><${Icon} name="addTo" />${sending ? "Adding…" : "Add to the running answer"}</button>`}
+        ${running && text.trim() !== "" && html`
+          <button type="button" class="quiet-button add-button" disabled=${!ready} title=${`${t("Send when the answer is finished")} (${keysOf("queue")})`} onClick=${() => send(true)}><${Icon} name="later" /><span class="wide-words">${t("Send when finished")}</span></button>
+          ${!isQueued && html`<button type="submit" class="quiet-button add-button" disabled=${!ready} title=${t("Add to the running answer (Enter)")}><${Icon} name="addTo" /><span class="wide-words">${sending ? t("Adding…") : t("Add to the running answer")}</span></button>`}`}
         ${(running || waiting) && html`<button type="button" class=${`round-button ${running ? "" : "is-quiet"}`} onClick=${session.stopAll} aria-label=${stop} title=${stop}><${Icon} name="stop" /></button>`}
-        ${!running && html`<button type="submit" class="round-button" disabled=${!ready} aria-label="Send" title=${ready ? "Send (Enter)" : isUploading ? "Files are on their way" : (why ?? blocked ?? "Write a question first")}><${Icon} name="send" /></button>`}
+        ${!running && html`<button type="submit" class="round-button" disabled=${!ready} aria-label=${t("Send")} title=${sendHint}><${Icon} name="send" /></button>`}
       </div>
     </div>
   </form>`;
@@ -116,6 +126,8 @@ function grow(area) {
   area.style.blockSize = "auto";
   area.style.blockSize = `${area.scrollHeight}px`;
 }
+
+const number = (value) => value.toLocaleString(document.documentElement.lang || undefined);
 
 function knownMode(names, wanted) {
   return names.includes(wanted) ? wanted : (names[0] ?? null);

@@ -1,6 +1,6 @@
-// Modal dialogs: a question before something is lost, and the sheet of keys. The browser's <dialog> keeps the focus inside.
+// Modal dialogs, and the question before something is lost. The browser's <dialog> keeps the focus inside.
 import { html, useEffect, useRef } from "../../vendor/preact.js";
-import { Icon } from "./icons.js";
+import { parts, t } from "../i18n.js";
 
 export function Modal({ label, close, children }) {
   const element = useRef(null);
@@ -10,35 +10,13 @@ export function Modal({ label, close, children }) {
 }
 
 export function ConfirmDelete({ conversation, confirm, close, error }) {
-  return html`<${Modal} label="Delete conversation" close=${close}>
-    <h2>Delete this conversation?</h2>
-    <p>“<bdi>${conversation.title || "New conversation"}</bdi>” and all its messages will be deleted. This cannot be undone.</p>
+  return html`<${Modal} label=${t("Delete conversation")} close=${close}>
+    <h2>${t("Delete this conversation?")}</h2>
+    <p>${parts("“{title}” and all its messages will be deleted. This cannot be undone.", { title: html`<bdi>${conversation.title || t("New conversation")}</bdi>` })}</p>
     ${error && html`<p class="form-error" role="alert">${error}</p>`}
     <div class="button-row modal-buttons">
-      <button type="button" class="button" autofocus onClick=${close}>Keep it</button>
-      <button type="button" class="button button-danger" onClick=${confirm}>Delete</button>
+      <button type="button" class="button" autofocus onClick=${close}>${t("Keep it")}</button>
+      <button type="button" class="button button-danger" onClick=${confirm}>${t("Delete")}</button>
     </div>
-  </${Modal}>`;
-}
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-const MOD = isMac ? "⌘" : "Ctrl";
-
-const KEYS = [
-  [["Enter"], "Send the question"],
-  [["Shift", "Enter"], "New line"],
-  [["↑"], "Bring the last question back, in the empty box"],
-  [["Esc"], "Stop the answer"],
-  [[MOD, "K"], "Search the conversations"],
-  [[MOD, "Shift", "O"], "New conversation"],
-  [["?"], "This sheet"],
-];
-
-export function HelpSheet({ close }) {
-  return html`<${Modal} label="Keys" close=${close}>
-    <div class="modal-head"><h2>Keys</h2><button type="button" class="icon-button" onClick=${close} aria-label="Close"><${Icon} name="close" /></button></div>
-    <dl class="keys">
-      ${KEYS.map(([keys, meaning]) => html`<div><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${meaning}</dd></div>`)}
-    </dl>
   </${Modal}>`;
 }

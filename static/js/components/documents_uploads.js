@@ -1,42 +1,43 @@
 // What is being added: each file with its progress, and with the way out where it was refused.
 import { html } from "../../vendor/preact.js";
 import { isUnderWay, sizeWords, summaryOf } from "../documents_upload.js";
+import { parts, t, tc } from "../i18n.js";
 import { Icon } from "./icons.js";
 
 export function Uploads({ uploads }) {
   const items = uploads.items.value;
   if (!items.length) return null;
-  return html`<section class="uploads" aria-label="Files being added">
+  return html`<section class="uploads" aria-label=${t("Files being added")}>
     <header class="uploads-head">
       <strong>${summaryOf(items)}</strong>
       ${uploads.isBusy.value
-        ? html`<button type="button" class="quiet-button" onClick=${uploads.stopAll}>Stop all</button>`
-        : html`<button type="button" class="quiet-button" onClick=${uploads.clear}>Clear</button>`}
+        ? html`<button type="button" class="quiet-button" onClick=${uploads.stopAll}>${t("Stop all")}</button>`
+        : html`<button type="button" class="quiet-button" onClick=${uploads.clear}>${t("Clear")}</button>`}
     </header>
     <ul class="uploads-list">${items.map((item) => html`<${Upload} key=${item.id} item=${item} uploads=${uploads} />`)}</ul>
   </section>`;
 }
 
-const WORDS = { waiting: "Waiting", checking: "Arrived, being checked", added: "Added" };
+const WORDS = { waiting: () => t("Waiting"), checking: () => t("Arrived, being checked"), added: () => t("Added") };
 
 function Upload({ item, uploads }) {
   const { id, name, size, state, sent } = item;
   return html`<li class=${`upload is-${state}`}>
     <span class="upload-name" dir="auto" title=${name}>${name}</span>
-    <span class="upload-state">${state === "sending" ? `${Math.floor(100 * sent)} % of ${sizeWords(size)}` : WORDS[state] ?? ""}
-      ${state === "added" && item.documentId && html` · <a href=${`/documents/${item.documentId}/`}>Open</a>`}
-      ${state === "known" && html`Already here: <a href=${`/documents/${item.documentId}/`} dir="auto">${item.knownAs || name}</a>`}
+    <span class="upload-state">${state === "sending" ? t("{percent} % of {size}", { percent: Math.floor(100 * sent), size: sizeWords(size) }) : WORDS[state]?.() ?? ""}
+      ${state === "added" && item.documentId && html` · <a href=${`/documents/${item.documentId}/`}>${tc("verb", "Open")}</a>`}
+      ${state === "known" && parts("Already here: {document}", { document: html`<a href=${`/documents/${item.documentId}/`} dir="auto">${item.knownAs || name}</a>` })}
       ${state === "failed" && html`<span class="upload-error" role="alert"><${Icon} name="warning" />${item.error}</span>`}</span>
     <span class="upload-buttons">
-      ${state === "failed" && html`<button type="button" class="quiet-button" aria-label=${`Try again: ${name}`} onClick=${() => uploads.retry(id)}>Try again</button>`}
-      <button type="button" class="icon-button small" aria-label=${isUnderWay(item) ? `Stop ${name}` : `Take ${name} off this list`} onClick=${() => uploads.stop(id)}><${Icon} name="close" /></button>
+      ${state === "failed" && html`<button type="button" class="quiet-button" aria-label=${t("Try again: {name}", { name })} onClick=${() => uploads.retry(id)}>${t("Try again")}</button>`}
+      <button type="button" class="icon-button small" aria-label=${isUnderWay(item) ? t("Stop {name}", { name }) : t("Take {name} off this list", { name })} onClick=${() => uploads.stop(id)}><${Icon} name="close" /></button>
     </span>
-    ${(state === "sending" || state === "checking") && html`<progress class="bar" value=${state === "sending" ? sent : null} max="1" aria-label=${`Progress of ${name}`}></progress>`}
+    ${(state === "sending" || state === "checking") && html`<progress class="bar" value=${state === "sending" ? sent : null} max="1" aria-label=${t("Progress of {name}", { name })}></progress>`}
   </li>`;
 }
 
 // Over the whole page while files are held above it.
-export function DropVeil({ visible, words = "Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, Markdown, text" }) {
+export function DropVeil({ visible, words = t("Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, Markdown, text") }) {
   if (!visible) return null;
-  return html`<div class="drop-veil" aria-hidden="true"><p><${Icon} name="upload" /><strong>Drop to add them</strong><span>${words}</span></p></div>`;
+  return html`<div class="drop-veil" aria-hidden="true"><p><${Icon} name="upload" /><strong>${t("Drop to add them")}</strong><span>${words}</span></p></div>`;
 }

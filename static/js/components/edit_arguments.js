@@ -1,5 +1,6 @@
 // A call's arguments, changed in place: a field for each argument of the tool's schema, or all of them as JSON.
 import { html, useMemo, useState } from "../../vendor/preact.js";
+import { t } from "../i18n.js";
 import { argumentsOf, draftsOf, faultsByField, fieldsOf, readJson } from "../schema_fields.js";
 import { changesOf } from "../text_diff.js";
 import { DiffLines } from "./previews.js";
@@ -26,7 +27,7 @@ export function EditArguments({ request, call, refused, sending, send, back }) {
 
   return html`<form class="edit" onSubmit=${(event) => { event.preventDefault(); if (ready) send(read.arguments); }}>
     ${asJson
-      ? html`<div class="field"><label for=${`${id}-json`}>Arguments as JSON</label>
+      ? html`<div class="field"><label for=${`${id}-json`}>${t("Arguments as JSON")}</label>
           <textarea id=${`${id}-json`} class="is-first is-code" rows="8" spellcheck="false" dir="ltr" value=${json} disabled=${sending} aria-invalid=${isBroken ? "true" : null}
             aria-describedby=${isBroken ? `${id}-json-fault` : null} onInput=${(event) => setJson(event.currentTarget.value)}></textarea>
           <${Faults} id=${`${id}-json-fault`} faults=${read.faults[""] ? [read.faults[""]] : []} /></div>`
@@ -35,9 +36,9 @@ export function EditArguments({ request, call, refused, sending, send, back }) {
     ${told[""] && html`<p class="form-error" role="alert">${told[""].join(" ")}</p>`}
     ${changes.length > 0 && html`<${Changes} changes=${changes} />`}
     <div class="button-row">
-      <button type="submit" class="button button-primary small-button" disabled=${!ready}>${sending ? "Sending…" : "Approve with these changes"}</button>
-      <button type="button" class="button small-button" disabled=${sending} onClick=${back}>Back</button>
-      ${fields && html`<button type="button" class="link-button edit-switch" disabled=${sending || isBroken} onClick=${switchView}>${asJson ? "Edit in fields" : "Edit as JSON"}</button>`}
+      <button type="submit" class="button button-primary small-button" disabled=${!ready}>${sending ? t("Sending…") : t("Approve with these changes")}</button>
+      <button type="button" class="button small-button" disabled=${sending} onClick=${back}>${t("Back")}</button>
+      ${fields && html`<button type="button" class="link-button edit-switch" disabled=${sending || isBroken} onClick=${switchView}>${asJson ? t("Edit in fields") : t("Edit as JSON")}</button>`}
     </div>
   </form>`;
 }
@@ -45,7 +46,7 @@ export function EditArguments({ request, call, refused, sending, send, back }) {
 function readWhole(json) {
   const { value, fault } = readJson(json);
   if (fault) return { arguments: null, faults: { "": fault } };
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return { arguments: null, faults: { "": "The arguments are an object: {…}." } };
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return { arguments: null, faults: { "": t("The arguments are an object: {…}.") } };
   return { arguments: value, faults: {} };
 }
 
@@ -56,7 +57,7 @@ function Field({ field, id, isFirst, value, sending, faults, change }) {
   const isCheck = field.kind === "boolean";
   return html`<div class=${`field edit-field is-${field.kind}`}>
     ${isCheck && html`<${Control} field=${field} shared=${shared} value=${value} change=${change} />`}
-    <label for=${id}>${field.label}${field.required || isCheck ? "" : html` <span class="muted">optional</span>`}</label>
+    <label for=${id}>${field.label}${field.required || isCheck ? "" : html` <span class="muted">${t("optional")}</span>`}</label>
     ${!isCheck && html`<${Control} field=${field} shared=${shared} value=${value} change=${change} />`}
     ${field.help && html`<p class="help small" id=${`${id}-help`}>${field.help}</p>`}
     <${Faults} id=${`${id}-fault`} faults=${faults} />
@@ -75,7 +76,7 @@ const CONTROLS = {
   integer: NumberControl,
   boolean: ({ shared, value, change }) => html`<input type="checkbox" ...${shared} checked=${value} onChange=${(event) => change(event.currentTarget.checked)} />`,
   choice: ({ field, shared, value, change }) => html`<select ...${shared} value=${value} onChange=${(event) => change(event.currentTarget.value)}>
-    ${field.nullable && html`<option value="">None</option>`}${field.options.map((option) => html`<option value=${String(option)}>${String(option)}</option>`)}</select>`,
+    ${field.nullable && html`<option value="">${t("None")}</option>`}${field.options.map((option) => html`<option value=${String(option)}>${String(option)}</option>`)}</select>`,
   list: ListControl,
 };
 
@@ -106,16 +107,16 @@ function ListControl({ field, shared, value, change }) {
   }
 
   return html`<div class="list-control">
-    ${value.map((item, index) => html`<span class="list-item" key=${`${index}-${item}`}><bdi>${item}</bdi><button type="button" disabled=${shared.disabled} aria-label=${`Remove ${item}`} title="Remove"
+    ${value.map((item, index) => html`<span class="list-item" key=${`${index}-${item}`}><bdi>${item}</bdi><button type="button" disabled=${shared.disabled} aria-label=${t("Remove {item}", { item })} title=${t("Remove")}
       onClick=${() => change(value.filter((_, at) => at !== index))}><${Icon} name="close" /></button></span>`)}
-    <input type="text" dir="auto" ...${shared} placeholder=${value.length ? "Add another" : `Add to ${field.label.toLocaleLowerCase()}`} value=${typed}
+    <input type="text" dir="auto" ...${shared} placeholder=${value.length ? t("Add another") : t("Add: {field}", { field: field.label })} value=${typed}
       onInput=${(event) => setTyped(event.currentTarget.value)} onKeyDown=${onKeyDown} onBlur=${add} />
   </div>`;
 }
 
 // What was changed, argument by argument, before and after.
 export function Changes({ changes }) {
-  return html`<div class="changes" role="group" aria-label="Changes">
+  return html`<div class="changes" role="group" aria-label=${t("Changes")}>
     ${changes.map(({ name, before, after }) => html`<div class="change" key=${name}><p class="change-name">${name}</p><${DiffLines} before=${before} after=${after} /></div>`)}
   </div>`;
 }

@@ -1,27 +1,26 @@
 // What is shown where there are no messages yet, or no conversation.
 import { html } from "../../vendor/preact.js";
-
-const PROMPTS = [
-  { title: "Explain", text: "Explain the difference between a process and a thread, with one example from daily life." },
-  { title: "Write", text: "Write a friendly e-mail that moves Thursday's meeting to next Tuesday at ten." },
-  { title: "Code", text: "Write a Python function that finds the longest common prefix of a list of words, with tests." },
-  { title: "Compare", text: "Compare three ways to store passwords in a table: how they work, and what each one risks." },
-];
+import { isAvailable } from "../agents.js";
+import { parts, t } from "../i18n.js";
+import { startersFor, whatIsThere } from "../starters.js";
+import { Icon } from "./icons.js";
 
 export function EmptyState({ name }) {
-  return html`<div class="empty"><h1>${name ? html`What shall we work on, <bdi>${name.split(" ")[0]}</bdi>?` : "What shall we work on?"}</h1></div>`;
+  const words = name ? parts("What shall we work on, {name}?", { name: html`<bdi>${name.split(" ")[0]}</bdi>` }) : t("What shall we work on?");
+  return html`<div class="empty"><h1>${words}</h1></div>`;
 }
 
-EmptyState.Prompts = function Prompts({ choose }) {
-  return html`<ul class="prompts" aria-label="Examples">
-    ${PROMPTS.map(({ title, text }) => html`<li><button type="button" onClick=${() => choose(text)}><strong>${title}</strong><span>${text}</span></button></li>`)}
+EmptyState.Prompts = function Prompts({ application, choose }) {
+  const starters = startersFor(whatIsThere(application.page, application.roster.value, isAvailable));
+  return html`<ul class="prompts" aria-label=${t("Examples")}>
+    ${starters.map(({ icon, title, text }) => html`<li key=${text}><button type="button" onClick=${() => choose(text)}><strong><${Icon} name=${icon} />${title}</strong><span>${text}</span></button></li>`)}
   </ul>`;
 };
 
 export function MissingState({ go }) {
   return html`<div class="empty is-missing">
-    <h2>This conversation does not exist</h2>
-    <p class="muted">It may have been deleted, or it belongs to somebody else.</p>
-    <button type="button" class="button" onClick=${() => go(null)}>New conversation</button>
+    <h2>${t("This conversation does not exist")}</h2>
+    <p class="muted">${t("It may have been deleted, or it belongs to somebody else.")}</p>
+    <button type="button" class="button" onClick=${() => go(null)}>${t("New conversation")}</button>
   </div>`;
 }

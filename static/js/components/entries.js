@@ -1,18 +1,21 @@
 // What an agent did, in order: stages with the calls that belong to them, handoffs, code, warnings. All of it is text.
 import { html, useState } from "../../vendor/preact.js";
-import { ALREADY_DONE, requestWords } from "../activity.js";
+import { alreadyDone as doneWords, requestWords } from "../activity.js";
 import { agentLabel } from "../agents.js";
+import { parts, t } from "../i18n.js";
 import { clipped, inline, pretty, shownResult } from "../json.js";
 import { labelOf } from "../schema_fields.js";
 import { stepWords } from "./browsing.js";
 import { Icon } from "./icons.js";
 import { ProgramBody, headOf } from "./program.js";
+import { CopyButton } from "./prose.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
+import { inOurWords } from "../told.js";
 
 // `ending`: how the agent ended, null while it works.
 export function Entries({ entries, ending }) {
-  const own = entries.map((entry, index) => ({ entry, index }));
+  const own = entries.map((entry, index) => ({ entry, index })).filter(({ entry }) => entry.kind !== "model"); // they are counted
   const draw = ({ entry, index }) => html`<${Entry} key=${index} entry=${entry} ending=${ending} />`;
   const within = (stage) => own.filter(({ entry }) => entry.kind === "tool" && entry.stage === stage);
   return html`<ol class="entries">
@@ -23,7 +26,7 @@ export function Entries({ entries, ending }) {
   </ol>`;
 }
 
-function Entry({ entry, ending }) {
+export function Entry({ entry, ending }) {
   const Shown = SHOWN[entry.kind];
   return html`<${Shown} entry=${entry} ending=${ending} />`;
 }
@@ -42,7 +45,7 @@ function statusOf({ kind, status }, ending) {
 const timesOf = ({ at, endedAt }) => ({ startedAt: at, endedAt: endedAt ?? null });
 
 function Stage({ entry, ending }) {
-  return html`<p class="entry-line"><${StateIcon} status=${statusOf(entry, ending)} /><span class="entry-words" dir="auto">${entry.text}</span><${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /></p>`;
+  return html`<p class="entry-line"><${StateIcon} status=${statusOf(entry, ending)} /><span class="entry-words" dir="auto">${inOurWords(entry.text)}</span><${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /></p>`;
 }
 
 function Tool({ entry, ending }) {
@@ -51,22 +54,31 @@ function Tool({ entry, ending }) {
   const status = statusOf(entry, ending);
   return html`<div class="tool-call" data-tool=${tool} data-status=${status}>
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
-      <${StateIcon} status=${status} /><code class="tool-name">${tool}</code>${alreadyDone && html`<span class="badge" title=${ALREADY_DONE.title}>${ALREADY_DONE.label}</span>`}<span class="tool-args">${inline(args)}</span>
+      <${StateIcon} status=${status} /><code class="tool-name">${tool}</code>${alreadyDone && html`<span class="badge" title=${doneWords().title}>${doneWords().label}</span>`}<span class="tool-args">${inline(args)}</span>
       <${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /><${Icon} name="chevron" />
     </button>
     ${status === "failed" && !open && html`<p class="row-error" dir="auto">${clipped(result ?? "", 200)}</p>`}
     ${open && html`<div class="tool-detail">
-      ${args && html`<${Block} label="Arguments" text=${pretty(args)} />`}
+      ${args && html`<${Arguments} args=${args} />`}
       ${result !== null
-        ? html`<${Block} label=${status === "failed" ? "Error" : "Result"} text=${shownResult(result, isClipped)} isError=${status === "failed"} />
-          ${isClipped && html`<p class="muted small">Only the beginning is shown.</p>`}`
-        : html`<p class="muted small">${ending === null ? "No result yet." : "The run ended before there was a result."}</p>`}
+        ? html`<${Block} label=${status === "failed" ? t("Error") : t("Result")} text=${shownResult(result, isClipped)} isError=${status === "failed"} />
+          ${isClipped && html`<p class="muted small">${t("Only the beginning is shown.")}</p>`}`
+        : html`<p class="muted small">${ending === null ? t("No result yet.") : t("The run ended before there was a result.")}</p>`}
     </div>`}
   </div>`;
 }
 
+// Programs and letters stand in lines of their own, not in one of JSON.
+function Arguments({ args }) {
+  const isText = ([, value]) => typeof value === "string" && value.includes("\n");
+  const texts = Object.entries(args).filter(isText);
+  const others = Object.fromEntries(Object.entries(args).filter((one) => !isText(one)));
+  return html`${(!texts.length || Object.keys(others).length > 0) && html`<${Block} label=${t("Arguments")} text=${pretty(others)} />`}
+    ${texts.map(([name, text]) => html`<${Block} key=${name} label=${t("Argument {name}", { name })} text=${clipped(text)} />`)}`;
+}
+
 function Block({ label, text, isError = false }) {
-  return html`<figure class=${`block ${isError ? "is-error" : ""}`}><figcaption>${label}</figcaption><pre tabindex="0" aria-label=${label} dir="ltr"><code>${text}</code></pre></figure>`;
+  return html`<figure class=${`block ${isError ? "is-error" : ""}`}><figcaption><span>${label}</span><${CopyButton} text=${text} label=${t("Copy")} /></figcaption><pre tabindex="0" aria-label=${label} dir="ltr"><code>${text}</code></pre></figure>`;
 }
 
 function Handoff({ entry }) {
@@ -83,53 +95,55 @@ function Program({ entry, ending }) {
 
 // What an agent made or did, in one line; the answer shows the thing itself.
 const MADE = {
-  chart: ({ title }) => ["chart", `Drew a chart${title ? `: ${title}` : ""}`],
-  image: ({ path }) => ["image", `Made a picture: ${path}`],
-  file: ({ path, operation }) => ["document", `${/^delete/.test(operation) ? "Deleted" : "Wrote"} ${path}`],
+  chart: ({ title }) => ["chart", title ? t("Drew a chart: {title}", { title }) : t("Drew a chart")],
+  image: ({ path }) => ["image", t("Made a picture: {path}", { path })],
+  file: ({ path, operation }) => ["document", /^delete/.test(operation) ? t("Deleted {path}", { path }) : t("Wrote {path}", { path })],
   browser: (entry) => ["globe", stepWords(entry)],
-  stream: () => ["eye", "The browser can be watched"],
-  preview: ({ title }) => ["window", `An app can be looked at${title ? `: ${title}` : ""}`],
+  stream: () => ["eye", t("The browser can be watched")],
+  preview: ({ title }) => ["window", title ? t("An app can be looked at: {title}", { title }) : t("An app can be looked at")],
 };
 
+export const madeWords = (entry) => MADE[entry.kind](entry);
+
 function Made({ entry }) {
-  const [icon, words] = MADE[entry.kind](entry);
+  const [icon, words] = madeWords(entry);
   return html`<p class="entry-line"><${Icon} name=${icon} /><span class="entry-words" dir="auto">${words}</span></p>`;
 }
 
-const GUARDED = { block: "Blocked", warn: "Warning", log: "Noted", redact: "Redacted" };
+const GUARDED = { block: () => t("Blocked"), warn: () => t("Warning"), log: () => t("Noted"), redact: () => t("Redacted") };
 
 function Guardrail({ entry }) {
-  return html`<p class="entry-line is-warning"><${Icon} name="shield" /><span class="entry-words"><strong>${GUARDED[entry.action] ?? entry.action}</strong> (${entry.scanner}): <span dir="auto">${entry.reason}</span></span></p>`;
+  return html`<p class="entry-line is-warning"><${Icon} name="shield" /><span class="entry-words"><strong>${Object.hasOwn(GUARDED, entry.action) ? GUARDED[entry.action]() : entry.action}</strong> (${entry.scanner}): <span dir="auto">${entry.reason}</span></span></p>`;
 }
 
 // What a skill gave, field by field: short ones as words, deep ones as they are.
 function Skill({ entry }) {
   const fields = Object.entries(entry.output ?? {}).filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length));
   return html`<details class="entry-fold">
-    <summary><${Icon} name="spark" /><span class="entry-words">Used the skill ${labelOf(entry.skill).toLowerCase()}</span><${Icon} name="chevron" /></summary>
+    <summary><${Icon} name="spark" /><span class="entry-words">${t("Used the skill {skill}", { skill: labelOf(entry.skill).toLowerCase() })}</span><${Icon} name="chevron" /></summary>
     <dl class="row-facts skill-facts">${fields.map(([name, value]) => html`<div key=${name}><dt>${labelOf(name)}</dt><dd class="is-text" dir="auto"><${SkillValue} value=${value} /></dd></div>`)}</dl>
-    ${!fields.length && html`<p class="muted small">It gave nothing.</p>`}
+    ${!fields.length && html`<p class="muted small">${t("It gave nothing.")}</p>`}
   </details>`;
 }
 
 function SkillValue({ value }) {
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return value ? t("yes") : t("no");
   if (typeof value !== "object") return clipped(String(value));
   if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return clipped(value.join(", "));
-  return html`<pre tabindex="0" aria-label="As JSON" dir="ltr"><code>${pretty(value)}</code></pre>`;
+  return html`<pre tabindex="0" aria-label=${t("As JSON")} dir="ltr"><code>${pretty(value)}</code></pre>`;
 }
 
-const APPROVAL = { pending: "Waiting for approval", denied: "Denied", timed_out: "Nobody decided in time", expired: "The run ended before anybody decided" };
+const APPROVAL = { pending: () => t("Waiting for approval"), denied: () => t("Denied"), timed_out: () => t("Nobody decided in time"), expired: () => t("The run ended before anybody decided") };
 
 function Approval({ entry }) {
-  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${APPROVAL[entry.status] ?? requestWords(entry.status)}</strong>: ${entry.tools.join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
+  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${Object.hasOwn(APPROVAL, entry.status) ? APPROVAL[entry.status]() : requestWords(entry.status)}</strong>: ${entry.tools.join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
 }
 
 function Resumed({ entry }) {
-  const words = entry.reason === "drain" ? "The worker was stopped for a while; the run went on from its last recorded step." : "A worker was lost; another one went on from the last recorded step.";
+  const words = entry.reason === "drain" ? t("The worker was stopped for a while; the run went on from its last recorded step.") : t("A worker was lost; another one went on from the last recorded step.");
   return html`<p class="entry-line"><${Icon} name="retry" /><span class="entry-words">${words}</span></p>`;
 }
 
 function Cut({ entry }) {
-  return html`<p class="entry-line"><${Icon} name="retry" /><span class="entry-words">Done anew from here: <span dir="auto">${entry.reason}</span></span></p>`;
+  return html`<p class="entry-line"><${Icon} name="retry" /><span class="entry-words">${parts("Done anew from here: {why}", { why: html`<span dir="auto">${entry.reason}</span>` })}</span></p>`;
 }

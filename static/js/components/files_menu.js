@@ -1,5 +1,6 @@
 // The menu of a file, the dialog for its name, and what says that it was deleted.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { parts, t } from "../i18n.js";
 import { Modal } from "./dialogs.js";
 import { Icon } from "./icons.js";
 import { moveInMenu, place } from "./menu.js";
@@ -15,14 +16,14 @@ export function FileMenu({ file, acts }) {
   }
 
   const item = (name, icon, words, danger = false) => html`<button type="button" role="menuitem" class=${danger ? "is-danger" : ""} onClick=${() => acts[name](file)}><${Icon} name=${icon} />${words}</button>`;
-  return html`<div id="file-menu" ref=${panel} class="menu" popover="auto" role="menu" aria-label=${file ? `Options for ${file.name}` : "Options"}
+  return html`<div id="file-menu" ref=${panel} class="menu" popover="auto" role="menu" aria-label=${file ? t("Options for {name}", { name: file.name }) : t("Options")}
     onToggle=${onToggle} onKeyDown=${(event) => moveInMenu(panel.current, event)} onClick=${() => panel.current.hidePopover()}>
     ${file && html`
-      <a role="menuitem" href=${file.page}><${Icon} name="eye" />Look at it</a>
-      <a role="menuitem" href=${file.url} download><${Icon} name="download" />Download</a>
+      <a role="menuitem" href=${file.page}><${Icon} name="eye" />${t("Look at it")}</a>
+      <a role="menuitem" href=${file.url} download><${Icon} name="download" />${t("Download")}</a>
       ${file.mayDelete && html`
-        ${item("rename", "pencil", "Rename or move…")}
-        ${item("delete", "trash", "Delete", true)}`}`}
+        ${item("rename", "pencil", t("Rename or move…"))}
+        ${item("delete", "trash", t("Delete"), true)}`}`}
   </div>`;
 }
 
@@ -49,15 +50,15 @@ export function RenameDialog({ file, save, close }) {
     }
   }
 
-  return html`<${Modal} label="Rename or move" close=${close}><form onSubmit=${submit}>
-    <h2>Rename or move</h2>
-    <div class="field"><label for="file-path">Folder and name</label>
+  return html`<${Modal} label=${t("Rename or move")} close=${close}><form onSubmit=${submit}>
+    <h2>${t("Rename or move")}</h2>
+    <div class="field"><label for="file-path">${t("Folder and name")}</label>
       <input type="text" id="file-path" ref=${input} maxlength="500" dir="auto" autocomplete="off" spellcheck="false" value=${to} onInput=${(event) => setTo(event.currentTarget.value)} />
-      <p class="help">Folders stand before the name, with “/” after each: reports/2026/plan.md</p></div>
+      <p class="help">${t("Folders stand before the name, with “/” after each: reports/2026/plan.md")}</p></div>
     ${state.error && html`<p class="form-error" role="alert">${state.error}</p>`}
     <div class="button-row modal-buttons">
-      <button type="button" class="button" disabled=${state.sending} onClick=${close}>Back</button>
-      <button type="submit" class="button button-primary" disabled=${state.sending || !to.trim()}>${state.sending ? "One moment…" : "Save"}</button>
+      <button type="button" class="button" disabled=${state.sending} onClick=${close}>${t("Back")}</button>
+      <button type="submit" class="button button-primary" disabled=${state.sending || !to.trim()}>${state.sending ? t("One moment…") : t("Save")}</button>
     </div>
   </form></${Modal}>`;
 }
@@ -65,7 +66,7 @@ export function RenameDialog({ file, save, close }) {
 // The live region is there before anything stands in it: else nobody would be told.
 export function Undo({ file, undo, close }) {
   return html`<div role="status" class="file-undo-place">${file && html`<p class="file-undo">
-    <span><bdi>${file.name}</bdi> is deleted.</span>
-    <button type="button" class="link-button" onClick=${() => undo(file)}>Undo</button>
-    <button type="button" class="icon-button small" aria-label="Dismiss" onClick=${close}><${Icon} name="close" /></button></p>`}</div>`;
+    <span>${parts("{file} is deleted.", { file: html`<bdi>${file.name}</bdi>` })}</span>
+    <button type="button" class="link-button" onClick=${() => undo(file)}>${t("Undo")}</button>
+    <button type="button" class="icon-button small" aria-label=${t("Dismiss")} onClick=${close}><${Icon} name="close" /></button></p>`}</div>`;
 }

@@ -1,5 +1,6 @@
 // Quiet words about the connection and about which model answers.
 import { html, useEffect, useState } from "../../vendor/preact.js";
+import { parts, t } from "../i18n.js";
 import { Icon } from "./icons.js";
 
 const PATIENCE_MS = 1_500; // a short break is nobody's business
@@ -50,23 +51,23 @@ export function ConnectionNotice({ session, signedOut }) {
   const next = encodeURIComponent(location.pathname);
 
   if (signedOut || status === "signed_out") {
-    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>You are signed out. What you typed is kept. <a href=${`/accounts/login/?next=${next}`}>Sign in again</a></span></p>`;
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${t("You are signed out. What you typed is kept.")} <a href=${`/accounts/login/?next=${next}`}>${t("Sign in again")}</a></span></p>`;
   }
-  if (!online) return html`<p class="notice" role="status"><${Icon} name="cloudOff" />You are offline. What you send goes out when the connection is back.</p>`;
+  if (!online) return html`<p class="notice" role="status"><${Icon} name="cloudOff" />${t("You are offline. What you send goes out when the connection is back.")}</p>`;
   if (failure) {
-    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${failure.message} <button type="button" class="link-button" onClick=${session.restart}>Try again</button></span></p>`;
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${failure.message} <button type="button" class="link-button" onClick=${session.restart}>${t("Try again")}</button></span></p>`;
   }
   if (status === "forbidden") {
-    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>The server refuses live answers at this address. Tell its administrator to add ${location.origin} to CSRF_TRUSTED_ORIGINS.</span></p>`;
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${parts("The server refuses live answers at this address. Tell its administrator to add {origin} to CSRF_TRUSTED_ORIGINS.", { origin: location.origin })}</span></p>`;
   }
   if (session?.complaint.value) {
-    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${session.complaint.value.message} <button type="button" class="link-button" onClick=${() => (session.complaint.value = null)}>Dismiss</button></span></p>`;
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${session.complaint.value.message} <button type="button" class="link-button" onClick=${() => (session.complaint.value = null)}>${t("Dismiss")}</button></span></p>`;
   }
   if (broken && session.neverOpened.value) {
-    return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>Connecting… If this stays, something between you and the server may be blocking websockets.</p>`;
+    return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>${t("Connecting… If this stays, something between you and the server may be blocking websockets.")}</p>`;
   }
-  if (broken) return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>Reconnecting…</p>`;
-  if (resynced) return html`<p class="notice" role="status"><${Icon} name="check" />Up to date again.</p>`;
+  if (broken) return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>${t("The server is away. Reconnecting… What you send is kept until then.")}</p>`;
+  if (resynced) return html`<p class="notice" role="status"><${Icon} name="check" />${t("Up to date again.")}</p>`;
   return null;
 }
 

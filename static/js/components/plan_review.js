@@ -1,6 +1,7 @@
 // A plan that a person looks over before it runs: change a task's words, drop one, add one, loosen what waits for what.
 import { html, useMemo, useState } from "../../vendor/preact.js";
 import { agentLabel, isAvailable } from "../agents.js";
+import { t } from "../i18n.js";
 import * as edit from "../plan_edit.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
@@ -20,10 +21,10 @@ export function PlanReview({ request, trace, roster, sending, answer }) {
     ${fault && html`<p class="form-error" role="alert">${fault}</p>`}
     <div class="button-row">
       ${changed
-        ? html`<button type="button" class="button button-primary" disabled=${sending || fault} onClick=${() => answer("answered", { plan: edit.asPlan(steps) })}>Accept with changes</button>
-          <button type="button" class="button" disabled=${sending} onClick=${() => setSteps(original)}>Undo changes</button>`
-        : html`<button type="button" class="button button-primary" disabled=${sending || fault} onClick=${() => answer("approved")}>Accept</button>`}
-      <button type="button" class="quiet-button" disabled=${sending} onClick=${() => answer("denied")}>Reject</button>
+        ? html`<button type="button" class="button button-primary" disabled=${sending || fault} onClick=${() => answer("answered", { plan: edit.asPlan(steps) })}>${t("Accept with changes")}</button>
+          <button type="button" class="button" disabled=${sending} onClick=${() => setSteps(original)}>${t("Undo changes")}</button>`
+        : html`<button type="button" class="button button-primary" disabled=${sending || fault} onClick=${() => answer("approved")}>${t("Accept")}</button>`}
+      <button type="button" class="quiet-button" disabled=${sending} onClick=${() => answer("denied")}>${t("Reject")}</button>
     </div>
   </div>`;
 }
@@ -49,10 +50,10 @@ function Step({ step, number, steps, sending, change }) {
   return html`<li class="review-step">
     <div class="review-head"><span class="review-number">${number}</span><${AgentBadge} name=${step.agent} />
       <span class="review-edges">${step.dependsOn.map((from) => html`<button type="button" key=${from} class="chip" disabled=${sending} onClick=${() => change(edit.unlink(steps, step.id, from))}
-        aria-label=${`Task ${number} need not wait for task ${numberOf(from)}`} title="Do not wait for it">after ${numberOf(from)}<${Icon} name="close" /></button>`)}</span>
-      <button type="button" class="icon-button small" disabled=${sending} onClick=${() => change(edit.drop(steps, step.id))} aria-label=${`Drop task ${number}`} title="Drop this task"><${Icon} name="trash" /></button>
+        aria-label=${t("Task {number} need not wait for task {other}", { number, other: numberOf(from) })} title=${t("Do not wait for it")}>${t("after {number}", { number: numberOf(from) })}<${Icon} name="close" /></button>`)}</span>
+      <button type="button" class="icon-button small" disabled=${sending} onClick=${() => change(edit.drop(steps, step.id))} aria-label=${t("Drop task {number}", { number })} title=${t("Drop this task")}><${Icon} name="trash" /></button>
     </div>
-    <label class="visually-hidden" for=${id}>Task ${number}</label>
+    <label class="visually-hidden" for=${id}>${t("Task {number}", { number })}</label>
     <textarea id=${id} rows="2" dir="auto" value=${step.task} disabled=${sending} onInput=${(event) => change(edit.retask(steps, step.id, event.currentTarget.value))} onKeyDown=${keepEscape}></textarea>
   </li>`;
 }
@@ -69,11 +70,11 @@ function AddTask({ id, agents, sending, add }) {
   }
 
   return html`<form class="review-add" onSubmit=${submit} onKeyDown=${keepEscape}>
-    <label class="visually-hidden" for=${`review-agent-${id}`}>Agent of the new task</label>
+    <label class="visually-hidden" for=${`review-agent-${id}`}>${t("Agent of the new task")}</label>
     <select id=${`review-agent-${id}`} value=${agent} disabled=${sending} onChange=${(event) => setAgent(event.currentTarget.value)}>${agents.map((name) => html`<option value=${name}>${agentLabel(name)}</option>`)}</select>
-    <label class="visually-hidden" for=${`review-task-${id}`}>New task</label>
-    <input id=${`review-task-${id}`} type="text" dir="auto" placeholder="Add a task" value=${task} disabled=${sending} onInput=${(event) => setTask(event.currentTarget.value)} />
-    <button type="submit" class="button small-button" disabled=${sending || !task.trim()}><${Icon} name="plus" />Add</button>
+    <label class="visually-hidden" for=${`review-task-${id}`}>${t("New task")}</label>
+    <input id=${`review-task-${id}`} type="text" dir="auto" placeholder=${t("Add a task")} value=${task} disabled=${sending} onInput=${(event) => setTask(event.currentTarget.value)} />
+    <button type="submit" class="button small-button" disabled=${sending || !task.trim()}><${Icon} name="plus" />${t("Add")}</button>
   </form>`;
 }
 

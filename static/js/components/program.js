@@ -3,6 +3,7 @@
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { coloured, plain } from "../ansi.js";
 import { highlight } from "../code.js";
+import { t, tn } from "../i18n.js";
 import { shownOf, tailOf, textOf, withoutCharts } from "../output.js";
 import { Icon } from "./icons.js";
 import { CopyButton } from "./prose.js";
@@ -20,8 +21,8 @@ export function Programs({ programs, isLive, folds }) {
   const shown = all ? programs : programs.slice(-SHOWN_AT_ONCE);
   const earlier = programs.length - shown.length;
   const last = programs.at(-1);
-  return html`<div class="programs" role="group" aria-label="Programs">
-    ${earlier > 0 && html`<button type="button" class="quiet-button programs-earlier" onClick=${() => setAll(true)}>${earlier === 1 ? "1 earlier program" : `${earlier} earlier programs`}</button>`}
+  return html`<div class="programs" role="group" aria-label=${t("Programs")}>
+    ${earlier > 0 && html`<button type="button" class="quiet-button programs-earlier" onClick=${() => setAll(true)}>${tn("{count} earlier program", "{count} earlier programs", earlier)}</button>`}
     ${shown.map((program) => html`<${ProgramCard} key=${program.key} program=${program} isOpenAtFirst=${isLive && !folds && (program === last || program.status === "running")} />`)}
   </div>`;
 }
@@ -52,20 +53,20 @@ export function ProgramBody({ program }) {
 
 const STATES = { running: "running", completed: "completed", failed: "failed", cancelled: "cancelled", lost: "running", not_run: "skipped" };
 
-export function headOf({ language, isShell, status, exitCode }) {
-  const what = isShell ? "a command" : (NAMES[language] ?? (language || "a program"));
-  if (status === "running") return `Running ${what}`;
-  if (status === "lost") return `Running ${what} again`;
-  if (status === "not_run") return `Wrote ${what === "a command" ? what : NAMES[language] ? `a program in ${what}` : "a program"}; it was not run`;
-  if (status === "cancelled") return `Stopped ${what}`;
-  return status === "failed" ? `Ran ${what} · exit ${exitCode}` : `Ran ${what}`;
+export function headOf({ language: written, isShell, status, exitCode }) {
+  const what = isShell ? t("a command") : (NAMES[written] ?? (written || t("a program")));
+  if (status === "running") return t("Running {what}", { what });
+  if (status === "lost") return t("Running {what} again", { what });
+  if (status === "not_run") return t("Wrote {what}; it was not run", { what: isShell ? what : NAMES[written] ? t("a program in {language}", { language: what }) : t("a program") });
+  if (status === "cancelled") return t("Stopped {what}", { what });
+  return status === "failed" ? t("Ran {what} · exit {code}", { what, code: exitCode }) : t("Ran {what}", { what });
 }
 
 // How it ended, where that needs more words than its sign.
 function endWords({ status, note, exitCode }) {
   if (note) return note;
-  if (status === "failed") return `It ended with exit code ${exitCode}.`;
-  return status === "cancelled" ? "It was stopped before it ended." : "";
+  if (status === "failed") return t("It ended with exit code {code}.", { code: exitCode });
+  return status === "cancelled" ? t("It was stopped before it ended.") : "";
 }
 
 // What a program was about, in a few words beside a folded head: its first comment or the end of its output.
@@ -77,11 +78,11 @@ function glanceOf({ isShell, code, parts, status }) {
 }
 
 function Command({ text }) {
-  return html`<figure class="code-block program-code" dir="ltr"><figcaption class="code-head"><span>Terminal</span><${CopyButton} text=${text} label="Copy the command" /></figcaption>
-    <pre tabindex="0" aria-label="Command"><code><span class="program-prompt" aria-hidden="true">$ </span>${text}</code></pre></figure>`;
+  return html`<figure class="code-block program-code" dir="ltr"><figcaption class="code-head"><span>${t("Terminal")}</span><${CopyButton} text=${text} label=${t("Copy the command")} /></figcaption>
+    <pre tabindex="0" aria-label=${t("Command")}><code><span class="program-prompt" aria-hidden="true">$ </span>${text}</code></pre></figure>`;
 }
 
-function Source({ code, language }) {
+function Source({ code, language: written }) {
   const element = useRef(null);
   const [open, setOpen] = useState(false);
   const lines = useMemo(() => code.replace(/\n$/, "").split("\n"), [code]);
@@ -92,16 +93,16 @@ function Source({ code, language }) {
     let current = true;
     element.current.textContent = shown;
     const colour = (found) => current && found && element.current?.replaceChildren(found);
-    highlight(shown, language).then(colour, () => undefined); // without colours it is still the code
+    highlight(shown, written).then(colour, () => undefined); // without colours it is still the code
     return () => {
       current = false;
     };
-  }, [shown, language]);
+  }, [shown, written]);
 
   return html`<figure class="code-block program-code" dir="ltr">
-    <figcaption class="code-head"><span>${language || "code"}</span><${CopyButton} text=${code} label="Copy code" /></figcaption>
-    <pre tabindex="0" aria-label="Program"><code ref=${element}></code></pre>
-    ${isLong && html`<button type="button" class="program-more" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? `Show the first ${CODE_LINES} lines` : `Show all ${lines.length.toLocaleString("en")} lines`}</button>`}
+    <figcaption class="code-head"><span>${written || t("code")}</span><${CopyButton} text=${code} label=${t("Copy code")} /></figcaption>
+    <pre tabindex="0" aria-label=${t("Program")}><code ref=${element}></code></pre>
+    ${isLong && html`<button type="button" class="program-more" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? t("Show the first {count} lines", { count: CODE_LINES }) : tn("Show all {count} line", "Show all {count} lines", lines.length)}</button>`}
   </figure>`;
 }
 
@@ -110,11 +111,11 @@ function Output({ program }) {
   const [open, setOpen] = useState(false);
   const parts = useMemo(() => withoutCharts(program.parts), [program.parts]);
   const { parts: shown, left } = useMemo(() => (open ? shownOf(parts) : tailOf(parts)), [parts, open]);
-  if (!parts.length) return status === "running" ? html`<p class="program-end">Nothing printed yet.</p>` : null;
+  if (!parts.length) return status === "running" ? html`<p class="program-end">${t("Nothing printed yet.")}</p>` : null;
   return html`<figure class="block program-output" dir="ltr">
-    <figcaption><span>Output</span><${CopyButton} text=${plain(textOf(parts))} label="Copy output" /></figcaption>
-    ${(left > 0 || open) && html`<button type="button" class="program-more is-above" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Show the last lines" : "Show what was printed before"}</button>`}
-    ${open && left > 0 && html`<p class="muted small">${left.toLocaleString("en")} characters before this are not shown. Copy has all that was kept.</p>`}
-    <pre tabindex="0" aria-label="Output"><code>${shown.map(({ stream, text }) => coloured(text).map((run) => html`<span class=${[stream === "err" && "is-err", run.classes].filter(Boolean).join(" ") || null}>${run.text}</span>`))}</code></pre>
+    <figcaption><span>${t("Output")}</span><${CopyButton} text=${plain(textOf(parts))} label=${t("Copy output")} /></figcaption>
+    ${(left > 0 || open) && html`<button type="button" class="program-more is-above" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? t("Show the last lines") : t("Show what was printed before")}</button>`}
+    ${open && left > 0 && html`<p class="muted small">${tn("{count} character before this is not shown. Copy has all that was kept.", "{count} characters before this are not shown. Copy has all that was kept.", left)}</p>`}
+    <pre tabindex="0" aria-label=${t("Output")}><code>${shown.map(({ stream, text }) => coloured(text).map((run) => html`<span class=${[stream === "err" && "is-err", run.classes].filter(Boolean).join(" ") || null}>${run.text}</span>`))}</code></pre>
   </figure>`;
 }

@@ -1,6 +1,7 @@
 // The project of the open conversation, or of the next one: shown, and changed. People without projects see nothing of it.
 import { html, useState } from "../../vendor/preact.js";
 import { announce } from "../announce.js";
+import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { Menu } from "./menu.js";
 
@@ -16,22 +17,22 @@ export function ProjectPicker({ application }) {
     try {
       await moveTo(chosen);
       setError(null);
-      announce(chosen ? `This conversation is in the project ${chosen.name}` : "This conversation is in no project");
+      announce(chosen ? t("This conversation is in the project {name}", { name: chosen.name }) : t("This conversation is in no project"));
     } catch (caught) {
       setError(caught.message);
     }
   }
 
-  const face = html`<${Icon} name="folder" /><span class="project-name"><bdi>${current?.name ?? "No project"}</bdi></span><${Icon} name="chevron" />`;
+  const face = html`<${Icon} name="folder" /><span class="project-name"><bdi>${current?.name ?? t("No project")}</bdi></span><${Icon} name="chevron" />`;
   return html`<span class="project-picker">
-    <${Menu} id="project-menu" label=${current ? `Project: ${current.name}` : "No project"} buttonClass=${`mode-button project-button ${current ? "is-chosen" : ""}`} button=${face}>
+    <${Menu} id="project-menu" label=${current ? t("Project: {name}", { name: current.name }) : t("No project")} buttonClass=${`mode-button project-button ${current ? "is-chosen" : ""}`} button=${face}>
       <button type="button" role="menuitemradio" class="mode-item" aria-checked=${current ? "false" : "true"} onClick=${() => choose(null)}>
-        <span class="mode-words"><span>No project</span></span>${!current && html`<${Icon} name="check" />`}
+        <span class="mode-words"><span>${t("No project")}</span></span>${!current && html`<${Icon} name="check" />`}
       </button>
       ${offered.map((one) => html`<button type="button" key=${one.id} role="menuitemradio" class="mode-item" aria-checked=${one.id === current?.id ? "true" : "false"} onClick=${() => choose(one)}>
         <${Icon} name="folder" /><span class="mode-words"><span><bdi>${one.name}</bdi></span></span>${one.id === current?.id && html`<${Icon} name="check" />`}
       </button>`)}
-      ${current && html`<a role="menuitem" class="mode-item is-apart" href=${`/projects/${current.id}/`}><${Icon} name="list" /><span class="mode-words"><span>Open the project</span></span></a>`}
+      ${current && html`<a role="menuitem" class="mode-item is-apart" href=${`/projects/${current.id}/`}><${Icon} name="list" /><span class="mode-words"><span>${t("Open the project")}</span></span></a>`}
     </${Menu}>
     ${error && html`<span class="form-error" role="alert">${error}</span>`}
   </span>`;

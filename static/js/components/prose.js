@@ -4,16 +4,20 @@ import { createSplitter } from "../blocks.js";
 import { linkCitations, markUnsupported } from "../citations.js";
 import { copyText } from "../clipboard.js";
 import { highlight } from "../code.js";
+import { t } from "../i18n.js";
 import { lex, renderBlock } from "../markdown.js";
+import { isReady, load as loadFormulas } from "../math.js";
+import { calmed } from "../midstream.js";
 import { morphChildren } from "../morph.js";
 import { announce } from "../announce.js";
 import { useCitationCard } from "./citation_card.js";
 import { Icon } from "./icons.js";
 
 const NONE = [];
+const BEGINS_FORMULA = /\$\$|\$[a-z\\]|\\[([]/i;
 
 // `sources`: what [1] and so on name. `unsupported`: checks of sentences that their sources do not say.
-export function Prose({ text, live, sources = NONE, unsupported = NONE }) {
+export function Prose({ text, live, sources = NONE, unsupported = NONE, conversationId = null }) {
   // A finished text is cut anew, as a reload would: what was settled while it grew may have been settled too early.
   const split = useMemo(() => createSplitter(lex), [live]);
   const blocks = useMemo(() => split(text), [split, text]);
@@ -26,24 +30,29 @@ export function Prose({ text, live, sources = NONE, unsupported = NONE }) {
 
   const [card, listeners] = useCitationCard(sources);
 
+  const last = blocks.at(-1)?.raw ?? "";
+  const hasFormula = live && BEGINS_FORMULA.test(last);
+  useEffect(() => void (hasFormula && loadFormulas()), [hasFormula]); // before it is whole
+
   return html`<div class="prose" dir="auto" ...${listeners}>
     ${blocks.map((block, index) =>
       block.kind === "code"
         ? html`<${CodeBlock} key=${index} code=${block.code} language=${block.language} finished=${index < finished} />`
-        : html`<${TextBlock} key=${index} raw=${block.raw} live=${live} sources=${sources} unsupported=${unsupported} />`,
+        : html`<${TextBlock} key=${index} raw=${index < finished ? block.raw : calmed(block.raw)} live=${live} sources=${sources} unsupported=${unsupported} conversationId=${conversationId} />`,
     )}
     ${card}
   </div>`;
 }
 
-function TextBlock({ raw, live, sources, unsupported }) {
+function TextBlock({ raw, live, sources, unsupported, conversationId }) {
   const element = useRef(null);
+  const formulas = isReady(); // they are set when what sets them has come
   useLayoutEffect(() => {
-    const fragment = renderBlock(raw);
+    const fragment = renderBlock(raw, conversationId);
     markUnsupported(fragment, unsupported.filter(({ sentence }) => raw.includes(sentence)).map(asRendered));
     linkCitations(fragment, sources, live);
     morphChildren(element.current, fragment);
-  }, [raw, live, sources, unsupported]);
+  }, [raw, live, sources, unsupported, formulas]);
   return html`<div class="prose-block" ref=${element}></div>`;
 }
 
@@ -74,8 +83,8 @@ function CodeBlock({ code, language, finished }) {
   }, [finished, code, language]);
 
   return html`<figure class="code-block" dir="ltr">
-    <figcaption class="code-head"><span>${language || "text"}</span><${CopyButton} text=${code} label="Copy code" /></figcaption>
-    <pre tabindex="0" aria-label=${`Code${language ? `, ${language}` : ""}`}><code ref=${element}></code></pre>
+    <figcaption class="code-head"><span>${language || t("text")}</span><${CopyButton} text=${code} label=${t("Copy code")} /></figcaption>
+    <pre tabindex="0" aria-label=${language ? t("Code, {language}", { language }) : t("Code")}><code ref=${element}></code></pre>
   </figure>`;
 }
 
@@ -93,10 +102,10 @@ export function CopyButton({ text, label }) {
   async function copy() {
     await copyText(text);
     setCopied(true);
-    announce("Copied");
+    announce(t("Copied"));
   }
 
   return html`<button type="button" class="icon-button small" onClick=${copy} aria-label=${label} title=${label}>
-    <${Icon} name=${copied ? "check" : "copy"} /><span class="icon-words">${copied ? "Copied" : "Copy"}</span>
+    <${Icon} name=${copied ? "check" : "copy"} /><span class="icon-words">${copied ? t("Copied") : t("Copy")}</span>
   </button>`;
 }

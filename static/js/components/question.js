@@ -1,31 +1,103 @@
-// What a person asked: stored, on its way, or refused.
-import { html } from "../../vendor/preact.js";
+// What a person asked: stored, on its way, waiting for its turn, or refused. A stored one can be edited, which asks it anew
+// beside itself.
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { t } from "../i18n.js";
+import { Branches } from "./branches.js";
 import { Icon } from "./icons.js";
 import { CopyButton } from "./prose.js";
 
-export function Question({ message }) {
-  return html`<article class="question" aria-label="Question" data-message=${message.id}>
+export function Question({ row, session, application }) {
+  const { message, siblings } = row;
+  const [editing, setEditing] = useState(false);
+  const opener = useRef(null);
+
+  function close() {
+    setEditing(false);
+    requestAnimationFrame(() => opener.current?.focus());
+  }
+
+  function send(text) {
+    session.say(text, message.mode, undefined, message.attachments, { edits: message.id });
+    setEditing(false);
+    document.getElementById("composer-text")?.focus();
+  }
+
+  return html`<article class=${`question ${editing ? "is-editing" : ""}`} aria-label=${t("Question")} data-message=${message.id}>
     <${Attachments} list=${message.attachments} />
-    <div class="question-line"><div class="bubble" dir="auto">${message.text}</div><${CopyButton} text=${message.text} label="Copy question" /></div>
+    ${editing
+      ? html`<${EditForm} text=${message.text} limit=${application.page.max_question_chars ?? 100_000} send=${send} close=${close} />`
+      : html`<div class="question-line"><div class="bubble" dir="auto">${message.text}</div>
+          <span class="question-tools">
+            <button type="button" ref=${opener} class="icon-button small" aria-label=${t("Edit question")} title=${t("Edit question")} onClick=${() => setEditing(true)}><${Icon} name="pencil" /></button>
+            <${CopyButton} text=${message.text} label=${t("Copy question")} />
+          </span></div>
+        <${Branches} siblings=${siblings} message=${message} session=${session} />`}
   </article>`;
+}
+
+function EditForm({ text: before, limit, send, close }) {
+  const box = useRef(null);
+  const [text, setText] = useState(before);
+  const ready = text.trim() !== "" && [...text].length <= limit;
+
+  useEffect(() => {
+    box.current.focus();
+    box.current.setSelectionRange(before.length, before.length);
+  }, []);
+  useLayoutEffect(() => {
+    box.current.style.blockSize = "auto";
+    box.current.style.blockSize = `${box.current.scrollHeight}px`;
+  }, [text]);
+
+  function submit(event) {
+    event.preventDefault();
+    if (ready) send(text);
+  }
+
+  function onKeyDown(event) {
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+    } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) submit(event);
+  }
+
+  return html`<form class="edit-form" onSubmit=${submit} onKeyDown=${onKeyDown}>
+    <textarea ref=${box} rows="1" dir="auto" aria-label=${t("Your question, changed")} value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea>
+    <div class="edit-row"><span class="muted small">${t("Asked anew, beside the first. The first stays.")}</span>
+      <button type="button" class="button small-button" onClick=${close}>${t("Cancel")}</button>
+      <button type="submit" class="button button-primary small-button" disabled=${!ready}>${t("Send")}</button></div>
+  </form>`;
 }
 
 // The files that belong to the question; each leads to its document.
 function Attachments({ list }) {
   if (!list?.length) return null;
-  return html`<ul class="attachments" aria-label="Attached files">${list.map(({ id, name }) => html`<li key=${id}><a class="file-chip file-open" href=${`/documents/${encodeURIComponent(id)}/`}><${Icon} name="clip" /><span class="file-name" dir="auto">${name}</span></a></li>`)}</ul>`;
+  return html`<ul class="attachments" aria-label=${t("Attached files")}>${list.map(({ id, name }) => html`<li key=${id}><a class="file-chip file-open" href=${`/documents/${encodeURIComponent(id)}/`}><${Icon} name="clip" /><span class="file-name" dir="auto">${name}</span></a></li>`)}</ul>`;
 }
 
+// `takeBack`: out of the queue, into the box. `paused`: the answer before it was stopped or failed.
 export function PendingQuestion({ item, session, takeBack }) {
-  return html`<article class="question is-pending" aria-label="Question, not sent yet">
+  const isOpen = session.connection.value === "open" && navigator.onLine !== false; // a socket does not notice at once
+  return html`<article class=${`question is-pending ${item.held ? "is-held" : ""}`} aria-label=${item.held ? t("Question that waits") : t("Question, not sent yet")}>
     <${Attachments} list=${item.attachments} />
     <div class="question-line"><div class="bubble" dir="auto">${item.text}</div></div>
-    ${item.error
-      ? html`<div class="unsent" role="alert">
-          <${Icon} name="warning" /><span>Not sent. ${item.error.message}</span>
-          <button type="button" class="link-button" onClick=${() => session.resend(item)}>Send again</button>
-          <button type="button" class="link-button" onClick=${() => takeBack(item)}>Edit</button>
-        </div>`
-      : html`<p class="muted small">Sending…</p>`}
+    <${Standing} item=${item} session=${session} takeBack=${takeBack} isOpen=${isOpen} />
   </article>`;
+}
+
+function Standing({ item, session, takeBack, isOpen }) {
+  const edit = html`<button type="button" class="link-button" onClick=${() => takeBack(item)}>${t("Edit")}</button>`;
+  const remove = html`<button type="button" class="link-button" onClick=${() => session.unqueue(item.client_id)}>${t("Remove")}</button>`;
+  if (item.error) {
+    return html`<div class="unsent" role="alert"><${Icon} name="warning" /><span>${t("Not sent.")} ${item.error.message}</span>
+      <button type="button" class="link-button" onClick=${() => session.resend(item)}>${t("Send again")}</button>${edit}${remove}</div>`;
+  }
+  if (item.held) {
+    const isRunning = session.running.value || session.waiting.value;
+    return html`<div class="unsent is-held"><${Icon} name="later" /><span>${isRunning ? t("Next: sent when the answer is finished.") : t("Waits for you, because the answer did not finish.")}</span>
+      ${!isRunning && html`<button type="button" class="link-button" onClick=${() => session.resend(item)}>${t("Send now")}</button>`}${edit}${remove}</div>`;
+  }
+  if (isOpen) return html`<p class="muted small">${t("Sending…")}</p>`;
+  return html`<div class="unsent is-held"><${Icon} name="cloudOff" /><span>${t("Sent when the connection is back.")}</span>${edit}${remove}</div>`;
 }

@@ -2,6 +2,7 @@
 // words before it is saved.
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { whyNoRule } from "../approvals.js";
+import { t } from "../i18n.js";
 import { OPS, SCOPES, conditionOf, faultOf, firstCondition, pathsOf, rememberOf } from "../standing.js";
 import { Icon } from "./icons.js";
 
@@ -21,9 +22,9 @@ export function Remember({ request, call, decision, draft, change, words, sendin
   }
 
   return html`<div class="remember">
-    <label class="remember-choice" for=${id}><${Icon} name="scales" /><span>Next time</span>
+    <label class="remember-choice" for=${id}><${Icon} name="scales" /><span>${t("Next time")}</span>
       <select id=${id} value=${draft.scope} disabled=${sending} onChange=${(event) => choose(event.currentTarget.value)}>
-        ${SCOPES.filter(({ name }) => name !== "conversation" || request.conversation_id).map(({ name, label }) => html`<option value=${name}>${label}</option>`)}
+        ${SCOPES.filter(({ name }) => name !== "conversation" || request.conversation_id).map(({ name, words: said }) => html`<option value=${name}>${said()}</option>`)}
       </select></label>
     ${draft.scope === "rule" && html`<${Rule} id=${id} draft=${draft} paths=${paths} change=${change} sending=${sending} />`}
     ${draft.scope !== "once" && html`<${Words} words=${words} decision=${decision} />`}
@@ -33,20 +34,20 @@ export function Remember({ request, call, decision, draft, change, words, sendin
 function Rule({ id, draft, paths, change, sending }) {
   const names = Object.keys(paths);
   const set = (at, more) => change({ ...draft, conditions: draft.conditions.with(at, { ...draft.conditions[at], ...more }) });
-  return html`<div class="rule-form" role="group" aria-label="The rule">
+  return html`<div class="rule-form" role="group" aria-label=${t("The rule")}>
     ${draft.conditions.map((condition, at) => html`<div class="rule-condition" key=${at}>
-      <select aria-label="Argument" value=${condition.path} disabled=${sending} onChange=${(event) => set(at, conditionOf(event.currentTarget.value, paths[event.currentTarget.value]))}>
+      <select aria-label=${t("Argument")} value=${condition.path} disabled=${sending} onChange=${(event) => set(at, conditionOf(event.currentTarget.value, paths[event.currentTarget.value]))}>
         ${names.map((name) => html`<option value=${name}>${name}</option>`)}</select>
-      <select aria-label="Comparison" value=${condition.op} disabled=${sending} onChange=${(event) => set(at, { op: event.currentTarget.value })}>
-        ${OPS.map(({ name, label }) => html`<option value=${name}>${label}</option>`)}</select>
-      <input type="text" aria-label="Value" dir="auto" value=${condition.value} disabled=${sending} placeholder=${condition.op === "matches" ? "report-*.pdf" : ""} onInput=${(event) => set(at, { value: event.currentTarget.value })} />
-      <button type="button" class="icon-button small" disabled=${sending} aria-label="Drop this condition" title="Drop this condition" onClick=${() => change({ ...draft, conditions: draft.conditions.toSpliced(at, 1) })}><${Icon} name="trash" /></button>
+      <select aria-label=${t("Comparison")} value=${condition.op} disabled=${sending} onChange=${(event) => set(at, { op: event.currentTarget.value })}>
+        ${OPS.map(({ name, words: said }) => html`<option value=${name}>${said()}</option>`)}</select>
+      <input type="text" aria-label=${t("Value")} dir="auto" value=${condition.value} disabled=${sending} placeholder=${condition.op === "matches" ? "report-*.pdf" : ""} onInput=${(event) => set(at, { value: event.currentTarget.value })} />
+      <button type="button" class="icon-button small" disabled=${sending} aria-label=${t("Drop this condition")} title=${t("Drop this condition")} onClick=${() => change({ ...draft, conditions: draft.conditions.toSpliced(at, 1) })}><${Icon} name="trash" /></button>
     </div>`)}
-    ${!draft.conditions.length && html`<p class="small rule-wide"><${Icon} name="warning" />Without a condition the rule covers every call of this tool.</p>`}
+    ${!draft.conditions.length && html`<p class="small rule-wide"><${Icon} name="warning" />${t("Without a condition the rule covers every call of this tool.")}</p>`}
     <div class="rule-more">
-      ${names.length > 0 && html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => change({ ...draft, conditions: [...draft.conditions, conditionOf(names[0], paths[names[0]])] })}><${Icon} name="plus" />Condition</button>`}
-      <label class="rule-limit" for=${`${id}-until`}>Last day <input id=${`${id}-until`} type="date" value=${draft.until} disabled=${sending} onInput=${(event) => change({ ...draft, until: event.currentTarget.value })} /></label>
-      <label class="rule-limit" for=${`${id}-uses`}>At most <input id=${`${id}-uses`} type="text" inputmode="numeric" size="4" placeholder="any" value=${draft.uses} disabled=${sending} onInput=${(event) => change({ ...draft, uses: event.currentTarget.value })} /> times</label>
+      ${names.length > 0 && html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => change({ ...draft, conditions: [...draft.conditions, conditionOf(names[0], paths[names[0]])] })}><${Icon} name="plus" />${t("Condition")}</button>`}
+      <label class="rule-limit" for=${`${id}-until`}>${t("Last day")} <input id=${`${id}-until`} type="date" value=${draft.until} disabled=${sending} onInput=${(event) => change({ ...draft, until: event.currentTarget.value })} /></label>
+      <label class="rule-limit" for=${`${id}-uses`}>${t("At most")} <input id=${`${id}-uses`} type="text" inputmode="numeric" size="4" placeholder=${t("any")} value=${draft.uses} disabled=${sending} onInput=${(event) => change({ ...draft, uses: event.currentTarget.value })} /> ${t("times")}</label>
     </div>
   </div>`;
 }
@@ -54,7 +55,7 @@ function Rule({ id, draft, paths, change, sending }) {
 function Words({ words, decision }) {
   if (words.fault) return html`<p class="form-error" role="alert">${words.fault}</p>`;
   return html`<div class="rule-words" aria-live="polite">
-    <p class="small muted">${decision === "denied" ? "If you deny it, this rule is saved:" : "If you approve it, this rule is saved:"}</p>
+    <p class="small muted">${decision === "denied" ? t("If you deny it, this rule is saved:") : t("If you approve it, this rule is saved:")}</p>
     <p class="rule-text" dir="auto">${words.text ?? "…"}</p>
   </div>`;
 }

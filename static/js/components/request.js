@@ -1,12 +1,14 @@
 // A question of the run to a person: a decision, words, or a plan to look over. Open it is a card, answered a line.
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { requestWords } from "../activity.js";
+import { t, tc } from "../i18n.js";
 import { ApprovalBatch, pathsIn, useKnown } from "./approvals.js";
 import { CARD, useArrival, useTarget } from "./arrival.js";
 import { Budget } from "./budget.js";
 import { Doubt } from "./doubt.js";
 import { Icon } from "./icons.js";
 import { PlanReview } from "./plan_review.js";
+import { inOurWords } from "../told.js";
 
 // `execution`: whose questions; `me`: the reader's id.
 export function Requests({ execution, session, roster, me }) {
@@ -36,7 +38,7 @@ export function Request({ request, trace, respond, roster, quiet = false }) {
   const [state, setState] = useState({ sending: false, error: null, done: null }); // done: what was sent, until the run tells it
   const card = useRef(null);
   const isOpen = request.status === "pending" && state.done === null;
-  useArrival(card, isOpen, `Your answer is needed: ${request.question}`, { first: "textarea.is-first, .request-input > textarea", quiet });
+  useArrival(card, isOpen, t("Your answer is needed: {question}", { question: inOurWords(request.question) }), { first: "textarea.is-first, .request-input > textarea", quiet });
 
   async function answer(decision, more = {}) {
     setState({ sending: true, error: null, done: null });
@@ -53,7 +55,7 @@ export function Request({ request, trace, respond, roster, quiet = false }) {
   const Body = bodyOf(request);
   return html`<div class="request" ref=${card} tabindex="-1" role="group" aria-labelledby=${`question-${request.id}`} data-request=${request.id} id=${`request-${request.id}`} ...${{ [CARD]: "" }}>
     <p class="request-head"><${Icon} name=${ICONS[request.kind] ?? "question"} />${headOf(request)}</p>
-    <p class="request-question" id=${`question-${request.id}`} dir="auto">${request.question}</p>
+    <p class="request-question" id=${`question-${request.id}`} dir="auto">${inOurWords(request.question)}</p>
     <${Body} request=${request} trace=${trace} roster=${roster} sending=${state.sending} answer=${answer} fields=${state.fields} />
     ${state.error && !state.fields?.text && html`<p class="form-error" role="alert">${state.error}</p>`}
   </div>`;
@@ -67,19 +69,24 @@ function asFound(request) {
 // An option is a text, or {id, label} where the words for people are others.
 function optionsOf({ options, details }) {
   const { labels = {} } = details;
-  if (options.length) return options.map((option) => ({ id: option, label: labels[option] ?? option }));
+  if (options.length) return options.map((option) => ({ id: option, label: inOurWords(labels[option] ?? option) }));
   const rich = Array.isArray(details.options) ? details.options : [];
   return rich.filter((option) => option?.id !== undefined).map(({ id, label, text }) => ({ id: String(id), label: String(label ?? text ?? id) }));
 }
 
-const HEADS = { decision: "Your decision is needed", input: "A question to you", plan: "Look over the plan", budget: "The budget is used up" };
+const HEADS = {
+  decision: () => t("Your decision is needed"),
+  input: () => t("A question to you"),
+  plan: () => t("Look over the plan"),
+  budget: () => t("The budget is used up"),
+};
 const ICONS = { budget: "coins" };
 const BODIES = { decision: Decision, budget: Decision, input: Input, plan: PlanReview };
 
 const isDoubt = ({ details }) => details.in_doubt === true;
 
 function headOf(request) {
-  return isDoubt(request) ? "It is not known whether this happened" : (HEADS[request.kind] ?? "Your answer is needed");
+  return isDoubt(request) ? t("It is not known whether this happened") : (HEADS[request.kind]?.() ?? t("Your answer is needed"));
 }
 
 function bodyOf(request) {
@@ -114,32 +121,32 @@ function Input({ request, sending, answer }) {
   const suggestions = request.kind === "input" ? optionsOf(request) : [];
   return html`<form class="request-input" onSubmit=${send}>
     ${suggestions.length > 0 && html`<div class="request-options">${suggestions.map(({ id, label }) => html`<button type="button" key=${id} class="button" dir="auto" disabled=${sending} onClick=${() => answer("answered", { choice: id })}>${label}</button>`)}</div>`}
-    <label class="visually-hidden" for=${`answer-${request.id}`}>Your answer</label>
-    <textarea id=${`answer-${request.id}`} rows="1" dir="auto" placeholder="Your answer" value=${text} disabled=${sending}
+    <label class="visually-hidden" for=${`answer-${request.id}`}>${t("Your answer")}</label>
+    <textarea id=${`answer-${request.id}`} rows="1" dir="auto" placeholder=${t("Your answer")} value=${text} disabled=${sending}
       onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
     <div class="button-row">
-      <button type="submit" class="button button-primary" disabled=${!ready}>${sending ? "Sending…" : "Answer"}</button>
+      <button type="submit" class="button button-primary" disabled=${!ready}>${sending ? t("Sending…") : tc("verb", "Answer")}</button>
       <${Decline} sending=${sending} answer=${answer} />
     </div>
   </form>`;
 }
 
 function Decline({ sending, answer }) {
-  return html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => answer("denied")}>Decline</button>`;
+  return html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => answer("denied")}>${t("Decline")}</button>`;
 }
 
-const PLAN_SAID = { approved: "Accepted", answered: "Accepted with changes", denied: "Rejected" };
+const PLAN_SAID = { approved: () => t("Accepted"), answered: () => t("Accepted with changes"), denied: () => t("Rejected") };
 
 // What was asked, and what became of it: who decided, and what they said.
 function Closed({ whole, request, done, error }) {
   const shown = request.status === "pending" ? { ...request, ...done } : request;
   const said = optionsOf(request).find(({ id }) => id === shown.choice)?.label ?? shown.choice ?? shown.text;
   const isPlan = request.kind === "plan";
-  const how = shown.status === "late" ? null : (isPlan && PLAN_SAID[shown.status]) || requestWords(shown.status);
+  const how = shown.status === "late" ? null : (isPlan && PLAN_SAID[shown.status]?.()) || requestWords(shown.status);
   return html`<div class="request-closed" ref=${whole} data-request=${request.id} data-status=${shown.status} id=${`request-${request.id}`} tabindex="-1">
     <${Icon} name=${shown.status === "answered" || shown.status === "approved" ? "check" : "question"} />
-    <p><span class="request-asked" dir="auto">${isPlan ? "The plan was shown before it ran." : request.question}</span>
-      ${how && html`<span class="request-said"><strong>${how}${shown.by ? ` by ${shown.by}` : ""}</strong>${said ? html`: <span dir="auto">${said}</span>` : ""}</span>`}
+    <p><span class="request-asked" dir="auto">${isPlan ? t("The plan was shown before it ran.") : inOurWords(request.question)}</span>
+      ${how && html`<span class="request-said"><strong>${shown.by ? t("{how} by {who}", { how, who: shown.by }) : how}</strong>${said ? html`: <span dir="auto">${said}</span>` : ""}</span>`}
       ${error && html`<span class="request-said" role="alert">${error}</span>`}</p>
   </div>`;
 }

@@ -1,42 +1,56 @@
-// The conversations: search, open, rename, delete; and the person's own menu.
+// The conversations: search, open, pin, rename, share, export, delete; the ways to the other pages, and the person's own menu.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { groupedByAge } from "../conversation_list.js";
+import { t } from "../i18n.js";
+import { keysOf } from "../keys.js";
 import { Icon } from "./icons.js";
 import { Menu } from "./menu.js";
 
 const LOGO = new URL("../../icons/hyperagent.svg", import.meta.url).href;
 
-const titleOf = ({ title }) => title || "New conversation";
+const titleOf = ({ title }) => title || t("New conversation");
 
-export function Sidebar({ application, searchBox, hide, onDelete, onHelp, go }) {
-  const { list, conversationId } = application;
+const PLACES = () => [
+  { href: "/inbox/", icon: "inbox", words: t("Inbox") },
+  { href: "/documents/", icon: "document", words: t("Documents") },
+  { href: "/files/", icon: "files", words: t("Files") },
+  { href: "/projects/", icon: "folder", words: t("Projects") },
+  { href: "/memory/", icon: "bookmark", words: t("Memory") },
+  { href: "/usage/", icon: "chart", words: t("Usage") },
+  { href: "/settings/", icon: "gear", words: t("Settings") },
+];
+
+export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShare, onPalette, go }) {
+  const { list, conversationId, waitingForMe, unread } = application;
   const [query, setQuery] = useState("");
   const [renaming, setRenaming] = useState(null);
   const wanted = query.trim().toLocaleLowerCase();
   const items = list.items.value.filter((item) => titleOf(item).toLocaleLowerCase().includes(wanted));
+  const pinned = items.filter(({ pinned_at }) => pinned_at);
+  const groups = [...(pinned.length ? [{ label: t("Pinned"), items: pinned }] : []), ...groupedByAge(items.filter(({ pinned_at }) => !pinned_at), Date.now())];
 
   return html`
     <div class="side-head">
       <a class="brand" href="/" onClick=${(event) => follow(event, () => go(null))}><img class="brand-mark" src=${LOGO} alt="" width="24" height="24" />HyperAgent</a>
-      <button type="button" class="icon-button" onClick=${hide} aria-label="Hide the conversations" title="Hide the conversations"><${Icon} name="sidebar" /></button>
+      <button type="button" class="icon-button" onClick=${hide} aria-label=${t("Hide the conversations")} title=${`${t("Hide the conversations")} (${keysOf("sidebar")})`}><${Icon} name="sidebar" /></button>
     </div>
-    <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />New conversation</a>
-    <a class="new-chat side-inbox" href="/inbox/"><${Icon} name="inbox" />Inbox${application.waitingForMe.value > 0 && html`<span class="side-count">${application.waitingForMe.value}<span class="visually-hidden"> waiting for you</span></span>`}</a>
-    <a class="new-chat" href="/documents/"><${Icon} name="document" />Documents</a>
-    <a class="new-chat" href="/files/"><${Icon} name="files" />Files</a>
-    <a class="new-chat" href="/projects/"><${Icon} name="folder" />Projects</a>
-    <a class="new-chat" href="/memory/"><${Icon} name="bookmark" />Memory</a>
-    <label class="side-search"><${Icon} name="search" /><span class="visually-hidden">Search the conversations</span>
-      <input type="search" ref=${searchBox} placeholder="Search" value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
-        onKeyDown=${(event) => event.key === "Escape" && setQuery("")} /></label>
-    <nav class="side-list" aria-label="Conversations">
-      ${groupedByAge(items, Date.now()).map(({ label, items: group }) => html`<section key=${label}>
+    <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />${t("New conversation")}</a>
+    <button type="button" class="new-chat side-commands" onClick=${onPalette}><${Icon} name="search" />${t("Search everything")}<span class="side-keys" aria-hidden="true"><kbd>${keysOf("palette")}</kbd></span></button>
+    <ul class="side-places" aria-label=${t("Pages")}>
+      ${PLACES().map(({ href, icon, words }) => html`<li key=${href}><a class="new-chat" href=${href} title=${words}><${Icon} name=${icon} /><span class="side-place">${words}</span>
+        ${href === "/inbox/" && waitingForMe.value > 0 && html`<span class="side-count">${waitingForMe.value}<span class="visually-hidden"> ${t("waiting for you")}</span></span>`}</a></li>`)}
+    </ul>
+    <label class="side-search"><${Icon} name="filter" /><span class="visually-hidden">${t("Search the conversations")}</span>
+      <input type="search" ref=${searchBox} placeholder=${t("Conversations")} value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
+        onKeyDown=${(event) => event.key === "Escape" && query && (event.stopPropagation(), setQuery(""))} /></label>
+    <nav class="side-list" aria-label=${t("Conversations")}>
+      ${groups.map(({ label, items: group }) => html`<section key=${label}>
         <h2>${label}</h2>
-        <ul>${group.map((item) => html`<${Entry} key=${item.id} item=${item} current=${item.id === conversationId.value} renaming=${renaming === item.id}
-          setRenaming=${setRenaming} rename=${(title) => list.rename(item.id, title)} onDelete=${() => onDelete(item)} open=${() => go(item.id)} />`)}</ul>
+        <ul>${group.map((item) => html`<${Entry} key=${item.id} item=${item} current=${item.id === conversationId.value} isUnread=${item.id !== conversationId.value && unread.isUnread(item)} renaming=${renaming === item.id}
+          setRenaming=${setRenaming} rename=${(title) => list.rename(item.id, title)} pin=${() => list.pin(item.id, !item.pinned_at)} onShare=${onShare && (() => onShare(item))} onDelete=${() => onDelete(item)} open=${() => go(item.id)} />`)}</ul>
       </section>`)}
-      ${!items.length && !list.more.value && !list.error.value && html`<p class="side-note">${wanted ? "No conversation has such a title." : "Your conversations will be listed here."}</p>`}
-      ${list.error.value && html`<p class="side-note">${list.error.value.message} <button type="button" class="link-button" onClick=${list.retry}>Try again</button></p>`}
+      ${!items.length && !list.more.value && !list.error.value && html`<p class="side-note">${wanted ? t("No conversation has such a title.") : t("Your conversations will be listed here.")}</p>`}
+      ${list.error.value && html`<p class="side-note">${list.error.value.message} <button type="button" class="link-button" onClick=${list.retry}>${t("Try again")}</button></p>`}
       ${list.more.value && html`<${Sentinel} list=${list} />`}
     </nav>
     <${UserMenu} application=${application} onHelp=${onHelp} />`;
@@ -57,21 +71,30 @@ function Sentinel({ list }) {
     observer.observe(element.current);
     return () => observer.disconnect();
   }, [list.items.value]);
-  return html`<p class="side-note" ref=${element}>Loading…</p>`;
+  return html`<p class="side-note" ref=${element}>${t("Loading…")}</p>`;
 }
 
-function Entry({ item, current, renaming, setRenaming, rename, onDelete, open }) {
+function Entry({ item, current, isUnread, renaming, setRenaming, rename, pin, onShare, onDelete, open }) {
   if (renaming) return html`<${RenameEntry} item=${item} rename=${rename} done=${() => setRenaming(null)} />`;
-  return html`<li class=${`entry ${current ? "is-current" : ""}`}>
-    <a href=${`/c/${item.id}/`} aria-current=${current ? "page" : null} title=${titleOf(item)} onClick=${(event) => follow(event, open)} onDblClick=${() => setRenaming(item.id)}>
-      <bdi>${titleOf(item)}</bdi>${item.running && html`<span class="pulse" role="img" aria-label="An answer is being written"></span>`}
+  const title = titleOf(item);
+  return html`<li class=${`entry ${current ? "is-current" : ""} ${isUnread ? "is-unread" : ""}`}>
+    <a href=${`/c/${item.id}/`} aria-current=${current ? "page" : null} title=${title} onClick=${(event) => follow(event, open)} onDblClick=${() => setRenaming(item.id)}
+      onKeyDown=${(event) => event.key === "F2" && setRenaming(item.id)}>
+      <bdi>${title}</bdi>${item.running && html`<span class="pulse" role="img" aria-label=${t("An answer is being written")}></span>`}
+      ${isUnread && html`<span class="unread-dot" role="img" aria-label=${t("New answer")}></span>`}
     </a>
-    <${Menu} id=${`menu-${item.id}`} label=${`Options for ${titleOf(item)}`} buttonClass="icon-button small entry-menu" button=${html`<${Icon} name="dots" />`}>
-      <button type="button" role="menuitem" onClick=${() => setRenaming(item.id)}><${Icon} name="pencil" />Rename</button>
-      <button type="button" role="menuitem" class="is-danger" onClick=${onDelete}><${Icon} name="trash" />Delete</button>
+    <${Menu} id=${`menu-${item.id}`} label=${t("Options for {title}", { title })} buttonClass="icon-button small entry-menu" button=${html`<${Icon} name="dots" />`}>
+      <button type="button" role="menuitem" onClick=${pin}><${Icon} name="pin" />${item.pinned_at ? t("Unpin") : t("Pin")}</button>
+      <button type="button" role="menuitem" onClick=${() => setRenaming(item.id)}><${Icon} name="pencil" />${t("Rename")}</button>
+      ${onShare && html`<button type="button" role="menuitem" onClick=${onShare}><${Icon} name="share" />${t("Share")}</button>`}
+      <a role="menuitem" href=${exportHref(item.id, "markdown")} download><${Icon} name="download" />${t("Export as Markdown")}</a>
+      <a role="menuitem" href=${exportHref(item.id, "json")} download><${Icon} name="download" />${t("Export as JSON")}</a>
+      <button type="button" role="menuitem" class="is-danger" onClick=${onDelete}><${Icon} name="trash" />${t("Delete")}</button>
     </${Menu}>
   </li>`;
 }
+
+export const exportHref = (id, form) => `/api/v1/conversations/${encodeURIComponent(id)}/export?as=${form}`;
 
 function RenameEntry({ item, rename, done }) {
   const box = useRef(null);
@@ -82,11 +105,13 @@ function RenameEntry({ item, rename, done }) {
   async function save() {
     if (finished.current || !box.current) return;
     const title = box.current.value.trim();
+    const hadFocus = document.activeElement === box.current;
     if (!title || title === item.title) return cancel();
     finished.current = true;
     try {
       await rename(title);
       done();
+      if (hadFocus) focusEntry(item.id);
     } catch (caught) {
       finished.current = false;
       setError(caught.message);
@@ -94,33 +119,37 @@ function RenameEntry({ item, rename, done }) {
   }
 
   function cancel() {
+    const hadFocus = document.activeElement === box.current;
     finished.current = true;
     done();
+    if (hadFocus) focusEntry(item.id);
   }
 
   return html`<li class="entry is-renaming">
-    <input type="text" ref=${box} aria-label="New title" maxlength="200" value=${item.title} aria-invalid=${error ? "true" : null} onBlur=${save}
-      onKeyDown=${(event) => { if (event.key === "Enter" && !event.isComposing) save(); if (event.key === "Escape") cancel(); }} />
+    <input type="text" ref=${box} aria-label=${t("New title")} maxlength="200" value=${item.title} aria-invalid=${error ? "true" : null} onBlur=${save}
+      onKeyDown=${(event) => { if (event.key === "Enter" && !event.isComposing) save(); if (event.key === "Escape") { event.stopPropagation(); cancel(); } }} />
     ${error && html`<p class="form-error">${error}</p>`}
   </li>`;
 }
+
+const focusEntry = (id) => requestAnimationFrame(() => document.querySelector(`.entry > a[href="/c/${id}/"]`)?.focus());
 
 function UserMenu({ application, onHelp }) {
   const { user } = application.page;
   const name = user.display_name || user.email;
   const face = html`<span class="avatar" aria-hidden="true">${[...name][0].toLocaleUpperCase()}</span><span class="user-name"><bdi>${name}</bdi></span><${Icon} name="chevron" />`;
   return html`<div class="side-foot">
-    <${Menu} id="user-menu" label=${`Account of ${name}`} buttonClass="user-button" button=${face} placement="above">
+    <${Menu} id="user-menu" label=${t("Account of {name}", { name })} buttonClass="user-button" button=${face} placement="above">
       <p class="menu-note">${user.email}</p>
-      <a role="menuitem" href="/accounts/profile/"><${Icon} name="person" />Profile</a>
-      <a role="menuitem" href="/mail/"><${Icon} name="mail" />Mailboxes</a>
-      <a role="menuitem" href="/rules/"><${Icon} name="scales" />Standing rules</a>
-      <a role="menuitem" href="/accounts/tokens/"><${Icon} name="key" />API tokens</a>
-      ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />Administration</a>`}
-      <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />Keys</button>
+      <a role="menuitem" href="/settings/profile/"><${Icon} name="person" />${t("Profile")}</a>
+      <a role="menuitem" href="/mail/"><${Icon} name="mail" />${t("Mailboxes")}</a>
+      <a role="menuitem" href="/rules/"><${Icon} name="scales" />${t("Standing rules")}</a>
+      <a role="menuitem" href="/settings/tokens/"><${Icon} name="key" />${t("API tokens")}</a>
+      ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />${t("Administration")}</a>`}
+      <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />${t("Keys")}</button>
       <form method="post" action="/accounts/logout/">
         <input type="hidden" name="csrfmiddlewaretoken" value=${application.csrfToken} />
-        <button type="submit" role="menuitem"><${Icon} name="leave" />Sign out</button>
+        <button type="submit" role="menuitem"><${Icon} name="leave" />${t("Sign out")}</button>
       </form>
     </${Menu}>
     <${ThemeButton} />
@@ -130,5 +159,5 @@ function UserMenu({ application, onHelp }) {
 // js/theme.js answers its clicks and names it.
 function ThemeButton() {
   useEffect(() => void dispatchEvent(new Event("hyperagent:theme-button")), []);
-  return html`<button type="button" class="icon-button" data-theme-toggle><${Icon} name="theme" /></button>`;
+  return html`<button type="button" class="icon-button" data-theme-toggle data-say-system=${t("Theme: as the system")} data-say-light=${t("Theme: light")} data-say-dark=${t("Theme: dark")}><${Icon} name="theme" /></button>`;
 }

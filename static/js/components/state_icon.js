@@ -2,7 +2,7 @@
 import { html } from "../../vendor/preact.js";
 import { statusWords } from "../activity.js";
 
-const MARKS = {
+export const MARKS = {
   completed: "M6.800 10.300 9.100 12.600 13.300 7.600",
   failed: "M7.500 7.500l5 5M12.500 7.500l-5 5",
   skipped: "M7 10h6",

@@ -1,36 +1,99 @@
-// The messages: scrolls with the text only for a reader who is at its end, and draws long conversations piece by piece.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+// The messages: scrolls with the text only for a reader who is at its end, draws long conversations piece by piece and asks for
+// their earlier pages as one comes near.
+import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { t } from "../i18n.js";
 import { transcript } from "../store.js";
-import { Answer } from "./answer.js";
+import { useNamedMessage } from "../to_message.js";
 import { Icon } from "./icons.js";
-import { PendingQuestion, Question } from "./question.js";
 
 const NEAR_END_PX = 60;
-const PIECE = 30; // messages drawn at first, and with each step up
+const NEAR_TOP = "1200px 0px 0px"; // so far above the view what is earlier is drawn
+const FIRST = 6; // messages drawn at first
+const PIECE = 2; // and with each step up: more would hold up a frame
+const AHEAD = 20; // messages before those that are drawn: with fewer the page before them is read
 
-export function Thread({ application, session, takeBack }) {
+// What draws a message is most of the page's code, and an empty page does not need it: it comes with the first conversation.
+const parts = signal(null); // {Answer, Question, PendingQuestion}
+const partsFailed = signal(false);
+
+export async function readParts() {
+  partsFailed.value = false;
+  try {
+    const [{ Answer }, { Question, PendingQuestion }] = await Promise.all([import("./answer.js"), import("./question.js")]);
+    parts.value ??= { Answer, Question, PendingQuestion };
+  } catch {
+    partsFailed.value = true;
+  }
+}
+
+// Whoever begins to do something will soon see messages.
+for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, readParts, { once: true, passive: true });
+
+export function Thread(given) {
+  useEffect(() => {
+    if (!parts.value) readParts();
+  }, []);
+  if (parts.value) return html`<${Messages} ...${given} ...${parts.value} />`;
+  return html`<div class="thread-frame" aria-busy="true">
+    ${partsFailed.value && html`<p class="row-error" role="alert">${t("The messages cannot be shown: a part of the page could not be read.")} <button type="button" class="link-button" onClick=${readParts}>${t("Try again")}</button></p>`}
+  </div>`;
+}
+
+function Messages({ application, session, takeBack, Answer, Question, PendingQuestion }) {
   const state = session.state.value;
   const rows = transcript(state);
   const { outbox } = state;
-  const [pieces, setPieces] = useState(1);
-  const { scroller, content, top, away, toEnd } = useScrolling(session, outbox.length, () => setPieces((count) => count + 1));
-  const shown = rows.slice(-PIECE * pieces);
-  const draw = useDrawer(application, session);
+  const [first, setFirst] = useState(null); // the id of the first message that is drawn; null: FIRST from the end
+  const at = first === null ? -1 : rows.findIndex(({ message }) => message.id === first);
+  const from = at < 0 ? Math.max(0, rows.length - FIRST) : at;
+  const shown = rows.slice(from);
+  const earlier = useEarlier({ session, rows, from, setFirst });
+  const hasEarlier = from > 0 || state.hasEarlier;
+  const { scroller, content, top, away, toEnd } = useScrolling(session, outbox.length, { first: shown[0]?.message.id, hasEarlier, showEarlier: earlier.show });
+  const draw = useDrawer(application, session, { Answer, Question });
+  useNamedMessage({ session, scroller, from, showFrom: setFirst });
 
   return html`<div class="thread-frame">
     <div class="thread" ref=${scroller} tabindex="-1">
       <div class="thread-content" ref=${content}>
-        ${shown.length < rows.length && html`<div class="earlier" ref=${top}><button type="button" class="link-button" onClick=${() => setPieces(pieces + 1)}>Show earlier messages</button></div>`}
+        ${hasEarlier && html`<div class="earlier" ref=${top}>
+          ${earlier.failed && html`<p class="row-error" role="alert">${earlier.failed}</p>`}
+          <button type="button" class="link-button" onClick=${earlier.show}>${earlier.failed ? t("Try again") : t("Show earlier messages")}</button>
+        </div>`}
         ${shown.map((row) => draw(row, row === rows.at(-1)))}
         ${outbox.map((item) => html`<${PendingQuestion} key=${item.client_id} item=${item} session=${session} takeBack=${takeBack} />`)}
       </div>
     </div>
-    ${away && html`<button type="button" class="to-end" onClick=${toEnd}><${Icon} name="down" /><span class="visually-hidden">Jump to the latest</span></button>`}
+    ${away && html`<button type="button" class="to-end" onClick=${toEnd}><${Icon} name="down" /><span class="visually-hidden">${t("Jump to the latest")}</span></button>`}
   </div>`;
 }
 
+// What is here is drawn at once; what is not is asked for, and drawn when it came.
+function useEarlier({ session, rows, from, setFirst }) {
+  const [failed, setFailed] = useState(null);
+
+  async function show() {
+    setFailed(null);
+    if (from > 0) setFirst(rows[Math.max(0, from - PIECE)].message.id);
+    if (from > AHEAD) return;
+    try {
+      await session.loadEarlier();
+    } catch (error) {
+      setFailed(error.message);
+    }
+  }
+
+  // Those of a page that came while its first message was the first that was drawn.
+  const waited = useRef(null);
+  useEffect(() => {
+    if (from > 0 && waited.current === rows[from].message.id) setFirst(rows[Math.max(0, from - PIECE)].message.id);
+    waited.current = from === 0 ? (rows[0]?.message.id ?? null) : null;
+  });
+  return { show, failed };
+}
+
 // Gives the same element for a row in which nothing changed, so that a token redraws one answer and not all of them.
-function useDrawer(application, session) {
+function useDrawer(application, session, { Answer, Question }) {
   const drawn = useRef(new Map());
   return (row, last) => {
     const { message, execution, siblings } = row;
@@ -39,24 +102,36 @@ function useDrawer(application, session) {
       && before.row.siblings.length === siblings.length;
     if (same) return before.element;
     const element = message.role === "user"
-      ? html`<${Question} key=${message.id} message=${message} />`
+      ? html`<${Question} key=${message.id} row=${row} session=${session} application=${application} />`
       : html`<${Answer} key=${message.id} row=${row} application=${application} session=${session} last=${last} />`;
     drawn.current.set(message.id, { row, last, element });
     return element;
   };
 }
 
-// Sticks to the end while the reader is there. `away`: the reader is not.
-function useScrolling(session, pendingCount, showEarlier) {
+// Sticks to the end while the reader is there, and to what is read when something is drawn above it. `away`: the reader is not
+// at the end. `first`: the first message that is drawn.
+function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier }) {
   const scroller = useRef(null);
   const content = useRef(null);
   const top = useRef(null);
   const stuck = useRef(true);
+  const drawnFirst = useRef(first);
+  const fromEnd = useRef(null); // where the reader was before something was drawn above
   const [away, setAway] = useState(false);
 
   const jump = () => {
     scroller.current.scrollTop = scroller.current.scrollHeight;
   };
+
+  if (drawnFirst.current !== first && scroller.current) fromEnd.current = scroller.current.scrollHeight - scroller.current.scrollTop;
+  drawnFirst.current = first;
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const moved = fromEnd.current === null || stuck.current ? 0 : element.scrollHeight - fromEnd.current - element.scrollTop;
+    fromEnd.current = null;
+    if (Math.abs(moved) > 1) element.scrollTop += moved;
+  }, [first]);
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -94,17 +169,10 @@ function useScrolling(session, pendingCount, showEarlier) {
 
   useEffect(() => {
     if (!top.current) return undefined;
-    const observer = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
-      const fromEnd = scroller.current.scrollHeight - scroller.current.scrollTop;
-      showEarlier();
-      requestAnimationFrame(() => {
-        scroller.current.scrollTop = scroller.current.scrollHeight - fromEnd;
-      });
-    }, { root: scroller.current, rootMargin: "200px 0px 0px" });
+    const observer = new IntersectionObserver(([entry]) => entry.isIntersecting && showEarlier(), { root: scroller.current, rootMargin: NEAR_TOP });
     observer.observe(top.current);
     return () => observer.disconnect();
-  });
+  }, [first, hasEarlier]);
 
   const toEnd = () => {
     stuck.current = true;

@@ -1,8 +1,9 @@
 // The agents of a run as a tree of rows: who, what on, how long, at what cost; each opens to what it did and what can be done.
-import { html, useState } from "../../vendor/preact.js";
-import { counted, duration, usageFacts } from "../activity.js";
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { agentsWords, duration, sourcesWords, usageFacts } from "../activity.js";
 import { agentLabel } from "../agents.js";
-import { agentStatus, toolCalls, treeOf, waitsFor } from "../plan.js";
+import { parts, t, tn } from "../i18n.js";
+import { agentStatus, toolCalls, totalOf, treeOf, waitsFor } from "../plan.js";
 import { isEnded } from "../trace.js";
 import { AgentBadge } from "./badge.js";
 import { Entries } from "./entries.js";
@@ -12,36 +13,43 @@ import { SourceList } from "./sources.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
 
-export function AgentTree({ trace, isLive, intervene }) {
-  return html`<${Nodes} nodes=${treeOf(trace)} trace=${trace} isLive=${isLive} intervene=${intervene} label="Agents" />`;
+// `intervene`: how something is told to an agent that works; without it nothing can be. `again(agent)`: lets one work again, in a
+// run that is over. `opened`: the id of the one that is open at first.
+export function AgentTree({ trace, isLive, intervene, again = null, opened = null }) {
+  return html`<${Nodes} nodes=${treeOf(trace)} trace=${trace} isLive=${isLive} intervene=${intervene} again=${again} opened=${opened} label=${t("Agents")} />`;
 }
 
 function Nodes({ nodes, label, ...rest }) {
   return html`<ul class="tree" aria-label=${label}>${nodes.map((node) => html`<${Node} key=${node.agent.id} node=${node} ...${rest} />`)}</ul>`;
 }
 
-function Node({ node, trace, isLive, intervene }) {
+function Node({ node, trace, isLive, intervene, again, opened }) {
   const { agent, children } = node;
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(agent.id === opened);
+  const element = useRef(null);
+  useEffect(() => {
+    if (agent.id === opened) element.current.querySelector(".row-button").scrollIntoView({ block: "nearest" });
+  }, [opened]);
   const status = agentStatus(trace, agent, isLive);
   const calls = toolCalls(agent);
   const tokens = usageFacts(agent.usage)[0];
-  return html`<li class=${`node is-${status}`} data-agent=${agent.id} data-status=${status}>
+  return html`<li class=${`node is-${status}`} ref=${element} data-agent=${agent.id} data-status=${status}>
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
       <${StateIcon} status=${status} />
       <${AgentBadge} name=${agent.name} />
       <span class="node-task" dir="auto">${agent.task}</span>
-      ${status === "awaiting_user" && html`<span class="row-note is-waiting">Waiting for an answer</span>`}
+      ${status === "awaiting_user" && html`<span class="row-note is-waiting">${t("Waiting for an answer")}</span>`}
       <span class="node-facts">
-        ${calls > 0 && html`<span class="node-calls">${counted(calls, "call")}</span>`}
+        ${calls > 0 && html`<span class="node-calls">${tn("{count} call", "{count} calls", calls)}</span>`}
         ${tokens && html`<span class="node-tokens">${tokens}</span>`}
         <${Elapsed} of=${agent} isLive=${isLive} />
       </span>
       <${Icon} name="chevron" />
     </button>
     <${Told} agent=${agent} />
-    ${open && html`<${Detail} agent=${agent} trace=${trace} status=${status} isLive=${isLive} intervene=${intervene} />`}
-    ${children.length > 0 && html`<${Nodes} nodes=${children} trace=${trace} isLive=${isLive} intervene=${intervene} label=${`Agents of ${agentLabel(agent.name)}`} />`}
+    ${again && status === "failed" && html`<p class="row-again"><button type="button" class="quiet-button" onClick=${() => again(agent)}><${Icon} name="retry" />${t("Retry from here")}</button></p>`}
+    ${open && html`<${Detail} node=${node} trace=${trace} status=${status} isLive=${isLive} intervene=${intervene} again=${again} />`}
+    ${children.length > 0 && html`<${Nodes} nodes=${children} trace=${trace} isLive=${isLive} intervene=${intervene} again=${again} opened=${opened} label=${t("Agents of {agent}", { agent: agentLabel(agent.name) })} />`}
   </li>`;
 }
 
@@ -50,25 +58,33 @@ function Told({ agent }) {
   const { error, comment, status, modified } = agent;
   const isWords = comment && comment !== "delete" && comment !== "modify";
   return html`
-    ${status === "deleted" && html`<p class="row-told"><${Icon} name="stop" />Stopped by you</p>`}
-    ${modified && html`<p class="row-told"><${Icon} name="pencil" />You changed its instructions</p>`}
-    ${isWords && html`<p class="row-told"><${Icon} name="comment" /><span>You: <span dir="auto">${comment}</span></span></p>`}
+    ${status === "deleted" && html`<p class="row-told"><${Icon} name="stop" />${t("Stopped by you")}</p>`}
+    ${modified && html`<p class="row-told"><${Icon} name="pencil" />${t("You changed its instructions")}</p>`}
+    ${isWords && html`<p class="row-told"><${Icon} name="comment" /><span>${parts("You: {words}", { words: html`<span dir="auto">${comment}</span>` })}</span></p>`}
     ${error && status !== "deleted" && html`<p class="row-error" dir="auto">${error}</p>`}`;
 }
 
-function Detail({ agent, trace, status, isLive, intervene }) {
+function Detail({ node, trace, status, isLive, intervene, again }) {
+  const { agent, children } = node;
   const waits = waitsFor(trace, agent);
   const facts = usageFacts(agent.usage);
   const isOpen = isLive && !isEnded(status);
   return html`<div class="node-detail">
     <dl class="row-facts">
-      ${agent.task && html`<div><dt>Task</dt><dd class="is-text" dir="auto">${agent.task}</dd></div>`}
-      ${waits.length > 0 && html`<div><dt>After</dt><dd>${waits.map(({ name, number }) => (number ? `${agentLabel(name)} (task ${number})` : agentLabel(name))).join(", ")}</dd></div>`}
-      ${facts.length > 0 && html`<div><dt>Used</dt><dd>${facts.join(" · ")}</dd></div>`}
-      ${agent.startedAt !== null && agent.endedAt - agent.startedAt >= 50 && html`<div><dt>Took</dt><dd>${duration(agent.endedAt - agent.startedAt)}</dd></div>`}
+      ${agent.task && html`<div><dt>${t("Task")}</dt><dd class="is-text" dir="auto">${agent.task}</dd></div>`}
+      ${waits.length > 0 && html`<div><dt>${t("After")}</dt><dd>${waits.map(({ name, number }) => (number ? t("{agent} (task {number})", { agent: agentLabel(name), number }) : agentLabel(name))).join(", ")}</dd></div>`}
+      ${facts.length > 0 && html`<div><dt>${t("Used")}</dt><dd>${facts.join(" · ")}</dd></div>`}
+      ${children.length > 0 && html`<div><dt>${t("With all below")}</dt><dd>${withBelow(node)}</dd></div>`}
+      ${agent.startedAt !== null && agent.endedAt - agent.startedAt >= 50 && html`<div><dt>${t("Took")}</dt><dd>${duration(agent.endedAt - agent.startedAt)}</dd></div>`}
     </dl>
     ${agent.entries.length > 0 && html`<${Entries} entries=${agent.entries} ending=${isOpen ? null : status} />`}
-    ${agent.sources.length > 0 && html`<details class="entry-fold"><summary><${Icon} name="link" /><span class="entry-words">${counted(agent.sources.length, "source")}</span><${Icon} name="chevron" /></summary><${SourceList} sources=${agent.sources} /></details>`}
-    ${isOpen && html`<${Intervene} agent=${agent} intervene=${intervene} />`}
+    ${agent.sources.length > 0 && html`<details class="entry-fold"><summary><${Icon} name="link" /><span class="entry-words">${sourcesWords(agent.sources.length)}</span><${Icon} name="chevron" /></summary><${SourceList} sources=${agent.sources} /></details>`}
+    ${isOpen && intervene && html`<${Intervene} agent=${agent} intervene=${intervene} />`}
+    ${again && isEnded(status) && status !== "failed" && html`<p class="row-again"><button type="button" class="quiet-button" onClick=${() => again(agent)}><${Icon} name="retry" />${t("Let it work again")}</button></p>`}
   </div>`;
+}
+
+function withBelow(node) {
+  const { usage, agents } = totalOf(node);
+  return [agentsWords(agents), ...usageFacts(usage)].join(" · ");
 }

@@ -1,0 +1,139 @@
+"""What agents keep of a person: runs with their journals and events, mailboxes, connected servers, apps, boxes.
+
+The audit and the bills outlive them: that a run was, when, by which agents and tools, how it ended and what it cost.
+What was said goes. The log of a run goes whole: its numbers are chained by hashes of the very words.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from agents import actions
+from agents.apps.models import App
+from agents.engine.chain import GENESIS
+from agents.mail.models import MailAccount
+from agents.mcp.models import McpServer, McpSignIn
+from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Step
+from agents.sandbox import snapshots
+from agents.sandbox.models import CloseWanted, SandboxSession
+from agents.usage.models import ModelCall
+from hyperagent.accounts.archive import Archive
+from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
+from hyperagent.lib.times import iso
+
+AT_ONCE = 500
+RUNS_AT_ONCE = 50
+BLANK_INPUT: dict[str, Any] = {"version": actions.INPUT_VERSION, "history": [], "options": {}, **BLANK}
+"""What a run of which nothing is said any more started from."""
+
+
+class RunsPart(PersonalPart):
+    name = "agents"
+    goes = (
+        _("Your runs: what was asked, answered and done in them; those that still go are stopped"),
+        _("Your mailboxes and MCP servers with their passwords and keys, your apps and sandboxes"),
+    )
+    stays = (
+        _("What was spent: when, by which agent and model, how many tokens and at what cost"),
+        _("Mails that were sent, and whatever else your agents did outside of here"),
+    )
+
+    def write(self, user_id: UUID, archive: Archive) -> None:
+        archive.rows("usage.json", _usage(user_id))
+        runs = Execution.objects.filter(user=user_id).asked().order_by("created_at", "pk")
+        archive.rows("runs.json", (_run(run) for run in runs.defer("input", "result").iterator(chunk_size=AT_ONCE)))
+        archive.rows("mailboxes.json", (_mailbox(row) for row in MailAccount.objects.of(user_id).iterator()))
+        servers = McpServer.objects.filter(owner=user_id)
+        archive.rows("mcp_servers.json", (_server(row) for row in servers.iterator()))
+
+    def stop(self, user_id: UUID) -> None:
+        for execution_id in Execution.objects.live().filter(user=user_id).values_list("pk", flat=True):
+            actions.cancel(execution_id, by=None)
+        open_boxes = SandboxSession.objects.filter(user=user_id, ended_at=None)
+        open_boxes.update(close_wanted=CloseWanted.REMOVE)
+        # No secret outlives the yes.
+        MailAccount.objects.filter(user=user_id).delete()
+        McpSignIn.objects.filter(user=user_id).delete()
+        McpServer.objects.filter(owner=user_id).delete()
+        App.objects.filter(user=user_id).delete()
+
+    def is_going(self, user_id: UUID) -> bool:
+        return Execution.objects.live().filter(user=user_id).exists()
+
+    def erase(self, user_id: UUID) -> int:
+        snapshots.forget_user(user_id)
+        connected = MailAccount.objects.filter(user=user_id).delete()[0] + App.objects.filter(user=user_id).delete()[0]
+        connected += McpServer.objects.filter(owner=user_id).delete()[0]
+        return connected + _blank_runs(user_id)
+
+
+# --- the export
+
+
+def _usage(user_id: UUID) -> Iterator[dict[str, Any]]:
+    for call in ModelCall.objects.filter(user=user_id).order_by("at").iterator(chunk_size=AT_ONCE):
+        yield {
+            "at": iso(call.at),
+            "run": call.execution_id,
+            "agent": call.agent_name,
+            "provider": call.provider,
+            "model": call.model,
+            "prompt_tokens": call.prompt_tokens,
+            "completion_tokens": call.completion_tokens,
+            "cost_usd": call.cost_usd,
+        }
+
+
+def _run(run: Execution) -> dict[str, Any]:
+    return {
+        "id": run.pk,
+        "conversation_id": run.conversation_id,
+        "status": run.status,
+        "mode": run.mode,
+        "question": run.question,
+        "answer": run.answer,
+        "error": run.error_message or None,
+        "prompt_tokens": run.prompt_tokens,
+        "completion_tokens": run.completion_tokens,
+        "cost_usd": run.cost_usd,
+        "created_at": iso(run.created_at),
+        "ended_at": iso(run.ended_at),
+    }
+
+
+def _mailbox(account: MailAccount) -> dict[str, Any]:
+    return {"address": account.address, "kind": account.kind, "imap": account.imap_host, "smtp": account.smtp_host}
+
+
+def _server(server: McpServer) -> dict[str, Any]:
+    return {"name": server.name, "url": server.url, "enabled": server.enabled, "created_at": iso(server.created_at)}
+
+
+# --- the end
+
+
+def _blank_runs(user_id: UUID) -> int:
+    """Some runs at a time; that what they started from is blank is the last thing that is written of them."""
+    runs = Execution.objects.filter(user=user_id).order_by("pk")
+    # Nearly all have a question, which is quicker to look at.
+    ids = list(runs.exclude(question="").values_list("pk", flat=True)[:RUNS_AT_ONCE])
+    ids = ids or list(not_blank(runs, "input").values_list("pk", flat=True)[:RUNS_AT_ONCE])
+    if not ids:
+        return 0
+    # A log can be long: it goes by lots of its own.
+    lot = list(Event.objects.filter(execution__in=ids).values_list("pk", flat=True)[: AT_ONCE * 10])
+    if lot:
+        return Event.objects.filter(pk__in=lot).delete()[0]
+    with transaction.atomic():
+        Step.objects.filter(agent__execution__in=ids).update(request={}, response=None)
+        Effect.objects.filter(execution__in=ids).update(arguments={}, response=None)
+        Intervention.objects.filter(execution__in=ids).update(text="")
+        AgentExecution.objects.filter(execution__in=ids).update(
+            task="", user_comment="", user_content="", output=None, error=""
+        )
+        return Execution.objects.filter(pk__in=ids).update(
+            question="", input=BLANK_INPUT, answer="", result=None, error_message="", last_seq=0, last_hash=GENESIS
+        )

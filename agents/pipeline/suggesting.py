@@ -1,0 +1,59 @@
+"""What a person may want to ask next: a run of its own after a turn, so that no answer waits for it. One call.
+
+When it is wanted and what becomes of it is decided by whoever starts it (`conversations.follow_ups`).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, Field
+
+from agents.briefing import clipped, quoted
+from agents.exchange import Options
+from agents.prompts import read_prompt
+from agents.roles.asking import conversation_of, request_of, sections, user
+from agents.runtime.context import AgentContext
+from hyperagent.lib.llm.types import Tier
+
+NAME: Final = "follow_ups"
+MOST: Final = 3
+LONGEST_CHARS: Final = 120
+QUESTION_CHARS: Final = 2_000
+ANSWER_CHARS: Final = 6_000
+PROMPT = Path(__file__).parent / "suggesting_prompt.md"
+
+
+class Suggestions(BaseModel):
+    """What the model answers."""
+
+    questions: list[str] = Field(default=[], max_length=12)
+
+
+async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+    """`turn`: `asked` and `answered` of the newest turn, the `history` before it, and whose provider may see them in
+    `options`. `questions` of the result: at most three, the best first."""
+    told = sections(
+        ("Before", conversation_of(turn["history"])),
+        ("Question", quoted("question", str(turn["asked"]), limit=QUESTION_CHARS)),
+        ("Answer", quoted("answer", clipped(str(turn["answered"]), ANSWER_CHARS), limit=ANSWER_CHARS)),
+    )
+    options = Options(provider=turn["options"].get("provider"))
+    request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told), options=options)
+    found = await context.structured(request.model_copy(update={"max_tokens": 400}), Suggestions, stage=NAME)
+    return {"answer": "", "sources": [], "questions": chosen(found.questions, asked=str(turn["asked"]))}
+
+
+def chosen(questions: Sequence[str], *, asked: str) -> list[str]:
+    """The first three that can be shown: one line each, none too long, none twice, none that was just asked. Pure."""
+    kept: dict[str, str] = {}
+    for question in questions:
+        text = " ".join(question.split()).strip("\"'«»“”„ ")
+        key = _key(text)
+        if key and len(text) <= LONGEST_CHARS and key != _key(asked):
+            kept.setdefault(key, text)
+    return list(kept.values())[:MOST]
+
+
+def _key(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())

@@ -1,0 +1,76 @@
+"""The budgets of a person's runs that came to their end: what was allowed, and what the person said to it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from agents.usage.showing import grouped
+from agents.usage.spans import Span
+from agents.usage.spent import dollars
+from hitl.models import Request, RequestKind, RequestStatus
+
+MOST: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedBudget:
+    request_id: UUID
+    limit: str
+    used: str
+    outcome: str
+    is_open: bool
+    at: datetime
+
+
+def reached(span: Span, user_id: UUID | None) -> list[ReachedBudget]:
+    """Those of this span, the newest first; at most MOST. One query."""
+    asked = Request.objects.filter(
+        user=user_id, kind=RequestKind.BUDGET, created_at__gte=span.start, created_at__lt=span.end
+    )
+    return [_reached(request, span) for request in asked.order_by("-created_at")[:MOST]]
+
+
+def _reached(request: Request, span: Span) -> ReachedBudget:
+    question: Any = request.question if isinstance(request.question, dict) else {}
+    unit = str(question.get("unit", "tokens"))
+    return ReachedBudget(
+        request.request_id,
+        _amount(question.get("limit"), unit),
+        _amount(question.get("used"), unit),
+        _outcome(request, unit),
+        request.status == RequestStatus.PENDING,
+        request.created_at.astimezone(span.zone),
+    )
+
+
+def _amount(number: Any, unit: str) -> str:
+    if not isinstance(number, int | float):
+        return "–"
+    if unit == "usd":
+        return dollars(Decimal(str(number)))
+    return _("%(count)s tokens") % {"count": grouped(int(number))}
+
+
+def _outcome(request: Request, unit: str) -> str:
+    answer: Any = request.answer if isinstance(request.answer, dict) else {}
+    choice = answer.get("choice")
+    if request.status == RequestStatus.PENDING:
+        return _("waits for an answer")
+    if choice == "raise":
+        return _("raised to %(limit)s") % {"limit": _amount(_number(answer.get("text")), unit)}
+    if choice == "finish":
+        return _("finished with what there was")
+    if choice == "stop":
+        return _("stopped")
+    return _("nobody answered in time")
+
+
+def _number(text: Any) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,97 @@
+"""Sums of what model calls took, and how money is told. Pure. An unknown price is counted, and never summed as zero."""
+
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from enum import StrEnum
+from typing import Any, Final
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+_CENT: Final = Decimal("0.01")
+_LEAST: Final = Decimal("0.000001")
+
+
+class GroupBy(StrEnum):
+    DAY = "day"
+    USER = "user"
+    AGENT = "agent"
+    MODEL = "model"
+    CONVERSATION = "conversation"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls of models took. `cost_usd`: of those whose price is known; `unpriced_calls`: how many are left out."""
+
+    runs: int = 0
+    calls: int = 0
+    unpriced_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def known_cost_usd(self) -> Decimal | None:
+        """None where nothing is known of what it cost."""
+        return None if self.calls and self.unpriced_calls == self.calls else self.cost_usd
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one of a group took. `key`: a name or an id, empty where it is none; `detail`: of a model its provider."""
+
+    key: str
+    detail: str
+    spent: Spent
+
+
+def spent_shape(spent: Spent) -> dict[str, Any]:
+    cost = spent.known_cost_usd
+    return {
+        "prompt_tokens": spent.prompt_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "calls": spent.calls,
+        "runs": spent.runs,
+        "cost_usd": None if cost is None else float(cost),
+        "unpriced_calls": spent.unpriced_calls,
+    }
+
+
+def cost_text(spent: Spent) -> str:
+    """For people: "$1.20", "at least $1.20", "unknown"."""
+    cost = spent.known_cost_usd
+    if cost is None:
+        return _("unknown")
+    return _("at least %(cost)s") % {"cost": least_dollars(cost)} if spent.unpriced_calls else dollars(cost)
+
+
+def cost_brief(spent: Spent) -> str:
+    """The same for a column: "≥ $1.20" where some of it is not known."""
+    cost = spent.known_cost_usd
+    if cost is None:
+        return _("unknown")
+    return f"≥\u00a0{least_dollars(cost)}" if spent.unpriced_calls else dollars(cost)
+
+
+def dollars(amount: Decimal) -> str:
+    """Cents, and of less than one the first two figures that are not zero."""
+    return _told(amount, ROUND_HALF_EVEN)
+
+
+def least_dollars(amount: Decimal) -> str:
+    """Rounded down: what it is at least."""
+    return _told(amount, ROUND_FLOOR)
+
+
+def _told(amount: Decimal, rounding: str) -> str:
+    if amount and amount < _LEAST:
+        return f"< ${number_format(_LEAST, decimal_pos=6)}"
+    places = 2 if amount == 0 or amount >= _CENT else min(6, 1 - amount.adjusted())
+    rounded = amount.quantize(Decimal(1).scaleb(-places), rounding=rounding)
+    return f"${number_format(rounded, decimal_pos=places, force_grouping=True)}"

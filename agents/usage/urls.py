@@ -1,0 +1,13 @@
+"""The addresses of usage, below `/usage/`."""
+
+from django.urls import URLPattern, path
+
+from agents.usage import views
+
+APP_NAME = "usage"
+
+
+def patterns(titles_of: views.Titles) -> tuple[list[URLPattern], str]:
+    """For `include`. `titles_of`: what a person's conversations are called, which this app cannot know."""
+    page = views.UsagePage.as_view(titles_of=titles_of)
+    return [path("", page, name="page"), path("file", views.UsageFile.as_view(), name="file")], APP_NAME

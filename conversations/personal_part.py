@@ -1,0 +1,57 @@
+"""What conversations keep of a person: all that was said, as a tree, with its summaries."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+# Before what reads it: it reads our settings of it while it loads, and a process of the queue may be the first to ask.
+import rest_framework.views  # noqa: F401
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from conversations.exporting import as_markdown
+from conversations.models import Conversation, Message
+from conversations.shapes import message_shape
+from hyperagent.accounts.archive import Archive
+from hyperagent.accounts.personal import PersonalPart
+from hyperagent.lib.times import iso
+
+AT_ONCE = 50
+ROWS = 200
+TITLE_CHARS = 80
+
+
+class ConversationsPart(PersonalPart):
+    name = "conversations"
+    goes = (_("Your conversations, and every link to one that you shared"),)
+
+    def write(self, user_id: UUID, archive: Archive) -> None:
+        own = Conversation.objects.filter(user=user_id, deleted_at=None).order_by("created_at", "pk")
+        for conversation in own.iterator(chunk_size=AT_ONCE):
+            name = f"conversations/{_file_name(conversation)}"
+            archive.text(f"{name}.md", as_markdown(conversation))
+            archive.rows(f"{name}.json", _messages(conversation))
+
+    def stop(self, user_id: UUID) -> None:
+        Conversation.objects.filter(user=user_id, deleted_at=None).update(deleted_at=timezone.now())
+
+    def erase(self, user_id: UUID) -> int:
+        ids = list(Conversation.objects.filter(user=user_id).values_list("pk", flat=True)[:AT_ONCE])
+        lot = list(Message.objects.filter(conversation__in=ids).values_list("pk", flat=True)[: ROWS * 10])
+        if lot:
+            # Newest last in the tree: a parent takes its children with it.
+            return Message.objects.filter(pk__in=lot).delete()[0]
+        Conversation.objects.filter(pk__in=ids).delete()
+        return len(ids)
+
+
+def _messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    rows = Message.objects.filter(conversation=conversation).select_related("execution")
+    rows = rows.defer("execution__input", "execution__question").order_by("created_at", "id")
+    for message in rows.iterator(chunk_size=ROWS):
+        yield message_shape(message)
+
+
+def _file_name(conversation: Conversation) -> str:
+    title = conversation.title.replace("/", "_")[:TITLE_CHARS].strip() or "Conversation"
+    return f"{iso(conversation.created_at)[:10]} {title} {str(conversation.pk)[:8]}"  # type: ignore[index]

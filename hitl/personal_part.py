@@ -1,0 +1,98 @@
+"""What people in the loop keep of a person: their standing rules, what they were asked, and what they decided.
+
+The audit outlives them: that something was asked, of what kind, how it ended, when and by which door. What was said in
+words goes; the hash of the arguments that were shown stays, so that a copy kept elsewhere can still be proved.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from hitl.models import Decision, Request, Rule, RuleUse
+from hitl.shapes import history_shape
+from hyperagent.accounts.archive import Archive
+from hyperagent.accounts.closing import pseudonym
+from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
+from hyperagent.lib.times import iso
+
+AT_ONCE = 500
+
+
+class RequestsPart(PersonalPart):
+    name = "hitl"
+    goes = (_("Your standing rules, and the words of what you were asked and answered"),)
+    stays = (_("That a decision was made: when, about which tool, how it ended, and that a deleted user made it"),)
+
+    def write(self, user_id: UUID, archive: Archive) -> None:
+        archive.rows("rules.json", (_rule(rule) for rule in Rule.objects.filter(user=user_id).iterator()))
+        asked = Request.objects.filter(user=user_id).order_by("created_at", "request_id")
+        archive.rows("requests.json", (_request(request) for request in asked.iterator()))
+        decided = Decision.objects.filter(actor=user_id).order_by("at", "id")
+        archive.rows("decisions.json", (_decision(decision) for decision in decided.iterator()))
+
+    def stop(self, user_id: UUID) -> None:
+        Rule.objects.filter(user=user_id, revoked_at=None).update(revoked_at=Now(), revoked_by=user_id)
+
+    def erase(self, user_id: UUID) -> int:
+        return _erase_rules(user_id) or _blank_requests(user_id) or _blank_decisions(user_id)
+
+
+def _erase_rules(user_id: UUID) -> int:
+    lot = RuleUse.objects.filter(rule__user=user_id).values_list("pk", flat=True)[:AT_ONCE]
+    if gone := RuleUse.objects.filter(pk__in=list(lot)).delete()[0]:
+        return gone
+    lot_of_rules = Rule.objects.filter(user=user_id).values_list("pk", flat=True)[:AT_ONCE]
+    return Rule.objects.filter(pk__in=list(lot_of_rules)).delete()[0]
+
+
+def _blank_requests(user_id: UUID) -> int:
+    spoken = not_blank(Request.objects.filter(user=user_id), "question")
+    ids = list(spoken.values_list("pk", flat=True)[:AT_ONCE])
+    Decision.objects.filter(request__in=ids).update(note="", details={})
+    return Request.objects.filter(pk__in=ids).update(
+        question=BLANK, answer=None, edited_arguments=None, user_instructions="", task_description=""
+    )
+
+
+def _blank_decisions(user_id: UUID) -> int:
+    """Those that they made of other people's requests too."""
+    name = pseudonym(user_id)
+    named = Decision.objects.filter(actor=user_id).exclude(Q(actor_name=name) & Q(note=""))
+    ids = list(named.values_list("pk", flat=True)[:AT_ONCE])
+    return Decision.objects.filter(pk__in=ids).update(actor_name=name, note="")
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "text": rule.text,
+        "effect": rule.effect,
+        "scope": rule.scope,
+        "tool": rule.tool,
+        "conditions": rule.conditions,
+        "until": iso(rule.until),
+        "uses": rule.uses,
+        "created_at": iso(rule.created_at),
+        "revoked_at": iso(rule.revoked_at),
+    }
+
+
+def _request(request: Request) -> dict[str, Any]:
+    return {
+        "request_id": request.pk,
+        "kind": request.kind,
+        "agent": request.agent_name,
+        "tools": request.tool_names,
+        "question": request.question,
+        "status": request.status,
+        "answer": request.answer,
+        "instructions": request.user_instructions,
+        "created_at": iso(request.created_at),
+        "responded_at": iso(request.responded_at),
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {"request_id": decision.request_id, **history_shape(decision)}

@@ -1,0 +1,95 @@
+"""A zip file that is written piece by piece, never whole in memory. Knows neither people nor tables."""
+
+import json
+import shutil
+import time
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import IO, Any, Final
+
+COPY_BYTES: Final = 1 << 18
+# Enough for texts; a higher level takes longer than it saves.
+LEVEL: Final = 1
+NAME_CHARS: Final = 180
+_FORBIDDEN: Final = {ord(letter): "_" for letter in '<>:"|?*\\'} | dict.fromkeys(range(32), "_")
+
+
+class Archive:
+    """Names are made safe and are never given twice."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True, compresslevel=LEVEL)
+        self._taken: set[str] = set()
+
+    def close(self) -> None:
+        self._zip.close()
+
+    @contextmanager
+    def entry(self, path: str, *, method: int = zipfile.ZIP_DEFLATED) -> Iterator[IO[bytes]]:
+        """What is written within the context is a file of the archive."""
+        entry = zipfile.ZipInfo(self._free(safe_path(path)), date_time=time.gmtime()[:6])
+        entry.compress_type = method
+        # Its size is not known before: without the flag a large one would break the archive at its end.
+        with self._zip.open(entry, "w", force_zip64=True) as opened:
+            yield opened
+
+    def text(self, path: str, text: str) -> None:
+        with self.entry(path) as opened:
+            opened.write(text.encode("utf-8", errors="replace"))
+
+    def json(self, path: str, value: Any) -> None:
+        self.text(path, _json(value) + "\n")
+
+    def rows(self, path: str, rows: Iterable[Any]) -> int:
+        """A JSON list, each of its values written as it comes. How many; for none there is no file."""
+        coming = iter(rows)
+        first = next(coming, None)
+        if first is None:
+            return 0
+        count = 1
+        with self.entry(path) as opened:
+            opened.write(b"[\n" + _json(first).encode())
+            for row in coming:
+                opened.write(b",\n" + _json(row).encode())
+                count += 1
+            opened.write(b"\n]\n")
+        return count
+
+    def copy(self, path: str, content: IO[bytes]) -> None:
+        # People's files are mostly packed already; to try again would take a minute for each gigabyte.
+        with self.entry(path, method=zipfile.ZIP_STORED) as opened:
+            shutil.copyfileobj(content, opened, COPY_BYTES)
+
+    def _free(self, path: str) -> str:
+        wanted, number = path, 1
+        pure = PurePosixPath(path)
+        # As most disks compare names.
+        while wanted.casefold() in self._taken:
+            number += 1
+            wanted = str(pure.with_name(f"{pure.stem} ({number}){pure.suffix}"))
+        self._taken.add(wanted.casefold())
+        return wanted
+
+
+def safe_path(path: str) -> str:
+    """A relative path that leads out of no folder and that every system can write."""
+    parts = [_safe_name(part) for part in path.split("/")]
+    return "/".join(part for part in parts if part) or "_"
+
+
+def _safe_name(name: str) -> str:
+    cleaned = name.translate(_FORBIDDEN).strip(" .")
+    if len(cleaned) <= NAME_CHARS:
+        return cleaned
+    stem, dot, suffix = cleaned.rpartition(".")
+    if not stem or len(suffix) > 16:
+        return cleaned[:NAME_CHARS]
+    return f"{stem[: NAME_CHARS - len(suffix) - 1]}{dot}{suffix}"
+
+
+def _json(value: Any) -> str:
+    """Times, ids and numbers of money as texts."""
+    # Half of a pair that came without the other cannot be written; it becomes a question mark.
+    return json.dumps(value, default=str, ensure_ascii=False, indent=1).encode("utf-8", errors="replace").decode()

@@ -1,0 +1,107 @@
+"""The pages of what a person can do with all of their data: have it as a file, or be gone with it."""
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import IO, Any
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django.views.generic import TemplateView
+
+from hyperagent.accounts import actions, closing, exporting
+from hyperagent.accounts.archive import COPY_BYTES
+from hyperagent.accounts.forms import DeleteAccountForm
+from hyperagent.accounts.personal import parts
+from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.settings_views import person
+from hyperagent.accounts.views import SecretForm
+from hyperagent.lib.languages import remember_choice
+from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.threads import in_thread
+
+
+@method_decorator(never_cache, name="dispatch")
+class Data(LoginRequiredMixin, TemplateView):
+    template_name = "settings/data.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        export = exporting.newest(person(self.request))
+        return super().get_context_data(**kwargs) | {"export": export, "days": exporting.KEPT.days}
+
+
+class AskForExport(LoginRequiredMixin, View):
+    http_method_names = ("post", "options")
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            exporting.ask(person(request))
+        except Refused as refused:
+            messages.error(request, refused.message)
+        else:
+            messages.success(request, _("Your export is being made. You are told by mail when it is ready."))
+        return redirect("settings:data")
+
+
+@require_safe
+@never_cache
+@login_required
+def download_export(request: HttpRequest, export_id: uuid.UUID) -> HttpResponseBase:
+    try:
+        export, content = exporting.opened(person(request), export_id)
+    except NotThere:
+        raise Http404 from None
+    answer = StreamingHttpResponse(_pieces(content), content_type="application/zip")
+    answer["Content-Length"] = str(export.size_bytes)
+    answer["Content-Disposition"] = f'attachment; filename="hyperagent-{export.asked_at:%Y-%m-%d}.zip"'
+    return answer
+
+
+async def _pieces(content: IO[bytes]) -> AsyncIterator[bytes]:
+    """Not whole in memory: a file that is given as it is would be, under ASGI."""
+    try:
+        while piece := await in_thread(content.read)(COPY_BYTES):
+            yield piece
+    finally:
+        content.close()
+
+
+class DeleteAccount(LoginRequiredMixin, SecretForm):
+    template_name = "settings/delete_account.html"
+    form_class = DeleteAccountForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"email": person(self.request).email}
+
+    def act(self, form: Form) -> HttpResponse:
+        user = person(self.request)
+        typed = form.cleaned_data["password"]
+        if actions.check_credentials(user.email, typed, address=address_of(self.request)) is None:
+            form.add_error("password", _("This is not your password."))
+            return self.form_invalid(form)
+        try:
+            closing.close(user, by=user)
+        except Refused as refused:
+            form.add_error(None, refused.message)
+            return self.form_invalid(form)
+        logout(self.request)
+        answer = render(self.request, "settings/account_deleted.html")
+        remember_choice(answer, "")
+        return answer
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        kept = parts()
+        return super().get_context_data(**kwargs) | {
+            "goes": [sentence for part in reversed(kept) for sentence in part.goes],
+            "stays": [sentence for part in reversed(kept) for sentence in part.stays],
+            "why_not": closing.why_not(person(self.request)),
+        }

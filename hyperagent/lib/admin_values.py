@@ -1,0 +1,122 @@
+"""How values look on admin pages: moments, states, long texts, JSON, small tables. All of it is escaped here; what a
+value means is not known here.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+
+EMPTY = "—"
+# What is longer is folded away, and nothing longer than this is sent at all.
+FOLDED_FROM_CHARS = 400
+FOLDED_FROM_LINES = 12
+MOST_CHARS = 20_000
+_PREVIEW_CHARS = 120
+
+# Which mark a word has, of every table: one glance tells what went wrong, what waits and what is done.
+_TONES = {
+    "bad": ("failed", "denied", "refused", "lost", "given_up", "needs_sign_in", "high", "irreversible"),
+    "warn": ("in_doubt", "timed_out", "expired", "quarantined", "medium", "changed"),
+    "wait": ("pending", "awaiting_user", "queued", "waiting", "new", "started", "snoozed", "reminded"),
+    "going": ("running", "reading", "embedding", "open"),
+    "good": ("completed", "finished", "approved", "answered", "ready", "delivered", "connected", "ok", "on", "allow"),
+}
+TONE_OF = {word: tone for tone, words in _TONES.items() for word in words}
+
+
+def state(word: object, more: str = "") -> SafeString | str:
+    """A word with its mark, and what else is to be said of it. The word says it too: nothing depends on the colour."""
+    text = str(word or "")
+    if not text:
+        return EMPTY
+    return format_html(
+        '<span class="state state-{}">{}</span>', TONE_OF.get(text, "plain"), text.replace("_", " ") + more
+    )
+
+
+def ago(moment: datetime | None) -> SafeString | str:
+    """How long ago, with the moment itself for whoever points at it."""
+    if moment is None:
+        return EMPTY
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exactly(moment), _relative(moment)
+    )
+
+
+def moment(at: datetime | None) -> SafeString | str:
+    """The moment itself, and how long ago: where there is room for both."""
+    if at is None:
+        return EMPTY
+    return format_html(
+        '<time datetime="{}">{}</time> <span class="quiet">{}</span>', at.isoformat(), exactly(at), _relative(at)
+    )
+
+
+def exactly(at: datetime) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
+
+
+def _relative(at: datetime) -> str:
+    now = timezone.now()
+    passed = (now - at).total_seconds()
+    if abs(passed) < 60:
+        return _("just now")
+    if passed < 0:
+        return _("in {time}").format(time=timesince(now, at, depth=1))
+    return _("{time} ago").format(time=timesince(at, now, depth=1))
+
+
+def short_id(id_: object) -> SafeString | str:
+    """The beginning of an id, which tells rows apart; all of it for whoever points at it."""
+    return format_html('<span class="id" title="{}">{}</span>', id_, str(id_)[:8]) if id_ else EMPTY
+
+
+def long_text(text: object) -> SafeString | str:
+    """As it was written. Long ones begin folded; of very long ones the end is left out, and that is said."""
+    return _shown(str(text), "") if text not in (None, "") else EMPTY
+
+
+def as_json(value: Any) -> SafeString | str:
+    if value is None:
+        return EMPTY
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    except (ValueError, RecursionError):
+        return _("(nested too deeply to be shown)")
+    return _shown(text, "json")
+
+
+def _shown(text: str, kind: str) -> SafeString:
+    kept = text[:MOST_CHARS]
+    left = len(text) - len(kept)
+    told = _("{count} more characters are not shown.").format(count=f"{left:,}") if left else ""
+    more = format_html('<p class="quiet">{}</p>', told) if told else ""
+    written = format_html('<pre class="text {}">{}</pre>{}', kind, kept, more)
+    if len(text) <= FOLDED_FROM_CHARS and text.count("\n") < FOLDED_FROM_LINES:
+        return written
+    first = " ".join(text[: 2 * _PREVIEW_CHARS].split())[:_PREVIEW_CHARS]
+    size = _("{count} characters").format(count=f"{len(text):,}")
+    return format_html(
+        '<details class="fold"><summary><span class="fold-first">{}…</span> <span class="quiet">{}</span></summary>'
+        "{}</details>",
+        first,
+        size,
+        written,
+    )
+
+
+def table(headings: Sequence[object], rows: list[tuple[Any, ...]], more: SafeString | str = "") -> SafeString:
+    """A small table; every cell is escaped."""
+    head = format_html_join("", '<th scope="col">{}</th>', ((heading,) for heading in headings))
+    cells = (format_html_join("", "<td>{}</td>", ((cell,) for cell in row)) for row in rows)
+    body = format_html_join("", "<tr>{}</tr>", ((row,) for row in cells))
+    return format_html(
+        '<div class="inner-table"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}', head, body, more
+    )

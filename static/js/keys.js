@@ -1,0 +1,78 @@
+// The keys of the chat page, in one table: what binds them and what the help sheet shows are the same lines. Pure but for
+// the kind of keyboard.
+import { t, tc } from "./i18n.js";
+
+const isMac = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? "");
+
+// `where`: "page" everywhere, "outside" only where nobody writes, "box" in the box to write in. `code`: of the key, where a
+// sign depends on the keyboard. Those without `key` are the browser's own; they are only told.
+const TABLE = [
+  { action: "palette", where: "page", key: "k", mod: true },
+  { action: "create", where: "page", key: "o", mod: true, shift: true },
+  { action: "search", where: "page", key: "f", mod: true, shift: true },
+  { action: "searchBySlash", where: "outside", key: "/" },
+  { action: "sidebar", where: "page", key: "b", mod: true },
+  { action: "run", where: "page", key: "e", mod: true, shift: true },
+  { action: "write", where: "page", key: "Escape", shift: true },
+  { action: "stop", where: "page", key: "Escape" },
+  { action: "before", where: "outside", key: "[" },
+  { action: "after", where: "outside", key: "]" },
+  { action: "help", where: "outside", key: "?", anyShift: true },
+  { action: "send", where: "box", key: "Enter" },
+  { action: "queue", where: "box", key: "Enter", mod: true },
+  { action: "newLine", where: "box", shown: () => [tc("key", "Shift"), tc("key", "Enter")] },
+  { action: "recall", where: "box", key: "ArrowUp" },
+];
+
+const meanings = () => ({
+  palette: t("Commands, and search over everything"),
+  create: t("New conversation"),
+  search: t("Search the conversations"),
+  searchBySlash: t("Search the conversations"),
+  sidebar: t("Show or hide the conversations"),
+  run: t("Show or hide the run of the newest answer"),
+  write: t("Go to the box"),
+  stop: t("Stop the answer"),
+  before: t("The version before, of an edited question or its answer"),
+  after: t("The version after"),
+  help: t("This sheet"),
+  send: t("Send; while an answer is written, add to it"),
+  queue: t("Send when the answer is finished"),
+  newLine: t("New line"),
+  recall: t("Bring the last question back, in the empty box"),
+});
+
+const SIGNS = { Escape: "Esc", ArrowUp: "↑" };
+
+function signsOf({ shown, key, mod, shift }) {
+  if (shown) return shown();
+  return [mod && (isMac ? "⌘" : tc("key", "Ctrl")), shift && tc("key", "Shift"), key === "Enter" ? tc("key", "Enter") : SIGNS[key] ?? key.toUpperCase()].filter(Boolean);
+}
+
+// [{words, ways: [["Ctrl", "K"], …]}], in the order of the table; what two keys do stands once.
+export function keyTable() {
+  const words = meanings();
+  const rows = new Map();
+  for (const line of TABLE) rows.set(words[line.action], [...(rows.get(words[line.action]) ?? []), signsOf(line)]);
+  return [...rows].map(([meaning, ways]) => ({ words: meaning, ways }));
+}
+
+// The keys of an action as a short text, such as "Ctrl K"; empty where there are none.
+export const keysOf = (action) => {
+  const line = TABLE.find((one) => one.action === action);
+  return line ? signsOf(line).join(" ") : "";
+};
+
+// What a key means, or null. `places`: where it was pressed, of "page", "outside" and "box".
+export function actionOf(event, places) {
+  if (event.isComposing || event.keyCode === 229 || event.altKey) return null;
+  const mod = event.metaKey || event.ctrlKey;
+  const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const line = TABLE.find(({ where, key, mod: needsMod = false, shift = false, anyShift }) =>
+    places.includes(where) && key === pressed && needsMod === mod && (anyShift || shift === event.shiftKey));
+  return line?.action ?? null;
+}
+
+export function isWriting(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

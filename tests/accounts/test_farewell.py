@@ -1,0 +1,163 @@
+"""The end of an account: who may, what goes, what stays without a name, and that it comes to an end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from agents.engine.states import ExecutionStatus
+from agents.models import Execution, Step
+from agents.usage.models import ModelCall
+from hitl.models import Decision, Request
+from hyperagent.accounts import actions, closing, exporting
+from hyperagent.accounts.models import ApiToken, Closing, User
+from hyperagent.accounts.tokens import user_for_token
+from hyperagent.lib.refusals import Conflict, NotAllowed
+from memory.models import Document, Project
+from tests.accounts.conftest import PASSWORD
+from tests.accounts.keeping import SECRET, keep_something_of, tables_with
+
+DELETE = "/settings/data/delete/"
+
+
+@pytest.fixture(autouse=True)
+def _own_files(settings: Any, tmp_path: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+def stored() -> list[str]:
+    return [str(path) for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()]
+
+
+@pytest.mark.spec("S148")
+def test_nothing_of_alice_is_left_but_the_audit_which_names_nobody(
+    alice: Any, charlie: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    kept = keep_something_of(alice, charlie)
+    export = exporting.ask(alice)
+    with django_capture_on_commit_callbacks(execute=True):
+        exporting.make(export.pk)
+        before = stored()
+        closing.close(alice, by=alice)
+    name = closing.pseudonym(alice.pk)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        closing.erase(alice.pk)
+
+    # The project that Charlie is in is his now, with the name that all of them knew.
+    assert Project.objects.get().owner == charlie
+    Project.objects.update(name="Ours")
+    assert len(before) == 4
+    assert stored() == []
+    assert tables_with(SECRET) == {}
+    assert tables_with("alice@") == {}
+    run, decision, request = Execution.objects.get(), Decision.objects.get(), Request.objects.get()
+    assert (run.user_id, run.status, run.prompt_tokens) == (alice.pk, ExecutionStatus.COMPLETED, 12)
+    assert (decision.actor_id, decision.actor_name, decision.happening) == (alice.pk, name, "approved")
+    assert (request.pk, request.tool_names, request.status) == (kept.request.pk, ["send_mail"], "approved")
+    assert ModelCall.objects.get().user_id == alice.pk
+    assert Step.objects.get().usage == {"prompt_tokens": 12}
+    assert str(User.objects.get(pk=alice.pk).display_name) == name
+    assert Closing.objects.get().done_at is not None
+
+
+def test_a_worker_that_is_killed_at_any_lot_leaves_nothing_undone(alice: Any, charlie: Any, monkeypatch: Any) -> None:
+    keep_something_of(alice, charlie)
+    closing.close(alice, by=alice)
+
+    rounds = 0
+    while Closing.objects.filter(done_at=None).exists():
+        # One lot, and then as if the process were gone: its lease is over some time after.
+        closing.erase(alice.pk, work_s=-1)
+        Closing.objects.filter(done_at=None).update(lease_until=None)
+        rounds += 1
+        assert rounds < 100
+    closing.erase(alice.pk)
+
+    Project.objects.update(name="Ours")
+    assert rounds > 5
+    assert tables_with(SECRET) == {}
+
+
+def test_from_the_yes_on_nothing_of_alice_opens_a_door_or_goes_on(
+    alice: Any, charlie: Any, alices_page: Client, page: Client
+) -> None:
+    keep_something_of(alice, charlie)
+    _, raw = actions.make_token(alice, name="cli")
+    going = Execution.objects.create(user=alice, question="Go on", input={"version": 1}, status="awaiting_user")
+    elsewhere = Client()
+    elsewhere.force_login(alice)
+
+    wrong = alices_page.post(DELETE, {"typed": "charlie@example.org", "password": PASSWORD})
+    unproved = alices_page.post(DELETE, {"typed": alice.email, "password": "wrong"})
+    still_there = User.objects.get(pk=alice.pk).is_active
+    gone = alices_page.post(DELETE, {"typed": " ALICE@example.org ", "password": PASSWORD})
+
+    assert b"not the e-mail address of this account" in wrong.content
+    assert still_there
+    assert b"This is not your password." in unproved.content
+    assert b"Your account is deleted" in gone.content
+    for client in (alices_page, elsewhere):
+        assert client.get("/settings/profile/").status_code == 302
+    assert user_for_token(raw) is None
+    assert not ApiToken.objects.filter(user=alice, revoked_at=None).exists()
+    page.post("/accounts/login/", {"email": "alice@example.org", "password": PASSWORD})
+    assert page.get("/settings/profile/").status_code == 302
+    going.refresh_from_db()
+    assert going.cancel_requested_at is not None
+
+    # Erased only once the run has ended: else it would write what was erased already.
+    closing.erase(alice.pk)
+    assert Document.objects.filter(owner=alice).exists()
+    Execution.objects.filter(pk=going.pk).update(status="cancelled", ended_at=going.created_at)
+    Closing.objects.update(lease_until=None)
+    closing.erase(alice.pk)
+    assert not Document.objects.filter(owner=alice).exists()
+    # The address is free again.
+    assert actions.register("alice@example.org", PASSWORD).pk != alice.pk
+
+
+def test_the_last_administrator_stays_and_nobody_deletes_others(
+    alice: Any, bob: Any, charlie: Any, page: Client
+) -> None:
+    page.force_login(bob)
+
+    shown = page.get(DELETE)
+    refused = page.post(DELETE, {"typed": bob.email, "password": PASSWORD})
+
+    assert b"last administrator" in shown.content
+    assert b"last administrator" in refused.content
+    with pytest.raises(Conflict):
+        closing.close(bob, by=bob)
+    with pytest.raises(NotAllowed):
+        closing.close(alice, by=charlie)
+    User.objects.filter(pk=charlie.pk).update(is_staff=True)
+    closing.close(bob, by=bob)
+    assert not User.objects.get(pk=bob.pk).is_active
+
+
+@pytest.mark.spec("F22")
+def test_an_administrator_deletes_alice_with_her_documents_the_same_way(
+    alice: Any, bob: Any, charlie: Any, page: Client
+) -> None:
+    keep_something_of(alice, charlie)
+    bob.is_superuser = True
+    bob.save()
+    page.force_login(bob)
+
+    asked = page.get(f"/admin/accounts/user/{alice.pk}/delete/")
+    one = page.post(f"/admin/accounts/user/{alice.pk}/delete/", {"post": "yes"})
+    many = {"action": "delete_selected", "_selected_action": [str(charlie.pk), str(bob.pk)], "post": "yes"}
+    with_himself = page.post("/admin/accounts/user/", many)
+    closing.erase(alice.pk)
+
+    assert b"Your documents" in asked.content
+    assert one.status_code == 302
+    assert b"last administrator" in with_himself.content
+    assert User.objects.get(pk=charlie.pk).is_active
+    Project.objects.update(name="Ours")
+    assert tables_with(SECRET) == {}
+    assert tables_with("alice@example.org") == {}
+    assert page.get(f"/admin/accounts/user/{alice.pk}/delete/").status_code == 403

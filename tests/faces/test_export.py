@@ -1,0 +1,95 @@
+"""A conversation as a file: what of branches, plans, sources and tables is in it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from agents.engine.events import Complete
+from conversations import actions
+from conversations.headings import deeper
+from conversations.models import Message
+from tests.faces.runs import append
+
+BASE = "/api/v1/conversations"
+TABLE = "| Month | Ships |\n|---|---|\n| May | 12 |"
+PLAN = {
+    "intent": "Tell",
+    "tasks": [
+        {"id": "a", "agent": "rag", "task": "Find the\nnumbers", "depends_on": []},
+        {"id": "b", "agent": "writing", "task": "Write it", "depends_on": ["a"]},
+    ],
+}
+pytestmark = pytest.mark.spec("B29")
+
+
+def answered(turn: Any, answer: str, **result: Any) -> None:
+    append(turn.execution, Complete(answer=answer))
+    turn.execution.result = {**(turn.execution.result or {}), **result}
+    turn.execution.save(update_fields=["result"])
+
+
+def test_the_markdown_has_the_branch_that_is_shown_with_plan_sources_and_tables(
+    alice: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    conversation = actions.create(alice, title="Ships of Mäy!")
+    first = actions.say(alice, conversation.id, "How many ships?")
+    answered(first, "Old answer")
+    Message.objects.filter(id=first.message.id).update(metadata={"attachments": [{"id": "1", "name": "ships.csv"}]})
+    again = actions.retry_reply(alice, first.reply.id)
+    source = {"type": "document", "source": "Report.pdf", "page": 3, "section": "Ships", "document_id": "x"}
+    answered(again, f"# Result\n\n{TABLE}\n\n```sh\n# no heading\n```", plan=PLAN, model="m-1", sources=[source])
+    url = f"{BASE}/{conversation.id}/export"
+
+    exported = api_of(alice).get(url)
+
+    text = exported.content.decode()
+    assert exported["Content-Disposition"] == f'attachment; filename="ships-of-m-y-{conversation.id.hex[:8]}.md"'
+    for told in (
+        "# Ships of Mäy!\n",
+        "## You\n",
+        "How many ships?",
+        "Attached: `ships.csv`",
+        "*This is answer 2 of 2 at this place; the others are in the JSON export.*",
+        "**Plan**\n\n1. Find the numbers (rag)\n2. Write it (writing, after 1)",
+        f"### Result\n\n{TABLE}",
+        "# no heading\n```",
+        "UTC · m-1*",
+        "**Sources**\n\n1. Report.pdf, Ships, page 3",
+    ):
+        assert told in text, told
+    assert "Old answer" not in text
+    assert api_of(charlie).get(url).status_code == api_of(charlie).get(f"{url}?as=json").status_code == 404
+
+
+def test_the_json_has_every_branch_and_the_plans_however_long_it_is(alice: Any, api_of: Callable[..., Any]) -> None:
+    conversation = actions.create(alice)
+    first = actions.say(alice, conversation.id, "How many ships?")
+    answered(first, "Twelve")
+    again = actions.retry_reply(alice, first.reply.id)
+    answered(again, "Thirteen", plan=PLAN, routing={"agent": "rag"})
+    Message.objects.bulk_create(
+        Message(conversation=conversation, parent=first.reply, role="user", text=f"More {number}")
+        for number in range(2_100)
+    )
+
+    with CaptureQueriesContext(connection) as caught:
+        exported = json.loads(api_of(alice).get(f"{BASE}/{conversation.id}/export?as=json").content)
+
+    assert (exported["version"], exported["conversation"]["id"]) == (1, str(conversation.id))
+    assert len(exported["results"]) == 2_103
+    assert [one["text"] for one in exported["results"][:3]] == ["How many ships?", "Twelve", "Thirteen"]
+    assert exported["results"][2]["plan"]["tasks"][1]["depends_on"] == ["a"]
+    assert exported["results"][2]["routing"] == {"agent": "rag"}
+    newest = exported["results"][-1]["id"]
+    assert exported["shown_branch"] == [str(first.message.id), str(first.reply.id), newest]
+    assert len(caught) < 12
+
+
+def test_headings_go_deeper_and_code_stays_as_it_is() -> None:
+    text = "# a\n##### b\n#no\n~~~~\n# c\n~~~\n# d\n~~~~\n## e"
+
+    assert deeper(text) == "### a\n###### b\n#no\n~~~~\n# c\n~~~\n# d\n~~~~\n#### e"

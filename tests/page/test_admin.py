@@ -1,0 +1,49 @@
+"""The admin in a browser: its home, a list and a row's page fit both widths, keep axe's rules and run nothing."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.page.conftest import FORMS
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, person: Any, live_site: Any) -> None:
+    root = person("Root", is_staff=True, is_superuser=True)
+    hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
+    live_site.query(
+        "INSERT INTO agents_execution SELECT made.* FROM jsonb_populate_record(NULL::agents_execution, %s::jsonb) made"
+        " RETURNING id",
+        _run(run_id := uuid4(), root.id, hostile),
+    )
+    watched = visit(root, **FORMS[form])
+    page = watched.new_page()
+    paths = ("/admin/", "/admin/agents/execution/", f"/admin/agents/execution/{run_id}/change/", "/admin/jobs/")
+
+    for path in paths:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    page.goto(paths[2])
+    assert hostile in page.locator(".field-question pre").inner_text()
+    assert (watched.errors, watched.dialogs, watched.foreign) == ([], [], [])
+    for path in paths:
+        page.goto(path)
+        found = Axe().run(page).response["violations"]
+        assert found == [], (path, [(one["id"], [node["html"] for node in one["nodes"]]) for one in found])
+
+
+def _run(run_id: Any, user_id: Any, words: str) -> str:
+
+    now = "2026-11-22T10:00:00Z"
+    return json.dumps(
+        {
+            "id": str(run_id), "user_id": str(user_id), "status": "failed", "pipeline": "turn", "mode": "",
+            "question": words, "input": {"version": 1}, "answer": "", "error_code": "crashed", "error_message": words,
+            "on_finish": "", "epoch": 1, "leased_by": "", "crashes": 0, "suspicion": 0, "lost_by": "", "last_seq": 0,
+            "last_hash": "\\x" + "00" * 32, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0,
+            "created_at": now, "ended_at": now, "log_folded_at": now, "finish_handled_at": now,
+        }
+    )  # fmt: skip

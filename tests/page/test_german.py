@@ -1,0 +1,143 @@
+"""The pages in German, on a phone: no English is left on them, and nothing is wider than the window, also from right to
+left.
+"""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from deploy import messages
+from tests.page import asked, furnished_house
+from tests.page.waiting import make_rule, open_request
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PAGES = (
+    "/",
+    "/inbox/",
+    "/inbox/?tab=done",
+    "/rules/",
+    "/documents/",
+    "/documents/search/",
+    "/documents/connectors/",
+    "/files/",
+    "/files/?tab=conversations",
+    "/projects/",
+    "/memory/",
+    "/mail/",
+    "/usage/",
+    "/search/?q=support",
+    "/settings/",
+    "/settings/language/",
+    "/settings/data/",
+    "/settings/security/",
+    "/settings/tokens/",
+    "/settings/connections/",
+    "/settings/notifications/",
+    "/settings/webhooks/",
+    "/settings/mcp/",
+    "/accounts/profile/",
+    "/documents/00000000-0000-0000-0000-000000000000/",
+)
+# Words of every English sentence that no German one has.
+ENGLISH = re.compile(
+    r"\b(the|and|of|is|are|with|your|you|this|that|from|not|what|which|has|have|it|its|by|or|on|be|been|here|there|"
+    r"nothing|somebody|new|add|open|delete|save|search|show|close|back|next|more|all|none|yet)\b",
+    re.IGNORECASE,
+)
+# What is called so in German too, and names: of products, commands and settings.
+ALLOWED = re.compile(
+    r"Open ?AI|Open ?Document|[A-Z]+(?:_[A-Z]+)+|manage\.py \w+|[\w.+-]+@[\w.-]+|https?://\S+|\S*/\S*|Model Context "
+    r"Protocol|Standard Webhooks|read:|run:|approve:|documents:|admin:"
+)
+# Agents are called by these names where they are configured.
+NAMES = {"code"}
+# What people and models have called things in the furnished house, where it stands within a sentence of ours.
+RULE = "Always allow make_ticket by the data agent, in every run of yours."
+THEIRS = re.compile(
+    "|".join(
+        re.escape(words)
+        for words in (
+            *(title for title, _ in furnished_house.EARLIER),
+            *(text for _, text in furnished_house.MEMORIES),
+            "Vector database for the support search",
+            "Vector database: my recommendation",
+            "Revenue by month, and its trend",
+            "Revenue by month",
+            "by month.csv",
+            "Revenue by region",
+            RULE,
+        )
+    )
+)
+# All text and all names on a page, but for what people, models and files say: that has a direction of its own.
+TEXTS = """() => {
+  const theirs = "[dir=auto], bdi, code, pre, kbd, .prose, script, style, noscript, [lang]:not(html), optgroup option";
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { parentElement: parent, data } = walker.currentNode;
+    if (data.trim() && !parent.closest(theirs)) found.add(data.trim().replace(/\\s+/g, " "));
+  }
+  for (const name of ["aria-label", "title", "placeholder", "alt"]) {
+    for (const element of document.querySelectorAll(`[${name}]`)) {
+      if (!element.closest(theirs)) found.add(element.getAttribute(name).trim());
+    }
+  }
+  return [document.title, ...found].filter(Boolean);
+}"""
+
+
+@pytest.fixture(scope="module")
+def originals() -> set[str]:
+    """The English texts that no German one is the same as."""
+    pairs = [
+        (str(message.id), str(message.string))
+        for domain in (messages.SERVER, messages.PAGE)
+        for message in messages.read_catalogue("de", domain)
+        if isinstance(message.id, str)
+    ]
+    return {original for original, _ in pairs} - {translation for _, translation in pairs} - NAMES
+
+
+def english(texts: list[str], originals: set[str]) -> list[str]:
+    return [text for text in texts if text in originals or ENGLISH.search(ALLOWED.sub("", THEIRS.sub("", text)))]
+
+
+def open_page(page: Page, address: str) -> None:
+    page.goto(address)
+    if page.locator("#chat").count():
+        expect(page.locator("#composer-text")).to_be_visible()
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def too_wide(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+@pytest.mark.spec("B29")
+def test_no_page_has_english_left_or_is_wider_than_a_phone_in_either_direction(
+    live_site: Any, person: Any, visit: Any, originals: set[str]
+) -> None:
+    alice = person()
+    furnish = f"from tests.page import furnished_house; furnished_house.furnish({alice.email!r})"
+    places = json.loads(live_site.manage("shell", "-v0", "-c", furnish).splitlines()[-1])
+    request = open_request(live_site, alice, asked.mail_call(), question="")
+    make_rule(live_site, alice, RULE)
+    watched = visit(alice, viewport={"width": 390, "height": 844}, locale="de-DE", reduced_motion="reduce")
+    page = watched.new_page()
+    faults: list[str] = []
+
+    for address in (*PAGES, f"/inbox/{request}/", *places.values()):
+        open_page(page, address)
+        assert page.locator("html").get_attribute("lang") == "de"
+        faults += [f"{address}: {text}" for text in english(page.evaluate(TEXTS), originals)]
+        for direction in ("ltr", "rtl"):
+            page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+            if (wide := too_wide(page)) > 0:
+                faults.append(f"{address}, {direction}: {wide} px wider than the window")
+
+    assert not faults, "\n".join(faults)
