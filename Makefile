@@ -40,11 +40,7 @@ bench: install-dev
 	@mkdir -p var/bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
-bench-retribench-admin: install-dev  ## How long each list of the admin takes with a million rows
-	@mkdir -p var/bench
-	@$(BIN)/python -m benchmarks.admin_lists $(ARGS)
-
-eval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
+bench-retrieval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.retrieval $(ARGS)
 

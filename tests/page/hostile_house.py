@@ -4,13 +4,11 @@ Written into an installation's database by its own code: `manage.py shell -c "fr
 """
 
 import json
-import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from hashlib import sha256
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -32,24 +30,16 @@ from hyperagent.notices.models import Endpoint
 from memory.models import Chunk, Document, DocumentPage, Memory, Project
 from memory.workspaces import files
 from memory.workspaces.places import Place, Scope
-from tests.page.hostile_markdown import PAYLOADS
+from tests.page.hostile_markdown import everything_hostile
 
-# More of them, if the collections are there: {"text": …} a line.
-COLLECTIONS = ("xss_payloads", "model_output_payloads", "hostile_filenames", "ssti_and_traversal")
 MOST_ROWS = 40
 MOST_TURNS = 120
 
 
 def payloads() -> list[str]:
-    """Ours, then those of the collections. Without NUL, which nothing takes at its door."""
-    folder = os.environ.get("BENCH_DATA")
-    more = [line for name in COLLECTIONS for line in _lines(Path(folder) / "security" / name)] if folder else []
-    return [text.replace("\x00", "") for text in dict.fromkeys([*PAYLOADS.values(), *more]) if text.strip()]
-
-
-def _lines(folder: Path) -> Iterator[str]:
-    for line in (folder / "data.jsonl").read_text().splitlines():
-        yield str(json.loads(line)["text"])
+    """Without NUL, which nothing takes at its door."""
+    found = (text.replace("\x00", "") for text in everything_hostile().values())
+    return [text for text in dict.fromkeys(found) if text.strip()]
 
 
 def furnish(email: str) -> None:

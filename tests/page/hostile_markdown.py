@@ -1,6 +1,12 @@
 """What a model, or whoever writes its prompts, may answer to attack the reader. `EVIL` stands for any other site."""
 
+import json
+import os
+from pathlib import Path
+
 EVIL = "https://evil.example"
+# More of them, if the collections are there (BENCH_DATA): {"id": …, "text": …} a line.
+COLLECTIONS = ("xss_payloads", "model_output_payloads", "hostile_filenames", "ssti_and_traversal")
 
 PAYLOADS: dict[str, str] = {
     "script": "<script>alert(1)</script>",
@@ -99,3 +105,14 @@ PAYLOADS: dict[str, str] = {
     "import": "<style>@import 'https://evil.example/s.css';</style>",
     "footnote and html": "[^1]\n\n[^1]: <img src=https://evil.example/p>",
 }
+
+
+def everything_hostile() -> dict[str, str]:
+    """Ours, then those of the collections, by name."""
+    folder = os.environ.get("BENCH_DATA")
+    more: dict[str, str] = {}
+    for name in COLLECTIONS if folder else ():
+        for line in Path(folder or "", "security", name, "data.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            more[row["id"]] = row["text"]
+    return PAYLOADS | more

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.page.conftest import Watched
-from tests.page.hostile_markdown import PAYLOADS
+from tests.page.hostile_markdown import PAYLOADS, everything_hostile
 
 INVENTORY = """() => [...document.querySelectorAll("#shown .prose-block, #shown .prose-block *")].map((node) => ({
     tag: node.localName,
@@ -61,7 +61,7 @@ def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
 @pytest.mark.spec("T10", "T12")
 def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watched: Watched, static_site: str) -> None:
     faults = {}
-    for name, text in PAYLOADS.items():
+    for name, text in everything_hostile().items():
         page.evaluate("clear()")
         page.evaluate("text => show(text)", text)
         found = faults_of(page.evaluate(INVENTORY), static_site)
