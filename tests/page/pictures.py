@@ -14,14 +14,11 @@ ROOT = Path(__file__).parents[2]
 sys.path[0] = str(ROOT)
 FOLDER = ROOT / "docs" / "images"
 WIDE: Any = {"width": 1440, "height": 900}
-PHONE: Any = {"width": 390, "height": 844}
 # Name: the page, its size and scheme, and what is waited for.
 PICTURES: dict[str, tuple[str, Any, Any, str]] = {
     "chat": ("planned", WIDE, "light", ".prose"),
     "chat-dark": ("planned", WIDE, "dark", ".prose"),
-    "phone": ("analysed", PHONE, "light", ".prose"),
     "inbox": ("/inbox/", WIDE, "light", "main"),
-    "usage": ("/usage/", WIDE, "light", "main"),
     "admin": ("/admin/", WIDE, "light", "#content"),
 }
 
