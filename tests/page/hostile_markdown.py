@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 EVIL = "https://evil.example"
-# More of them, if the collections are there (BENCH_DATA): {"id": …, "text": …} a line.
+# More of them, if the collections are there (BENCH_DATA): a line of JSON each, with its id.
 COLLECTIONS = ("xss_payloads", "model_output_payloads", "hostile_filenames", "ssti_and_traversal")
 
 PAYLOADS: dict[str, str] = {
@@ -114,5 +114,5 @@ def everything_hostile() -> dict[str, str]:
     for name in COLLECTIONS if folder else ():
         for line in Path(folder or "", "security", name, "data.jsonl").read_text().splitlines():
             row = json.loads(line)
-            more[row["id"]] = row["text"]
+            more[row["id"]] = row.get("text") or row.get("name", "")
     return PAYLOADS | more
