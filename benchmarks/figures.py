@@ -259,13 +259,15 @@ async def _first_tokens(bench: Bench, *, rounds: int, at_once: int) -> tuple[Arr
     legs = stations(stand, arrived.runs, clock_offset_ms=(time.time_ns() - time.monotonic_ns()) / 1e6)
     return arrived, {
         "p50_ms": {name: percentile(values, 0.5) for name, values in arrived.by_contender.items()},
-        "legs_p50_ms": {name: percentile(values, 0.5) for name, values in legs.items()},
-        "legs_p90_ms": {name: percentile(values, 0.9) for name, values in legs.items()},
+        "legs_p50_ms": {name: percentile(values, 0.5) for name, values in legs.items() if values},
+        "legs_p90_ms": {name: percentile(values, 0.9) for name, values in legs.items() if values},
     }
 
 
 def _starts(detail: dict[str, Any]) -> list[Figure]:
     legs = detail["legs_p50_ms"]
+    if not legs:
+        return []
     started = legs["commit → claim"] + legs["claim → driver's first event"]
     return [Figure("commit → runner starts the run, p50", started, "ms", at_most(15))]
 

@@ -14,7 +14,7 @@ ANSWER_TIMEOUT_S = 60.0
 # A person has looked at the page for a while before asking; the socket has long been listening.
 SETTLE_S = 0.4
 
-# The question's row is never written again, so its transaction is that of the asking.
+# Until search has marked the question's row (every two minutes), its transaction is that of the asking.
 _STATIONS = """
 SELECT extract(epoch FROM pg_xact_commit_timestamp(q.xmin)) * 1000.0,
        extract(epoch FROM e.started_at) * 1000.0,
@@ -25,7 +25,7 @@ SELECT extract(epoch FROM pg_xact_commit_timestamp(q.xmin)) * 1000.0,
 FROM agents_execution e
 JOIN conversations_message r ON r.execution_id = e.id JOIN conversations_message q ON q.id = r.parent_id
 JOIN agents_event v ON v.execution_id = e.id
-WHERE e.id = %s GROUP BY q.xmin, e.started_at
+WHERE e.id = %s AND q.words_at IS NULL GROUP BY q.xmin, e.started_at
 """
 STATIONS = (
     "ask → commit",
@@ -75,10 +75,13 @@ async def _ask(contender: Contender, at_once: int) -> list[Heard]:
 
 
 def stations(stand: Stand, runs: Sequence[Heard], *, clock_offset_ms: float) -> dict[str, list[float]]:
-    """How long each leg of the way took, run by run. `clock_offset_ms`: wall clock minus monotonic clock."""
+    """How long each leg of the way took, run by run, but for those that search has come upon; none at all if it was
+    all of them. `clock_offset_ms`: wall clock minus monotonic clock."""
     legs: dict[str, list[float]] = {name: [] for name in STATIONS}
     for one in runs:
         rows = stand.query(_STATIONS, one.execution_id)
+        if not rows:
+            continue
         asked, sent, came = (ns / 1e6 + clock_offset_ms for ns in (one.asked_ns, one.sent_ns[0], one.came_ns[0]))
         committed, claimed, began, framed, stored = (float(str(value)) for value in rows[0])
         points = (asked, committed, claimed, began, sent, framed, stored, came)

@@ -4,6 +4,7 @@ calls one verb of `actions`, and shows what came of it. No JavaScript.
 
 import json
 import uuid
+from abc import ABC, abstractmethod
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -117,7 +118,7 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
         }
 
 
-class ServerVerb(_Signed, View):
+class ServerVerb(_Signed, View, ABC):
     """One of the buttons of a server's page."""
 
     http_method_names = ("post", "options")
@@ -131,8 +132,9 @@ class ServerVerb(_Signed, View):
             messages.error(request, refused.message)
         return redirect("mcp:server", server_id=server_id)
 
+    @abstractmethod
     def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
-        raise NotImplementedError
+        """What the button does. Raises Refused, which the page then says."""
 
 
 class Connect(ServerVerb):
