@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format spec bench bench-retrieval bench-sandbox bench-admin eval lock messages pictures vendor install install-dev clean
+.PHONY: run test lint format audit spec bench campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-redaction eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -20,7 +20,7 @@ install-dev:
 test: install-dev  ## Sets everything up, then runs every test
 	@sh deploy/install-apt.sh
 	@mkdir -p var
-	$(BIN)/pytest -n 3 --dist loadgroup --record-to var/tests.json $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup --record-to=var/tests.json $(ARGS)
 
 lint: install-dev  ## Format, lint, types, import contracts, migrations
 	$(BIN)/ruff format --check .
@@ -33,12 +33,25 @@ format: install-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+audit: install-dev  ## What is installed: locked, as locked, and without known holes (for that it asks the net)
+	@$(BIN)/python -m deploy.audit
+
 spec:  ## A line for each requirement: S41  passed  tests/…::test_…
 	@"$(PYTHON)" deploy/spec.py
 
 bench: install-dev
 	@mkdir -p var/bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+campaign: install-dev  ## What breaks a whole town of processes on purpose, and a tiny storm: minutes, and it wants the machine for itself
+	@sh deploy/install-apt.sh
+	$(BIN)/pytest --campaign -p no:xdist $(ARGS)
+
+storm: install-dev  ## Breaks everything at random over a house of its own: ARGS="--minutes 60 --seed 7"
+	@$(BIN)/python -m tests.storm $(ARGS)
+
+topology: install  ## Two web servers, two workers, Postgres, Redis and nginx on this machine: ARGS="--isolated" PORT=8080
+	@exec $(BIN)/python -m deploy.topology $(or $(VERB),up) $(NAME) $(ARGS)
 
 bench-retrieval: install-dev  ## How well it finds, on the collections in BENCH_DATA=/path/to/collections
 	@mkdir -p var/bench
@@ -48,9 +61,17 @@ bench-sandbox: install-dev  ## Hostile programs of BENCH_DATA=/path/to/data, eac
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.sandbox_start $(ARGS)
 
+bench-guardrails: install-dev  ## Attacks found, false alarms and cost of the scanners, on the collections in BENCH_DATA=/path/to/data
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.guardrails $(ARGS)
+
 bench-admin: install-dev  ## How long each list of the admin takes with a million rows
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.admin_lists $(ARGS)
+
+bench-redaction: install-dev  ## What is taken out of streamed answers, in BENCH_DATA=/path/to/collections, and what it costs
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.redaction $(ARGS)
 
 eval: install-dev  ## The evaluation cases against a model: ARGS="--model openai/gpt-5.4 --suite routing"
 	@$(BIN)/python -m evals.run $(ARGS)

@@ -14,16 +14,24 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents import copies
+from agents.admission import admit, let_in
 from agents.engine.copying import Kept, failed_agents, kept_for_fork, kept_for_retry
-from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus, InterventionKind
-from agents.models import AgentExecution, Execution, Intervention
+from agents.engine.states import (
+    INPUT_VERSION,
+    LIVE_AGENTS,
+    TERMINAL_STATUSES,
+    AgentStatus,
+    ExecutionStatus,
+    InterventionKind,
+)
+from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution, Intervention
 from agents.runtime import leases
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.telemetry.tracing import carried
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.wake import wake
 
-INPUT_VERSION = 1
 MAX_TEXT_CHARS = 8000
 UNCHANGED = "unchanged"
 
@@ -42,18 +50,31 @@ def start(
     about: dict[str, Any] | None = None,
 ) -> Execution:
     """Writes a run with its whole input. Call inside the transaction that makes it wanted; it starts with the commit.
+    Raises TooMuch where the person has asked for more than they may; what runs in their name by itself is not counted.
 
     `history`: the turns before, oldest first, as `{"role", "content"}`. `on_finish`: a task of `hyperagent.lib.queue`
     that gets the execution's id once the run has ended. `pipeline`: one of `agents.pipeline.programs`. `about`: what
-    else its program is told, by name; of a turn `message_id`, and `is_temporary` where nothing is to be remembered.
+    else its program is told, by name; of a turn `message_id`, and `is_temporary` where nothing is to be remembered;
+    `tainted_by`: what of others stands in the history (`agents.tools.taint`), and `others_said`: how many of its first
+    messages are not the person's own words, whatever their role; `quoted`: the places of others that are not, either.
     """
+    if pipeline in INTERNAL_PIPELINES:
+        let_in(user.pk)
+    else:
+        admit(user.pk)
     execution = Execution.objects.create(
         id=execution_id or uuid4(),
         user=user,
         conversation_id=conversation_id,
         question=question,
         mode=mode or "",
-        input={"version": INPUT_VERSION, "history": history or [], "options": options or {}, **(about or {})},
+        input={
+            "version": INPUT_VERSION,
+            "history": history or [],
+            "options": options or {},
+            **(about or {}),
+            **carried(),
+        },
         on_finish=on_finish,
         pipeline=pipeline,
     )
@@ -142,7 +163,7 @@ def retry(execution_id: UUID, *, by: User, agent_id: UUID | None = None) -> Exec
         again = [agent_id] if agent_id else failed_agents(past)
         if not again and old.status == ExecutionStatus.COMPLETED:
             raise Conflict("nothing_failed", _("Nothing failed in this run. Name the agent that shall work again."))
-        return _begin(old, kept_for_retry(past, again))
+        return _begin(old, kept_for_retry(past, again), by=by)
 
 
 def fork_from(execution_id: UUID, *, by: User, agent_id: UUID, step: str) -> Execution:
@@ -162,7 +183,7 @@ def fork_from(execution_id: UUID, *, by: User, agent_id: UUID, step: str) -> Exe
                 step=clean_text(step[:40])
             )
             raise Refused("unknown_step", said, fields={"step": [said]})
-        return _begin(old, kept_for_fork(past, agent.id, path))
+        return _begin(old, kept_for_fork(past, agent.id, path), by=by)
 
 
 def release_runner(name: str) -> int:
@@ -191,7 +212,8 @@ def _own_past(execution_id: UUID, by: User) -> Execution:
     return old
 
 
-def _begin(old: Execution, kept: Kept) -> Execution:
+def _begin(old: Execution, kept: Kept, *, by: User) -> Execution:
+    admit(by.pk)
     new = copies.begin(old, kept)
     wake(new.id)
     return new

@@ -15,6 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from agents import admin_home as _home  # noqa: F401
 from agents import plan_reading
 from agents.apps import admin as _apps  # noqa: F401
+from agents.guardrails import admin as _guardrails  # noqa: F401
+from agents.guardrails import admin_home as _guardrails_home  # noqa: F401
 from agents.mail import admin as _mailboxes  # noqa: F401
 from agents.mcp import admin as _mcp  # noqa: F401
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
@@ -69,6 +71,7 @@ class ExecutionAdmin(ReadOnlyAdmin):
     list_select_related = ("user",)
     ordering = ("-created_at", "id")
     sortable_by = ("created_at",)
+    linked_by = ("error_code",)
     search_fields = ("id", "conversation_id", "user")
     search_help_text = _("The id of a run, a conversation or a user, or the beginning of an e-mail address.")
     content_fields = ("question", "answer", "input", "result", "its_plan")

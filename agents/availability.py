@@ -15,7 +15,7 @@ from agents.images.own import OwnImages
 from agents.mail.account import ServerAccount
 from agents.mail.mailboxes import Mailboxes
 from agents.mcp.provider import ConnectedServers
-from agents.sandbox.chosen import why_off
+from agents.sandbox.chosen import has_network, why_off
 from agents.sandbox.host.client import sandbox_host
 from agents.sandbox.provider import HostedSandbox
 from agents.spec import AgentSpec
@@ -40,7 +40,8 @@ def providers_of(config: Config, models: "ModelGateway | None" = None) -> Provid
     given: dict[str, Any] = {"documents": documents, "workspace": workspace, "pages": pages}
     given["connections"] = ConnectedServers()
     why = why_off(config)
-    given["sandbox"] = NotConfigured(why) if why else HostedSandbox(sandbox_host, workspace)
+    boxes = HostedSandbox(sandbox_host, workspace, has_network=has_network(config))
+    given["sandbox"] = NotConfigured(why) if why else boxes
     given["apps"] = NotConfigured(why) if why else OwnApps(sandbox_host, workspace)
     given["scripts"] = NotConfigured(why) if why else HostedScripts(sandbox_host, workspace)
     no_browser = why or chromium.why_off(config)

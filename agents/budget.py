@@ -16,6 +16,7 @@ CODE: Final = "budget"
 """The error of work that was not done because the budget was at its end."""
 MAX_TOKENS: Final = 10**12
 MAX_USD: Final = 1_000_000
+FINISHED: Final = "So this was finished with what there was."
 _CENT: Final = Decimal("0.01")
 _ENDED_BY_ITSELF: Final = frozenset({"timed_out", "expired", "cancelled"})
 
@@ -147,6 +148,44 @@ def unasked(standing: Standing, unit: Unit) -> str:
 def unchecked(model: str) -> str:
     """What is said once where a limit of money cannot be held."""
     return f"The price of {model} is not known: what it costs is not counted towards the budget of this run."
+
+
+def unchecked_by_others(model: str) -> str:
+    """The same where the limit is one that runs share."""
+    return f"The price of {model} is not known: what it costs is not counted towards any budget in money."
+
+
+def shared_name(end: int) -> str:
+    """By which the question at this end of budgets that the run shares with others is known in the run."""
+    return f"{KIND}:shared:{end}"
+
+
+def shared_question(why: str, *, may_raise: bool, end: int) -> dict[str, Any]:
+    """What a person is asked where a budget that is not the run's own is at its end. `may_raise`: an administrator."""
+    if may_raise:
+        said, go_on = f"{why} You can do that under Usage, Budgets.", "Go on, it is raised"
+    else:
+        said, go_on = why, "Go on, it was raised or starts anew"
+    return {
+        "question": f"{said} What shall be done?",
+        "options": [choice.value for choice in Choice],
+        "labels": {
+            Choice.RAISE.value: go_on,
+            Choice.FINISH.value: "Finish with what there is",
+            Choice.STOP.value: "Stop the run",
+        },
+        "why": why,
+        "shared_end": end,
+    }
+
+
+def decided(said: Mapping[str, Any]) -> str:
+    """What a person's answer to such a question means, where it is not to go on."""
+    if said.get("choice") == Choice.STOP:
+        return "A budget that holds for this run is used up. A person chose to stop the run there."
+    if said.get("status") in _ENDED_BY_ITSELF:
+        return "A budget that holds for this run is used up, and nobody said in time what shall be done. " + FINISHED
+    return "A budget that holds for this run is used up. A person chose to finish with what there was."
 
 
 def suggested_limit(unit: Unit, *, limit: Decimal, spent: Decimal) -> Decimal:

@@ -12,6 +12,7 @@ from agents.engine.copying import Kept, PastAgent, PastStep
 from agents.engine.questions import is_yes
 from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
 from agents.models import AgentExecution, Execution, Step
+from hyperagent.lib.telemetry import tracing
 
 # What a step used was paid for in the run that it comes from. Their numbers keep the order in which they were recorded.
 _COPY_STEPS = """
@@ -64,7 +65,7 @@ def begin(old: Execution, kept: Kept) -> Execution:
         conversation_id=old.conversation_id,
         question=old.question,
         mode=old.mode,
-        input=old.input,
+        input={**old.input, **tracing.carried()},
         on_finish=old.on_finish,
         pipeline=old.pipeline,
         forked_from=old,

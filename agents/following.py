@@ -4,6 +4,7 @@ something was missed. Ends with the run's last event. Knows no transport.
 
 import asyncio
 import random
+import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -14,6 +15,7 @@ from agents import reading
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
 from agents.models import Execution
 from agents.reading import LoggedEvent
+from hyperagent.accounts.models import User
 from hyperagent.lib.listening import listening
 from hyperagent.lib.threads import in_thread
 
@@ -122,9 +124,12 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
 
     A log can lose its end: a database that dies takes the last token frames with it, and their numbers are given anew.
     The reader is then told `resync`, has to forget the run, and gets it from 1.
+
+    Of a person who was deactivated meanwhile nothing more is told within some seconds, and never the run's end.
     """
     news = _News(str(execution.id))
     follower = Follower(after)
+    looked_at_s = time.monotonic()
     async with listening(execution.group_name, news.hear):
         now = await in_thread(reading.progress_of)(execution.id) if after else None
         while True:
@@ -136,6 +141,10 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
             for event in rows:
                 follower.got(event.body)
             for event in rows or (rows := await _announced(news, follower, execution)):
+                if event.is_last or time.monotonic() - looked_at_s > LOOK_S:
+                    looked_at_s = time.monotonic()
+                    if await in_thread(_is_shut)(execution):
+                        return
                 yield event
                 if event.is_last:
                     return
@@ -145,6 +154,11 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
                 # A run may have ended without a last event.
                 if now is None or (now.is_over and now.last_seq == follower.last):
                     return
+
+
+def _is_shut(execution: Execution) -> bool:
+    """A run without a person is nobody's to shut."""
+    return execution.user_id is not None and User.objects.filter(pk=execution.user_id, is_active=False).exists()
 
 
 async def _announced(news: _News, follower: Follower, execution: Execution) -> list[LoggedEvent]:

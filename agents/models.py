@@ -123,6 +123,14 @@ class Execution(models.Model):
                 name="agents_execution_claimable",
                 condition=models.Q(status="pending") | models.Q(status="awaiting_user", woken_at__isnull=False),
             ),
+            models.Index(
+                fields=["user", "created_at"],
+                name="agents_execution_turns",
+                condition=models.Q(status="pending") | models.Q(status="awaiting_user", woken_at__isnull=False),
+            ),
+            models.Index(
+                fields=["user"], name="agents_execution_at_work", condition=models.Q(status__in=["pending", "running"])
+            ),
             models.Index(fields=["lease_until"], name="agents_execution_leases", condition=models.Q(status="running")),
             models.Index(
                 fields=["status"],
@@ -258,6 +266,9 @@ class Effect(models.Model):
                 condition=models.Q(status__in=list(EffectStatus)), name="agents_effect_status_known"
             ),
         )
+        indexes = (
+            models.Index(fields=["started_at"], name="agents_effect_doubts", condition=models.Q(status="in_doubt")),
+        )
 
     def __str__(self) -> str:
         return f"{self.tool} {self.key} ({self.status})"
@@ -346,6 +357,7 @@ class Runner(models.Model):
 
 # Models that live beside their part; imported here, where Django looks for them.
 from agents.apps.models import App  # noqa: E402, F401
+from agents.guardrails.models import Verdict  # noqa: E402, F401
 from agents.mail.models import MailAccount  # noqa: E402, F401
 from agents.mcp.models import McpServer, McpSignIn, McpTool  # noqa: E402, F401
 from agents.sandbox.models import SandboxSession, SandboxSnapshot  # noqa: E402, F401

@@ -4,30 +4,28 @@ The audit and the bills outlive them: that a run was, when, by which agents and 
 What was said goes. The log of a run goes whole: its numbers are chained by hashes of the very words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
 
 from agents import actions
 from agents.apps.models import App
-from agents.engine.chain import GENESIS
+from agents.blanking import blank_runs
+from agents.guardrails.models import Verdict
 from agents.mail.models import MailAccount
 from agents.mcp.models import McpServer, McpSignIn
-from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Step
+from agents.models import Execution
 from agents.sandbox import snapshots
 from agents.sandbox.models import CloseWanted, SandboxSession
 from agents.usage.models import ModelCall
 from hyperagent.accounts.archive import Archive
-from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
+from hyperagent.accounts.personal import PersonalPart
 from hyperagent.lib.times import iso
 
 AT_ONCE = 500
-RUNS_AT_ONCE = 50
-BLANK_INPUT: dict[str, Any] = {"version": actions.INPUT_VERSION, "history": [], "options": {}, **BLANK}
-"""What a run of which nothing is said any more started from."""
 
 
 class RunsPart(PersonalPart):
@@ -45,15 +43,19 @@ class RunsPart(PersonalPart):
         archive.rows("usage.json", _usage(user_id))
         runs = Execution.objects.filter(user=user_id).asked().order_by("created_at", "pk")
         archive.rows("runs.json", (_run(run) for run in runs.defer("input", "result").iterator(chunk_size=AT_ONCE)))
+        archive.rows("guardrails.json", _verdicts(user_id))
         archive.rows("mailboxes.json", (_mailbox(row) for row in MailAccount.objects.of(user_id).iterator()))
         servers = McpServer.objects.filter(owner=user_id)
         archive.rows("mcp_servers.json", (_server(row) for row in servers.iterator()))
 
-    def stop(self, user_id: UUID) -> None:
-        for execution_id in Execution.objects.live().filter(user=user_id).values_list("pk", flat=True):
+    def suspend(self, user_id: UUID) -> None:
+        # In the order of their ids, as everybody does who locks several.
+        for execution_id in Execution.objects.live().filter(user=user_id).order_by("pk").values_list("pk", flat=True):
             actions.cancel(execution_id, by=None)
         open_boxes = SandboxSession.objects.filter(user=user_id, ended_at=None)
         open_boxes.update(close_wanted=CloseWanted.REMOVE)
+
+    def stop(self, user_id: UUID) -> None:
         # No secret outlives the yes.
         MailAccount.objects.filter(user=user_id).delete()
         McpSignIn.objects.filter(user=user_id).delete()
@@ -63,11 +65,15 @@ class RunsPart(PersonalPart):
     def is_going(self, user_id: UUID) -> bool:
         return Execution.objects.live().filter(user=user_id).exists()
 
+    def going(self, user_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        live = Execution.objects.live().filter(user__in=list(user_ids)).order_by()
+        return dict(live.values_list("user").annotate(Count("id")))
+
     def erase(self, user_id: UUID) -> int:
         snapshots.forget_user(user_id)
         connected = MailAccount.objects.filter(user=user_id).delete()[0] + App.objects.filter(user=user_id).delete()[0]
         connected += McpServer.objects.filter(owner=user_id).delete()[0]
-        return connected + _blank_runs(user_id)
+        return connected + blank_runs(Execution.objects.filter(user=user_id))
 
 
 # --- the export
@@ -104,36 +110,26 @@ def _run(run: Execution) -> dict[str, Any]:
     }
 
 
+def _verdicts(user_id: UUID) -> Iterator[dict[str, Any]]:
+    found = Verdict.objects.filter(user=user_id).order_by("created_at", "id")
+    for verdict in found.iterator(chunk_size=AT_ONCE):
+        yield {
+            "at": iso(verdict.created_at),
+            "run": verdict.execution_id,
+            "place": verdict.place,
+            "scanner": verdict.scanner,
+            "kind": verdict.kind,
+            "action": verdict.action,
+            "reason": verdict.reason,
+            "excerpt": verdict.excerpt,
+            "tool": verdict.tool or None,
+            "count": verdict.count,
+        }
+
+
 def _mailbox(account: MailAccount) -> dict[str, Any]:
     return {"address": account.address, "kind": account.kind, "imap": account.imap_host, "smtp": account.smtp_host}
 
 
 def _server(server: McpServer) -> dict[str, Any]:
     return {"name": server.name, "url": server.url, "enabled": server.enabled, "created_at": iso(server.created_at)}
-
-
-# --- the end
-
-
-def _blank_runs(user_id: UUID) -> int:
-    """Some runs at a time; that what they started from is blank is the last thing that is written of them."""
-    runs = Execution.objects.filter(user=user_id).order_by("pk")
-    # Nearly all have a question, which is quicker to look at.
-    ids = list(runs.exclude(question="").values_list("pk", flat=True)[:RUNS_AT_ONCE])
-    ids = ids or list(not_blank(runs, "input").values_list("pk", flat=True)[:RUNS_AT_ONCE])
-    if not ids:
-        return 0
-    # A log can be long: it goes by lots of its own.
-    lot = list(Event.objects.filter(execution__in=ids).values_list("pk", flat=True)[: AT_ONCE * 10])
-    if lot:
-        return Event.objects.filter(pk__in=lot).delete()[0]
-    with transaction.atomic():
-        Step.objects.filter(agent__execution__in=ids).update(request={}, response=None)
-        Effect.objects.filter(execution__in=ids).update(arguments={}, response=None)
-        Intervention.objects.filter(execution__in=ids).update(text="")
-        AgentExecution.objects.filter(execution__in=ids).update(
-            task="", user_comment="", user_content="", output=None, error=""
-        )
-        return Execution.objects.filter(pk__in=ids).update(
-            question="", input=BLANK_INPUT, answer="", result=None, error_message="", last_seq=0, last_hash=GENESIS
-        )

@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents import describing, folding
 from agents.models import Execution
 from agents.sandbox import snapshots
+from agents.usage import alerts, purses
 from hyperagent.lib.queue import UnknownTask, enqueue, task
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,21 @@ def sweep_finished() -> None:
             enqueue(execution.on_finish, execution.id)
         except UnknownTask as error:
             log.error("the follow-up of run %s cannot be done: %s", execution.id, error)
+
+
+@task(every_s=60)
+def tell_of_budgets() -> None:
+    """Gives back what calls of dead workers had reserved, and tells whoever it concerns how far budgets are used."""
+    if purses.holds_for_anybody():
+        purses.tidy()
+        alerts.tell_of_thresholds()
+
+
+@task(every_s=600)
+def recount_budgets() -> None:
+    """What the ledger has and was lost on its way into the budgets."""
+    if purses.holds_for_anybody():
+        purses.recount_all()
 
 
 @task(every_s=300)

@@ -1,5 +1,8 @@
-"""Whether agents, tools and skills fit together: looked at once, at a runner's start, before it drives anything."""
+"""Whether agents, tools, skills and scanners fit together: looked at once, at a runner's start, before it drives
+anything.
+"""
 
+from agents.guardrails.registry import found_scanners
 from agents.registry import BadAgent, specs
 from agents.skills.registry import skills
 from agents.tools.providers import PROVIDER_NAMES
@@ -7,9 +10,10 @@ from agents.tools.registry import tools
 
 
 def check() -> None:
-    """Loads all of them. Raises BadAgent, BadTool or BadSkill, which name the file and what it lacks."""
+    """Loads all of them. Raises BadAgent, BadTool, BadSkill or BadScanner, which name the file and what it lacks."""
     known = tools()
     skills()
+    found_scanners()
     for name, spec in specs().items():
         for tool in spec.tools:
             if tool not in known:

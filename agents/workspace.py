@@ -3,10 +3,11 @@
 Who may see which file is decided in `memory`, never here: every call carries the user's id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
+from agents.guardrails.quoting import places_of, unquoted
 from agents.runtime.context import About
 from agents.sandbox.base import HOME
 from agents.tools.tool import ToolError
@@ -55,6 +56,11 @@ class OwnFiles:
 
     async def was_written(self, about: About, path: str, key: str, *, scope: str = "conversation") -> bool:
         return await in_thread(_told)(_was_written, about, scope, path, key)
+
+    async def stood_before(
+        self, about: About, path: str, *, scope: str = "conversation", runs: Sequence[UUID] = ()
+    ) -> bool:
+        return await in_thread(_told)(_stood_before, about, scope, path, runs)
 
     async def read_bytes(self, about: About, path: str, *, scope: str = "conversation") -> bytes:
         return await in_thread(_told)(_read_bytes, about, scope, path)
@@ -195,6 +201,10 @@ def replaced(content: bytes, old: str, new: str, *, path: str) -> bytes:
     if "\r\n" in text and "\r\n" not in old:
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
     times = text.count(old)
+    if times == 0 and (found := places_of(old, text)):
+        # The model was told a sentence of it as a quotation, or without what nobody sees.
+        (start, end), times = found[0], len(found)
+        old, new = text[start:end], unquoted(new)
     if times == 0:
         raise ToolError(f"The text to replace does not stand in {path}. Read it again, and give it letter by letter.")
     if times > 1:
@@ -212,6 +222,10 @@ def _deleted(about: About, scope: str, path: str) -> StoredFile:
 
 def _was_written(about: About, scope: str, path: str, key: str) -> bool:
     return files.was_written(asker(about), place_of(about, scope), within(path), key)
+
+
+def _stood_before(about: About, scope: str, path: str, runs: Sequence[UUID]) -> bool:
+    return files.stands_by_others(asker(about), place_of(about, scope), within(path), runs)
 
 
 def _stored(place: Place, facts: FileFacts) -> StoredFile:

@@ -21,6 +21,7 @@ from agents.apps import records as apps
 from agents.models import Execution
 from agents.modes import resolve_mode
 from agents.sandbox import actions as boxes
+from agents.tools.taint import CLEAN, Taint, joined
 from conversations import history, shapes
 from conversations.attaching import attached
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
@@ -113,7 +114,8 @@ def pin(user: User, conversation_id: uuid.UUID, *, is_pinned: bool) -> Conversat
 
 
 def delete(user: User, conversation_id: uuid.UUID) -> None:
-    """Its runs that are still going are cancelled; they and their events stay for the audit, its files do not."""
+    """Its runs that are still going are cancelled; they and their events stay until `conversations.retention` erases
+    what was said in them, its files do not."""
     with transaction.atomic():
         conversation = _own(user, conversation_id)
         conversation.deleted_at = timezone.now()
@@ -139,13 +141,15 @@ def say(
     told: Sequence[history.Said] | None = None,
     edits: uuid.UUID | None = None,
     after: uuid.UUID | None = None,
+    brought: Taint = CLEAN,
 ) -> Said:
     """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said
     again.
 
     `edits`: the question that this one stands beside, in a branch of its own; `after`: the message that it follows;
-    without them it follows the newest. `told` replaces the conversation's own history. Refuses, with nothing written,
-    what cannot be asked. Seven queries, one more in a project, with documents, and where a place is named.
+    without them it follows the newest. `told` replaces the conversation's own history; `brought`: what of others is
+    in the question itself. Refuses, with nothing written, what cannot be asked. Nine queries, one more in a project,
+    with documents, and where a place is named.
     """
     question = checked_question(text)
     mode_name = resolve_mode(mode).name
@@ -163,7 +167,9 @@ def say(
         message.metadata = {"attachments": attachments} if attachments else {}
         if branch:
             message.created_at = _later(message.created_at, branch[-1].created_at)
-        said = _ask(user, conversation, message, told if told is not None else _window(branch), options or {})
+        given = _window(branch) if told is None else told
+        made_of = branch if told is None else ()
+        said = _ask(user, conversation, message, given, options or {}, branch=made_of, brought=brought)
         if conversation.titled_by == TitledBy.NOBODY:
             conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
             announce_conversation(conversation)
@@ -173,19 +179,26 @@ def say(
     return said
 
 
-def say_once(
+def say_once(user: User, key: str, text: str, **more: Any) -> Said:
+    """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
+    return say_in_named(user, checked_client_id(key), text, client_id=key, **more)
+
+
+def say_in_named(
     user: User,
-    key: str,
+    name: str,
     text: str,
     *,
     mode: str | None = None,
+    client_id: str | None = None,
     options: Mapping[str, Any] | None = None,
     told: Sequence[history.Said] | None = None,
     project_id: uuid.UUID | None = None,
     is_temporary: bool = False,
+    brought: Taint = CLEAN,
 ) -> Said:
-    """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
-    conversation_id = uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {checked_client_id(key)}")
+    """A question in the conversation that a program has this name for; the first one begins it."""
+    conversation_id = uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {name}")
     checked_question(text)
     resolve_mode(mode)
     try:
@@ -198,8 +211,9 @@ def say_once(
                 is_temporary=is_temporary,
             )
     except IntegrityError:
-        pass  # The key was used before: `say` finds what was said, or says it now if that broke off.
-    return say(user, conversation_id, text, mode=mode, client_id=key, options=options, told=told)
+        pass  # The name was used before: what was said under this client_id is found, or said now if that broke off.
+    how: dict[str, Any] = {"mode": mode, "options": options, "told": told, "brought": brought}
+    return say(user, conversation_id, text, client_id=client_id, **how)
 
 
 def say_in_new(
@@ -212,11 +226,12 @@ def say_in_new(
     origin: Origin = Origin.API,
     project_id: uuid.UUID | None = None,
     is_temporary: bool = False,
+    brought: Taint = CLEAN,
 ) -> Said:
     """A question and the conversation that it begins, or neither."""
     with transaction.atomic():
         conversation = create(user, origin=origin, project_id=project_id, is_temporary=is_temporary)
-        return say(user, conversation.id, text, mode=mode, options=options, told=told)
+        return say(user, conversation.id, text, mode=mode, options=options, told=told, brought=brought)
 
 
 def retry_reply(user: User, message_id: uuid.UUID) -> Said:
@@ -233,7 +248,7 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
             )
         branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
         options = of_the_question(question.metadata.get("options", {}))
-        said = _ask(user, conversation, question, _window(branch), options)
+        said = _ask(user, conversation, question, _window(branch), options, branch=branch)
         conversation.updated_at = said.reply.created_at
         conversation.save(update_fields=["updated_at"])
         _announce(conversation, shapes.said(None, said.reply))
@@ -377,9 +392,26 @@ def _later(moment: datetime, before: datetime) -> datetime:
 
 
 def _ask(
-    user: User, conversation: Conversation, question: Message, told: Sequence[history.Said], options: Mapping[str, Any]
+    user: User,
+    conversation: Conversation,
+    question: Message,
+    told: Sequence[history.Said],
+    options: Mapping[str, Any],
+    *,
+    branch: Sequence[history.BranchMessage],
+    brought: Taint = CLEAN,
 ) -> Said:
-    """Starts a run for the question and writes its reply, and the question itself if it is new."""
+    """Starts a run for the question and writes its reply, and the question itself if it is new. `branch`: what is told
+    was made of; empty where a program brought it along."""
+    about: dict[str, Any] = {"message_id": str(question.id)}
+    if conversation.is_temporary:
+        about["is_temporary"] = True
+    if taint := joined([history.tainted_by(branch, told), brought]):
+        about["tainted_by"] = taint.as_json()
+    if quoted := history.quoted(told):
+        about["quoted"] = quoted
+    if others := history.others_said(branch, told):
+        about["others_said"] = others
     execution = runs.start(
         user=user,
         conversation_id=conversation.id,
@@ -388,7 +420,7 @@ def _ask(
         mode=question.mode,
         options={**options, **_of_the_project(user, conversation)},
         on_finish=ON_FINISH,
-        about={"message_id": str(question.id), **({"is_temporary": True} if conversation.is_temporary else {})},
+        about=about,
     )
     reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution=execution)
     reply.created_at = _later(reply.created_at, question.created_at)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Execution
 from conversations.models import Conversation, Message, Share
+from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.sharing import actions as sharing
 from hitl.models import Request
 from hyperagent.accounts.models import User
@@ -120,3 +121,63 @@ class ShareAdmin(ReadOnlyAdmin):
     @admin.display(description=_("Conversation"))
     def talk(self, link: Share) -> SafeString:
         return link_to(link.conversation, str(link.conversation_id))
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(ReadOnlyAdmin):
+    """Questions that are asked by themselves. What they ask, and what was approved beforehand, is content."""
+
+    list_display = ("id", "user", "kind", "on_approval", "next_due_at", "paused_at", "paused_why", "created_at")
+    list_filter = ("kind", "on_approval", "paused_why", ("ended_at", admin.EmptyFieldListFilter))
+    list_select_related = ("user",)
+    ordering = ("-created_at", "-id")
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a schedule or a person, or the beginning of an e-mail address.")
+    content_fields = ("title", "question", "preapproved")
+    readonly_fields = ("its_runs",)
+    fields = (
+        "id", "user", "title", "question", "mode", "kind", "at", "every_s", "cron", "time_zone", "ends_at", "talk",
+        "conversation", "project", "on_approval", "preapproved", "next_due_at", "paused_at", "paused_why", "ended_at",
+        "created_at", "its_runs",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
+        rows: QuerySet[Schedule] = super().get_queryset(request)
+        return rows.defer("question", "preapproved")
+
+    @admin.display(description=_("History"))
+    def its_runs(self, schedule: Schedule) -> SafeString:
+        return link_to_list(ScheduledRun, "all times", q=str(schedule.pk))
+
+
+@admin.register(ScheduledRun)
+class ScheduledRunAdmin(ReadOnlyAdmin):
+    """Times that came, and what came of them."""
+
+    list_display = ("id", "its_schedule", "cause", "outcome", "skipped_why", "missed", "due_at", "run", "created_at")
+    list_filter = ("cause", "outcome", "skipped_why")
+    list_select_related = ("schedule", "execution")
+    ordering = ("-created_at", "-id")
+    search_fields = ("id", "schedule", "execution")
+    search_help_text = _("The id of one of them, of a schedule or of a run.")
+    content_fields = ("refusal",)
+    readonly_fields = ("its_schedule", "run")
+    fields = (
+        "id", "its_schedule", "due_at", "created_at", "cause", "missed", "outcome", "skipped_why", "refusal", "run",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ScheduledRun]:
+        rows: QuerySet[ScheduledRun] = super().get_queryset(request)
+        heavy = ("execution__answer", "execution__question", "execution__input", "execution__result")
+        return rows.defer("schedule__question", "schedule__preapproved", *heavy)
+
+    def owner_id(self, row: Any) -> Any:
+        return row.schedule.user_id
+
+    @admin.display(description=_("Schedule"))
+    def its_schedule(self, row: ScheduledRun) -> SafeString:
+        return link_to(row.schedule, str(row.schedule_id)[:8])
+
+    @admin.display(description=_("Run"))
+    def run(self, row: ScheduledRun) -> SafeString | str:
+        return link_to(row.execution, str(row.execution_id)[:8]) if row.execution else ""

@@ -27,6 +27,7 @@ from conversations.window import Feed, Window
 from hyperagent.lib import outage
 from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.telemetry import tracing
 from hyperagent.lib.threads import in_thread, in_writing_thread
 
 log = logging.getLogger(__name__)
@@ -218,7 +219,13 @@ class ConversationConsumer(PersonalSocket):
                 assert_never(said)
 
     async def _do(self, said: Verb) -> None:
-        done = await in_writing_thread(act_as)(self.credentials, uuid.UUID(self.conversation_id), said)
+        # A socket has no request of its own for each word: this is where a run that comes of it begins.
+        span = tracing.begin(f"socket {said.type}", kind=tracing.Kind.SERVER)
+        try:
+            with span.within():
+                done = await in_writing_thread(act_as)(self.credentials, uuid.UUID(self.conversation_id), said)
+        finally:
+            span.end()
         if done is None:
             await self.turn_out()
         elif done.get("type") == "conversation.said":

@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.http.request import validate_host
 from django.utils import timezone
 
+from hyperagent.accounts.mfa.standing import is_settled
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
@@ -81,7 +82,7 @@ def identify(credentials: Credentials) -> Caller | None:
     request = HttpRequest()
     request.session = _store()(credentials.session_key)
     user = user_of_request(request)
-    if not isinstance(user, User) or not user.is_active:
+    if not isinstance(user, User) or not user.is_active or not is_settled(user, request.session):
         return None
     session_hash = request.session.get(HASH_SESSION_KEY)
     return Caller(user, scopes_of(user, None), session_key=credentials.session_key, session_hash=session_hash)

@@ -7,11 +7,14 @@ Pure, but for `branch`, which reads them.
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 from django.db import connection
 
+from agents.tools.taint import CLEAN, Taint, joined, taint_from
+from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role
+from hitl.policy import Read
 
 MAX_MESSAGES = 40
 # About 15,000 tokens. An agent whose model reads less cuts it further.
@@ -30,9 +33,21 @@ SUMMARY_OF = (
 )
 
 
+_SUMMARY_BEGINS = SUMMARY_OF.partition("{")[0]
+# Where nobody can name what an earlier answer was made of.
+BROUGHT = "Earlier answers that came with the question"
+COPIED = "An answer of a conversation that somebody shared"
+UNTOLD = "Sources of an earlier answer"
+QUOTED = "What the program brought along: its context, and results of its tools"
+OTHERS: Final = "others"
+
+
 class Said(TypedDict):
+    """`by`: OTHERS for what a program quotes. It is text of others, in whoever's name it is told."""
+
     role: str
     content: str
+    by: NotRequired[str]
 
 
 class BranchMessage(NamedTuple):
@@ -43,6 +58,12 @@ class BranchMessage(NamedTuple):
     summary: str = ""
     """Of the branch up to this message, if there is one; `turns`: how many turns it tells of."""
     turns: int = 0
+    has_run: bool = True
+    """False for an answer that came from elsewhere, such as from a conversation that somebody shared."""
+    has_read: Any = None
+    """What its run had read that others wrote, as the run wrote it down; `began_with`: the same of its beginning."""
+    began_with: Any = None
+    has_sources: bool = False
 
     @property
     def said(self) -> Said:
@@ -54,14 +75,14 @@ def window(messages: Sequence[Said], *, max_chars: int = MAX_CHARS) -> list[Said
     chosen: list[Said] = []
     room = max_chars
     for message in reversed(messages):
-        role, content = message["role"], message["content"]
+        content = message["content"]
         if not content.strip():
             continue
         if len(content) > room:
             if room >= LEAST_CHARS:
-                chosen.append(Said(role=role, content=_shortened(content, room)))
+                chosen.append({**message, "content": _shortened(content, room)})
             break
-        chosen.append(Said(role=role, content=content))
+        chosen.append({**message})
         room -= len(content)
     return chosen[::-1]
 
@@ -80,6 +101,50 @@ def told(branch: Sequence[BranchMessage], *, max_chars: int = MAX_CHARS) -> list
     summary = Said(role=Role.USER, content=f"{SUMMARY_OF.format(turns=branch[at].turns)}\n{branch[at].summary}")
     room = max_chars - len(summary["content"])
     return [summary, *window([message.said for message in branch[first:]], max_chars=room)]
+
+
+def tainted_by(branch: Sequence[BranchMessage], told: Sequence[Said]) -> Taint:
+    """What others wrote that stands in the history, or in what it tells of. An answer that was made of it is text of
+    theirs as well, and so is a summary of such answers; each run writes down with what it began, so that what no
+    history reaches back to any more is not forgotten. Pure.
+    """
+    if not branch:
+        # A program brought the history along, and nobody knows what its answers were made of.
+        says = [said for said in told if said["content"].strip()]
+        quotes = any(said.get("by") == OTHERS for said in says)
+        answers = any(said["role"] == Role.ASSISTANT and said.get("by") != OTHERS for said in says)
+        return Taint(tuple(Read("earlier", one) for one, is_so in ((BROUGHT, answers), (QUOTED, quotes)) if is_so))
+    return joined([_taint(message) for message in branch if message.role == Role.ASSISTANT])
+
+
+def others_said(branch: Sequence[BranchMessage], told: Sequence[Said]) -> int:
+    """How many of the first messages that are told are not the person's own words: a summary, and what stood in a
+    conversation that others shared. Pure."""
+    first = 1 if told and told[0]["content"].startswith(_SUMMARY_BEGINS) else 0
+    copied = [place for place, one in enumerate(branch) if one.role == Role.ASSISTANT and not one.has_run]
+    if not copied:
+        return first
+    own = sum(1 for one in branch[copied[-1] + 1 :] if one.content.strip())
+    return max(first, len(told) - own)
+
+
+def quoted(told: Sequence[Said]) -> list[int]:
+    """The places of what is told that a program only quotes. Pure."""
+    return [place for place, one in enumerate(told) if one.get("by") == OTHERS]
+
+
+def quotation(source: str, text: str) -> Said:
+    """Text of others that a program brings along, between marks that it cannot end by itself. `source`: who says it."""
+    return Said(role=Role.USER, content=marked_untrusted(text, source=source), by=OTHERS)
+
+
+def _taint(message: BranchMessage) -> Taint:
+    if not message.has_run:
+        return Taint((Read("earlier", COPIED),)) if message.content.strip() else CLEAN
+    own = taint_from(message.has_read)
+    if message.has_read is None and message.has_sources:
+        own = Taint((Read("earlier", UNTOLD),))
+    return joined([taint_from(message.began_with), own]) if message.content.strip() else CLEAN
 
 
 def _first_whole(branch: Sequence[BranchMessage]) -> int:
@@ -113,7 +178,9 @@ _BRANCH = """
     )
     SELECT branch.id, branch.role,
            CASE WHEN branch.role = %(assistant)s THEN COALESCE(e.answer, branch.text) ELSE branch.text END,
-           branch.created_at, coalesce(s.text, ''), coalesce(s.turns_covered, 0)
+           branch.created_at, coalesce(s.text, ''), coalesce(s.turns_covered, 0),
+           branch.execution_id IS NOT NULL, e.result -> 'tainted_by', e.input -> 'tainted_by',
+           e.result -> 'sources' -> 0 IS NOT NULL
       FROM branch LEFT JOIN agents_execution e ON e.id = branch.execution_id
                   LEFT JOIN conversations_conversationsummary s ON s.upto_id = branch.id
      ORDER BY branch.depth DESC

@@ -76,6 +76,8 @@ class Conversation(models.Model):
                 name="conversations_of_user",
                 condition=models.Q(deleted_at=None),
             ),
+            models.Index(fields=["-created_at", "id"], name="conversations_newest"),
+            models.Index(fields=["deleted_at"], name="conversations_deleted", condition=~models.Q(deleted_at=None)),
         )
         constraints = (
             models.CheckConstraint(
@@ -221,3 +223,7 @@ class ConversationSummary(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+# Models that live beside their part; imported here, where Django looks for them.
+from conversations.schedules.models import Schedule, ScheduledRun  # noqa: E402, F401

@@ -17,7 +17,10 @@ from django.utils.translation import gettext as _
 
 from conversations import frames, handshake
 from conversations.handshake import Caller, Credentials
+from conversations.open_sockets import open_sockets
 from conversations.window import Allowance
+from hyperagent.accounts.metering import amounts_of, too_much
+from hyperagent.accounts.quotas import Quota
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import languages, outage
 from hyperagent.lib.refusals import NotThere, Refused
@@ -29,6 +32,7 @@ NOT_LET_IN, NOT_ALLOWED, NOT_THERE, BEHIND = 4401, 4403, 4404, 4008
 # The protocol has codes of its own for these (1009, 1008, 1013, 1011); Daphne lets an application send none of them.
 TOO_BIG, FLOOD, AGAIN_LATER, FAILED, BAD_ADDRESS = 4009, 4029, 4013, 4500, 4400
 MAX_BAD_MESSAGES = 50
+WAIT_FOR_A_SOCKET_S = 10
 # What a message may be about: an error names it, so that its sender knows what was refused.
 NAMED = ("client_id", "execution_id", "agent_id", "request_id")
 
@@ -43,6 +47,7 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.is_open = False
+        self._is_counted = False
         self._allowance = Allowance(at_s=time.monotonic())
         self._bad_messages = 0
 
@@ -54,6 +59,10 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
     def admit(self) -> Caller | None:
         """In a thread: who it is, or None. Raises NotThere for what is not theirs."""
         return handshake.identify(self.credentials)
+
+    def _most(self, caller: Caller) -> int:
+        """In a thread: how many sockets they may have open."""
+        return amounts_of(caller.user.pk, [Quota.SOCKETS_AT_ONCE])[Quota.SOCKETS_AT_ONCE]
 
     async def entered(self) -> None:
         raise NotImplementedError
@@ -77,6 +86,8 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._guarded(lambda: self._received(message))
         elif message["type"] == "websocket.disconnect":
             self.is_open = False
+            if self._is_counted:
+                open_sockets.leave(self.caller.user.pk)
             await self.left()
             raise StopConsumer
 
@@ -121,8 +132,17 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
         elif Scope.READ not in caller.scopes:
             await self.end(NOT_ALLOWED)
         else:
-            self.caller = caller
+            await self._let_in(caller)
+
+    async def _let_in(self, caller: Caller) -> None:
+        most = await in_thread(self._most)(caller)
+        self.caller = caller
+        self._is_counted = open_sockets.enter(caller.user.pk, most=most)
+        if self._is_counted:
             await self.entered()
+        else:
+            await self.tell(frames.error(too_much(Quota.SOCKETS_AT_ONCE, most, WAIT_FOR_A_SOCKET_S, is_told=False)))
+            await self.end(FLOOD)
 
     async def end(self, code: int) -> None:
         if self.is_open:

@@ -1,4 +1,5 @@
-"""Deciding requests at a terminal: how one is shown, what may be typed, and what `--yes` says in a person's place.
+"""Deciding requests at a terminal: how one is shown, what may be typed, and what `--yes` says in a person's place: not
+about what text of others may have brought about.
 
 All of it goes to standard error, so that the answer alone stands on standard output.
 """
@@ -85,8 +86,10 @@ class Prompter:
             who = f"{shape['approvers']['kind']} {shape['approvers']['name']}".strip()
             self._say(f"This waits for others ({who}). The run goes on when they decided: {address(request_id)}")
             return
+        # A yes that was said beforehand does not count for what text of others may have brought about.
+        says_yes = self._always and not shape["tainted_by"]
         while True:
-            given = _YES[shape["kind"]] if self._always else await self._asked(shape)
+            given = _YES[shape["kind"]] if says_yes else await self._asked(shape)
             if given == {"decision": LATER}:
                 self._say(f"The run waits; go on in your inbox: {address(request_id)}")
                 self.has_left = True
@@ -97,7 +100,7 @@ class Prompter:
                 )
             except Refused as refused:
                 self._say(refused.message)
-                if self._always or "request" in refused.more:
+                if says_yes or "request" in refused.more:
                     return
                 continue
             self._say(f"{decided}.")
@@ -204,6 +207,8 @@ def shown(shape: Mapping[str, Any]) -> str:
     said = [words for words in (shape["question"], shape["why"], shape["task_description"]) if words]
     # Marked, so that no text of a model looks like the call below it.
     lines += [plain(words).replace("\n", "\n│ ") for words in said]
+    lines += [f"   read: {plain(one['title'])} {plain(one.get('url', ''))}".rstrip() for one in shape["tainted_by"]]
+    lines += [f"   and {shape['tainted_more']} more"] if shape["tainted_more"] else []
     for call in shape["tool_calls"]:
         lines.append(f"   {plain(call['tool'])}")
         lines += [f"     {plain(name)}: {_value(value)}" for name, value in call["arguments"].items()]

@@ -17,7 +17,10 @@ from conversations.searching import words
 from conversations.searching.everything import find
 from conversations.searching.said import MOST_MESSAGES
 from conversations.searching.values import MOST_PAGES, Asked, Kind, Result, Results
+from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
+from hyperagent.accounts.quotas import Work
+from hyperagent.lib.refusals import TooMuch
 
 NAMES = {
     Kind.CONVERSATION: gettext_lazy("Conversations"),
@@ -40,11 +43,14 @@ def search(request: HttpRequest) -> HttpResponse:
     form = AskedSerializer(data=named)
     is_valid = form.is_valid()
     asked = form.asked() if is_valid else Asked("")
-    found = find(user, asked)
+    is_asked = words.says_something(words.sought(asked.query))
+    refused = _too_often(user) if is_asked else None
+    found = Results() if refused else find(user, asked)
+    fault = "" if is_valid else _("These dates or words cannot be searched for. Clear the filters and try again.")
     context = {
         "given": {name: given.get(name, "") for name in ("q", "kind", "from", "to")},
-        "fault": "" if is_valid else _("These dates or words cannot be searched for. Clear the filters and try again."),
-        "is_asked": words.says_something(words.sought(asked.query)),
+        "fault": refused.message if refused else fault,
+        "is_asked": is_asked,
         "found": found,
         "rows": [_row(one) for one in found.results],
         "tabs": _tabs(request, asked, found),
@@ -52,7 +58,19 @@ def search(request: HttpRequest) -> HttpResponse:
         "previous_page": _address(request, page=str(asked.page - 1)) if asked.kind and asked.page > 1 else "",
         "without_dates": _address(request, **{"from": "", "to": ""}) if asked.since or asked.until else "",
     }
-    return render(request, "conversations/search.html", context, status=200 if is_valid else 400)
+    response = render(request, "conversations/search.html", context, status=200 if is_valid else 400)
+    if refused:
+        response.status_code = refused.status
+        response["Retry-After"] = str(refused.retry_after_s)
+    return response
+
+
+def _too_often(user: User) -> TooMuch | None:
+    try:
+        take(user.pk, Work.SEARCH)
+    except TooMuch as refused:
+        return refused
+    return None
 
 
 def _row(one: Result) -> dict[str, Any]:

@@ -4,8 +4,10 @@ import uuid
 
 from agents.models import Execution
 from agents.notices import tell_of_the_end
-from conversations import actions, follow_ups, summaries
+from conversations import actions, follow_ups, retention, summaries
 from conversations.models import Conversation
+from conversations.schedules import starting as schedules
+from conversations.schedules import tasks as schedule_tasks  # noqa: F401 - so that the queue knows them
 from conversations.searching import indexing
 from hyperagent.lib.queue import task
 from memory.models import Memory
@@ -24,9 +26,11 @@ def turn_finished(execution_id: str) -> None:
     conversation = _conversation_of(execution)
     if conversation is not None:
         actions.finish_turn(conversation, execution)
-        summaries.begin_if_due(conversation, execution)
-        follow_ups.begin_if_wanted(conversation, execution)
+        if conversation.user.is_active:
+            summaries.begin_if_due(conversation, execution)
+            follow_ups.begin_if_wanted(conversation, execution)
     tell_of_the_end(execution)
+    schedules.ended(execution)
     actions.mark_finish_handled(execution.id)
 
 
@@ -69,4 +73,11 @@ def memory_forgotten(memory_id: str) -> None:
 def _conversation_of(execution: Execution) -> Conversation | None:
     if execution.conversation_id is None:
         return None
-    return Conversation.objects.filter(id=execution.conversation_id, deleted_at=None).first()
+    rows = Conversation.objects.filter(id=execution.conversation_id, deleted_at=None)
+    return rows.select_related("user").first()
+
+
+@task(every_s=3600)
+def keep_no_longer() -> None:
+    """Deletes conversations whose time is over, and erases what was said in those that were deleted long ago."""
+    retention.keep_no_longer()

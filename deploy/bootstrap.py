@@ -17,7 +17,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed"
 OLDEST = (3, 11)
-UV = "uv==0.13.9"
+UV = "deploy/uv-requirements.txt"
 # Beside the lock file: what it declares to need compiles a C++ library that another package brings already built.
 MODEL = "deploy/model-requirements.txt"
 # What programs in the sandbox can import: for the Python that they run on, which need not be ours.
@@ -83,7 +83,8 @@ def make_venv() -> None:
 
 def install(requirements: str) -> None:
     """With uv, which takes seconds; with pip, which takes minutes, where uv has no build or is refused."""
-    must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV, may_fail=True)
+    pip = (str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    must(*pip, "--require-hashes", "-r", UV, may_fail=True)
     hashed = ("--require-hashes", "-r", requirements)
     uv = VENV / "bin" / "uv"
     if (
@@ -92,7 +93,7 @@ def install(requirements: str) -> None:
     ):
         return
     print("Installing with pip instead (some minutes) ...", flush=True)
-    must(str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--compile", *hashed)
+    must(*pip, "--compile", *hashed)
 
 
 def install_model() -> None:

@@ -18,6 +18,8 @@ from hitl.kinds import SNOOZED, Happening, Via
 from hitl.models import Decision, Request, RequestStatus
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
 MAX_AT_ONCE = 100
@@ -73,6 +75,7 @@ def respond(user: User, request_id: UUID, response: Response, *, via: Via) -> Re
         instructions=response.instructions,
         via=via,
         remember=response.remember,
+        key=response.key,
     )
     if not done.changed and not done.agrees:
         raise _decided_already(user, request_id)
@@ -112,6 +115,7 @@ def decide(
     instructions: str = "",
     via: Via = Via.API,
     remember: Remember | None = None,
+    key: str = "",
 ) -> Decided:
     """Decides a pending request: compare-and-set by the database's clock, its row of the history, the rule that is to
     be made of it, and the wake-up of the run, in one transaction.
@@ -128,7 +132,7 @@ def decide(
             kind=request.kind, names=", ".join(sorted(wanted)), status=status
         )
         raise Refused("invalid", words, fields={"decision": [words]})
-    given = _Given(status, answer, instructions, via)
+    given = _Given(status, answer, instructions, via, key)
     with transaction.atomic():
         request = _locked(request, by)
         is_pending = request.status == RequestStatus.PENDING
@@ -153,6 +157,7 @@ class _Given:
     answer: dict[str, Any] | None
     instructions: str
     via: Via
+    key: str = ""
 
 
 def _locked(request: Request, by: User) -> Request:
@@ -189,7 +194,22 @@ def _set(request: Request, given: _Given, *, by: User, remember: Remember | None
         if cursor.fetchone() is None:
             return False
         request.refresh_from_db()
-        _note(request, Happening(given.status), given, by=by, details=_details(request, remember, by=by))
+        details = _details(request, remember, by=by) | ({"key": given.key} if given.key else {})
+        _note(request, Happening(given.status), given, by=by, details=details)
+        record(
+            AuditKind.DECISION_MADE,
+            actor=actor_of(by),
+            target=Target("request", str(request.pk)),
+            details={
+                "decision": given.status.value,
+                "via": given.via.value,
+                "kind": request.kind,
+                "risk": request.risk,
+                "tools": list(request.tool_names),
+                "execution_id": str(request.execution_id),
+                "edited": request.edited_arguments is not None,
+            },
+        )
         go_on(cursor, request.execution_id)
     return True
 

@@ -38,6 +38,7 @@ DECISIONS: Final[Mapping[str, frozenset[RequestStatus]]] = {
 class Response:
     """What a person says to a request. `plan`: the tasks as they want them, `{"tasks": […]}`. `arguments_hash`: of what
     they were shown. `remember`: make a rule of it. `snooze_until`: for a decision of `snoozed` only.
+    `key`: what a program knows its message by; the history has it.
     """
 
     decision: RequestStatus | Literal[Happening.SNOOZED]
@@ -49,6 +50,7 @@ class Response:
     arguments_hash: str = ""
     remember: Remember | None = None
     snooze_until: datetime | None = None
+    key: str = ""
 
 
 def response_from(given: Mapping[str, Any], *, now: datetime) -> Response:

@@ -1,4 +1,6 @@
-"""How requests end without anybody's decision: their time is over, or their run is. By the database's clock."""
+"""How requests end without anybody's decision: their time is over, their run is, or its person is gone. By the
+database's clock.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -48,6 +50,22 @@ INSERT INTO hitl_decision (request_id, happening, actor_name, via, note, details
 SELECT request_id, 'expired', '', 'clock', '', '{}', clock_timestamp() FROM ended
 """
 
+_LOCK_RUNS_OF = """
+SELECT id FROM agents_execution
+WHERE id IN (SELECT execution_id FROM hitl_request WHERE user_id = %s AND status = 'pending')
+ORDER BY id FOR NO KEY UPDATE
+"""
+
+_WITHDRAW_ALL = """
+WITH ended AS (
+    UPDATE hitl_request SET status = 'cancelled', responded_at = clock_timestamp(), decided_via = 'run'
+    WHERE user_id = %s AND status = 'pending'
+    RETURNING request_id
+)
+INSERT INTO hitl_decision (request_id, happening, actor_name, via, note, details, at)
+SELECT request_id, 'cancelled', '', 'run', '', '{}', clock_timestamp() FROM ended
+"""
+
 _READY = "UPDATE agents_execution SET woken_at = clock_timestamp() WHERE id = ANY(%s) AND ended_at IS NULL"
 
 
@@ -81,6 +99,15 @@ def end_orphaned() -> int:
     """Requests whose run is over, or gone, are expired. How many."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_EXPIRE)
+        return int(cursor.rowcount)
+
+
+def withdraw_all(user_id: UUID) -> int:
+    """Whatever the runs of this person ask is asked no more: they are being stopped, and this does not wait for who
+    drives them. How many."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_LOCK_RUNS_OF, [user_id])
+        cursor.execute(_WITHDRAW_ALL, [user_id])
         return int(cursor.rowcount)
 
 

@@ -11,11 +11,14 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from hitl import ending
+from hitl.blanking import blank_requests
+from hitl.kinds import ApproverKind
 from hitl.models import Decision, Request, Rule, RuleUse
 from hitl.shapes import history_shape
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.closing import pseudonym
-from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
+from hyperagent.accounts.personal import PersonalPart
 from hyperagent.lib.times import iso
 
 AT_ONCE = 500
@@ -33,11 +36,20 @@ class RequestsPart(PersonalPart):
         decided = Decision.objects.filter(actor=user_id).order_by("at", "id")
         archive.rows("decisions.json", (_decision(decision) for decision in decided.iterator()))
 
+    def suspend(self, user_id: UUID) -> None:
+        ending.withdraw_all(user_id)
+
     def stop(self, user_id: UUID) -> None:
         Rule.objects.filter(user=user_id, revoked_at=None).update(revoked_at=Now(), revoked_by=user_id)
 
+    def group_renamed(self, before: str, after: str) -> None:
+        waiting = Request.objects.pending().filter(approver_kind=ApproverKind.GROUP, approver_name=before)
+        waiting.update(approver_name=after)
+
     def erase(self, user_id: UUID) -> int:
-        return _erase_rules(user_id) or _blank_requests(user_id) or _blank_decisions(user_id)
+        return (
+            _erase_rules(user_id) or blank_requests(Request.objects.filter(user=user_id)) or _blank_decisions(user_id)
+        )
 
 
 def _erase_rules(user_id: UUID) -> int:
@@ -46,15 +58,6 @@ def _erase_rules(user_id: UUID) -> int:
         return gone
     lot_of_rules = Rule.objects.filter(user=user_id).values_list("pk", flat=True)[:AT_ONCE]
     return Rule.objects.filter(pk__in=list(lot_of_rules)).delete()[0]
-
-
-def _blank_requests(user_id: UUID) -> int:
-    spoken = not_blank(Request.objects.filter(user=user_id), "question")
-    ids = list(spoken.values_list("pk", flat=True)[:AT_ONCE])
-    Decision.objects.filter(request__in=ids).update(note="", details={})
-    return Request.objects.filter(pk__in=ids).update(
-        question=BLANK, answer=None, edited_arguments=None, user_instructions="", task_description=""
-    )
 
 
 def _blank_decisions(user_id: UUID) -> int:

@@ -3,8 +3,9 @@ in as values (`hitl.standing` reads it), a verdict goes out; nothing is read, as
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -15,8 +16,37 @@ from hyperagent.accounts.scopes import Role
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """A text that others wrote and a run has read. `kind`: what it is, such as `web`, `mail`, `document`, `server`."""
+
+    kind: str
+    title: str
+    url: str = ""
+    tool: str = ""
+    document_id: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Read":
+        return cls(**{one.name: str(stored.get(one.name) or "") for one in fields(cls)})
+
+
+class Acts(StrEnum):
+    """What a call does beyond giving its caller something to read."""
+
+    NOTHING = ""
+    CHANGES = "changes"
+    SENDS = "sends"
+    """Data go to others than the installation and those whom an administrator chose."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """What is asked about. `arguments`: those that it would be carried out with. `tool`: "" before an agent begins."""
+    """What is asked about. `arguments`: those that it would be carried out with. `tool`: "" before an agent begins.
+    `tainted_by`: the first few texts of others that its run has read; what it `acts` then is for a person to decide.
+    """
 
     tool: str
     risk: Risk
@@ -27,6 +57,14 @@ class Call:
     execution_id: UUID
     user_id: UUID | None
     conversation_id: UUID | None
+    acts: Acts = Acts.NOTHING
+    tainted_by: tuple[Read, ...] = ()
+    tainted_more: int = 0
+
+    @property
+    def is_tainted(self) -> bool:
+        """Whether text of others may have brought about something that it should not."""
+        return bool(self.tainted_by) and self.acts is not Acts.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +167,8 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`why`: for people and models. `rule_id`: of the rule that decided. `policy`: the name of the one that fits."""
+    """`why`: for people and models. `rule_id`: of the rule that decided. `policy`: the name of the one that fits.
+    `tainted_by`: what of others was read, where that is why somebody is asked."""
 
     kind: Literal["allow", "ask", "deny"]
     why: str
@@ -137,8 +176,11 @@ class Verdict:
     rules_allowed: bool = False
     rule_id: UUID | None = None
     policy: str = ""
+    tainted_by: tuple[Read, ...] = ()
+    tainted_more: int = 0
 
     def as_json(self) -> dict[str, Any]:
+        taint = {"tainted_by": [one.as_json() for one in self.tainted_by], "tainted_more": self.tainted_more}
         return {
             "kind": self.kind,
             "why": self.why,
@@ -146,6 +188,7 @@ class Verdict:
             "rules_allowed": self.rules_allowed,
             "rule_id": str(self.rule_id) if self.rule_id else None,
             "policy": self.policy,
+            **(taint if self.tainted_by else {}),
         }
 
     @classmethod
@@ -157,19 +200,35 @@ class Verdict:
             stored["rules_allowed"],
             UUID(stored["rule_id"]) if stored["rule_id"] else None,
             stored["policy"],
+            tuple(Read.from_json(one) for one in stored.get("tainted_by", ())),
+            int(stored.get("tainted_more", 0)),
         )
 
 
 # Where no policy fits: as the tool says, and the run's own user decides.
 NO_POLICY: Final = PolicyFacts(name="")
+WHY_NAMES: Final = 2
 ADMINISTRATORS: Final = Role.ADMINISTRATOR.value
 
 
 def verdict(call: Call, standing: Standing) -> Verdict:
-    """What becomes of the call. Whatever denies is looked at before anything that allows."""
+    """What becomes of the call. Whatever denies is looked at before anything that allows. Where text of others may have
+    brought the call about, nothing that was said beforehand allows it: neither rule nor policy knew of that text.
+    """
     policy = policy_for(call, standing.policies)
+    if (no := denied(call, standing)) is not None:
+        return no
+    if call.is_tainted:
+        return Verdict(
+            "ask",
+            " ".join(filter(None, [_why_tainted(call), _why_asked(call, policy)])),
+            approvers=approvers_of(policy),
+            policy=policy.name,
+            tainted_by=call.tainted_by,
+            tainted_more=call.tainted_more,
+        )
     rules = [rule for rule in standing.rules if rule.stands_for(call, standing.now)]
-    found = _denied(call, policy, rules) or _not_asked(call, policy) or _answered(call, policy, rules, standing)
+    found = _not_asked(call, policy) or _answered(call, policy, rules, standing)
     return found or Verdict(
         "ask",
         _why_asked(call, policy),
@@ -177,6 +236,12 @@ def verdict(call: Call, standing: Standing) -> Verdict:
         rules_allowed=rules_may_cover(call, policy),
         policy=policy.name,
     )
+
+
+def denied(call: Call, standing: Standing) -> Verdict | None:
+    """The no that stands for the call; None if there is none. It counts until the call is carried out."""
+    rules = [rule for rule in standing.rules if rule.stands_for(call, standing.now)]
+    return _denied(call, policy_for(call, standing.policies), rules)
 
 
 def _denied(call: Call, policy: PolicyFacts, rules: list[RuleFacts]) -> Verdict | None:
@@ -229,6 +294,14 @@ def approvers_of(policy: PolicyFacts) -> Approvers:
     if policy.somebody_can:
         return policy.approvers
     return Approvers(ApproverKind.ROLE, ADMINISTRATORS, different_person=policy.approvers.different_person)
+
+
+def _why_tainted(call: Call) -> str:
+    named = ", ".join(f"“{one.title}”" for one in call.tainted_by[:WHY_NAMES])
+    more = len(call.tainted_by) - WHY_NAMES + call.tainted_more
+    read = f"{named} and {more} more" if more > 0 else named
+    does = "changes something" if call.acts is Acts.CHANGES else "sends data out"
+    return f"This run has read text that others wrote ({read}), and {call.tool} {does}: a person decides each time."
 
 
 def _why_asked(call: Call, policy: PolicyFacts) -> str:

@@ -13,7 +13,7 @@ from hyperagent.accounts.scopes import GROUP_ROLES, Role
 _DECIDERS = """
 WITH people AS (
     SELECT id, is_staff FROM accounts_user
-    WHERE is_active AND (%(people)s::uuid[] IS NULL OR id = ANY(%(people)s::uuid[]))
+    WHERE is_active AND kind = 'person' AND (%(people)s::uuid[] IS NULL OR id = ANY(%(people)s::uuid[]))
 ), held AS (
     SELECT m.user_id AS id, 'group' AS kind, g.name FROM accounts_user_groups m
     JOIN auth_group g ON g.id = m.group_id JOIN people p ON p.id = m.user_id
@@ -23,21 +23,23 @@ WITH people AS (
     UNION ALL
     SELECT id, 'role', %(administrator)s FROM people WHERE is_staff
 ), asked AS (
-    SELECT r.request_id, r.user_id, r.approver_kind, r.approver_name, r.approver_ids, r.different_person
+    SELECT r.request_id, r.user_id, r.approver_kind, r.approver_name, r.approver_ids,
+           CASE WHEN r.different_person THEN ARRAY[r.user_id, s.owner_id] ELSE '{}' END AS not_these
     FROM hitl_request r JOIN accounts_user o ON o.id = r.user_id AND o.is_active
+    LEFT JOIN accounts_serviceaccount s ON s.user_id = r.user_id
     WHERE r.status = 'pending' AND (r.expires_at IS NULL OR r.expires_at > clock_timestamp())
       AND (%(requests)s::uuid[] IS NULL OR r.request_id = ANY(%(requests)s::uuid[]))
       AND (NOT %(awake)s OR r.snoozed_until IS NULL OR r.snoozed_until <= clock_timestamp())
 ), deciders AS (
     SELECT a.request_id, p.id FROM asked a JOIN people p ON p.id = a.user_id
-    WHERE a.approver_kind = 'self' AND NOT a.different_person
+    WHERE a.approver_kind = 'self' AND a.not_these = '{}'
     UNION ALL
     SELECT a.request_id, h.id FROM asked a JOIN held h ON h.kind = a.approver_kind AND h.name = a.approver_name
-    WHERE NOT (a.different_person AND a.user_id = h.id)
+    WHERE array_position(a.not_these, h.id) IS NULL
     UNION ALL
     SELECT a.request_id, p.id FROM (SELECT *, unnest(approver_ids) AS named FROM asked WHERE approver_kind = 'named') a
     JOIN people p ON p.id = a.named
-    WHERE NOT (a.different_person AND a.user_id = p.id)
+    WHERE array_position(a.not_these, p.id) IS NULL
 )
 """
 _COUNT = f"{_DECIDERS} SELECT id, count(DISTINCT request_id) FROM deciders GROUP BY id"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
@@ -17,6 +17,8 @@ from hitl.policy import Call, PolicyFacts, policy_for, rules_may_cover
 from hitl.standing import READ_STANDING, standing_of
 from hitl.wording import Draft, words_of
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
 MAX_STANDING: Final = 200
@@ -74,6 +76,7 @@ def remember(request: Request, *, by: User, given: Remember, effect: RuleEffect)
         message = f"What rules may cover has changed meanwhile. The rule would now be: {proposed.text}"
         raise Conflict("rule_changed", message, text=proposed.text)
     proposed.rule.save(force_insert=True)
+    _tell(AuditKind.RULE_MADE, proposed.rule, by)
     return proposed.rule
 
 
@@ -88,17 +91,28 @@ def revoke_as_administrator(user: User, rule_id: UUID) -> Rule:
 
 
 def _revoked(rules: Any, rule_id: UUID, *, by: User) -> Rule:
-    rules.filter(pk=rule_id, revoked_at=None).update(revoked_at=Now(), revoked_by=by)
-    rule: Rule | None = rules.filter(pk=rule_id).select_related("revoked_by").first()
-    if rule is None:
-        raise NotThere
+    with transaction.atomic():
+        changed = rules.filter(pk=rule_id, revoked_at=None).update(revoked_at=Now(), revoked_by=by)
+        rule: Rule | None = rules.filter(pk=rule_id).select_related("revoked_by").first()
+        if rule is None:
+            raise NotThere
+        if changed:
+            _tell(AuditKind.RULE_REVOKED, rule, by)
     return rule
+
+
+def _tell(kind: AuditKind, rule: Rule, by: User) -> None:
+    """Not its words, which quote what was asked."""
+    details = {"user": str(rule.user_id), "effect": rule.effect, "scope": rule.scope, "tool": rule.tool}
+    record(kind, actor=actor_of(by), target=Target("rule", str(rule.pk)), details=details)
 
 
 def _proposed(request: Request, *, by: User, given: Remember, effect: RuleEffect) -> Proposed:
     shown = only_call(request.question)
     if request.kind != RequestKind.APPROVAL or shown is None:
         raise _unfit("", _("A rule is about the calls of one tool. Decide this request for itself."))
+    if request.question.get("tainted_by"):
+        raise _unfit("", _("This run has read text that others wrote, so no rule is made of an answer to it."))
     if request.user_id != by.pk:
         raise _unfit("", _("Only the person whose run asks can make a rule of their answer. Leave this out."))
     call = _call_of(request, shown)

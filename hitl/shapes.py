@@ -11,7 +11,7 @@ from hyperagent.lib.times import iso
 # What of a question has a field of its own; the rest are its details.
 _OWN = (
     "question", "options", "tool_names", "tool_calls", "task_description", "timeout_seconds", "stage", "risk",
-    "rules_allowed", "approvers",
+    "rules_allowed", "approvers", "tainted_by", "tainted_more", "address",
 )  # fmt: skip
 
 
@@ -42,6 +42,9 @@ def request_shape(request: Request) -> dict[str, Any]:
         },
         "may_decide": request.may_decide,
         "rules_allowed": bool(asked.get("rules_allowed")),
+        "tainted_by": _list(asked.get("tainted_by")),
+        "tainted_more": asked.get("tainted_more") or 0,
+        "address": asked.get("address"),
         "status": request.status,
         "answer": request.answer,
         "edited_arguments": request.edited_arguments,

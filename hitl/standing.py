@@ -26,7 +26,9 @@ SELECT clock_timestamp(),
             WHERE n.policy_id = y.id AND y.approver_kind = 'named') AS named,
            CASE y.approver_kind WHEN 'self' THEN NOT y.require_different_person ELSE EXISTS (
              SELECT 1 FROM accounts_user u
-             WHERE u.is_active AND NOT (y.require_different_person AND u.id = %(user_id)s::uuid)
+             WHERE u.is_active AND u.kind = 'person' AND NOT (y.require_different_person AND (
+                 u.id = %(user_id)s::uuid OR EXISTS (SELECT 1 FROM accounts_serviceaccount s
+                                                     WHERE s.user_id = %(user_id)s::uuid AND s.owner_id = u.id)))
                AND CASE y.approver_kind
                  WHEN 'named' THEN EXISTS (SELECT 1 FROM hitl_policy_approvers n
                                            WHERE n.policy_id = y.id AND n.user_id = u.id)

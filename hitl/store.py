@@ -9,16 +9,24 @@ from hitl.deadlines import Deadlines
 from hitl.kinds import ApproverKind, Risk, Stage
 from hyperagent.lib.text import json_text
 
-# Parameters: those of `opening`, execution_id, epoch.
+# Parameters: those of `opening`, execution_id, epoch. What would be asked of a program is asked of the person who
+# answers for it; of an administrator where nobody does.
 OPEN_REQUEST = """
 INSERT INTO hitl_request (request_id, execution_id, conversation_id, agent_id, agent_name, user_id, kind, stage,
                           question, tool_names, task_description, risk, arguments_hash, approver_kind, approver_name,
                           approver_ids, different_person, status, user_instructions, created_at, remind_at, expires_at)
 SELECT %(request_id)s, e.id, e.conversation_id, %(agent_id)s, %(agent_name)s, e.user_id, %(kind)s, %(stage)s,
-       %(question)s::json, %(tool_names)s, %(task_description)s, %(risk)s, %(arguments_hash)s, %(approver_kind)s,
-       %(approver_name)s, %(approver_ids)s::uuid[], %(different_person)s, 'pending', '', now.at,
+       %(question)s::json, %(tool_names)s, %(task_description)s, %(risk)s, %(arguments_hash)s,
+       CASE WHEN p.user_id IS NULL OR %(approver_kind)s <> 'self' THEN %(approver_kind)s
+            WHEN p.owner_id IS NULL THEN 'role' ELSE 'named' END,
+       CASE WHEN p.user_id IS NOT NULL AND p.owner_id IS NULL AND %(approver_kind)s = 'self' THEN 'administrator'
+            ELSE %(approver_name)s END,
+       CASE WHEN p.owner_id IS NOT NULL AND %(approver_kind)s = 'self' THEN ARRAY[p.owner_id]
+            ELSE %(approver_ids)s::uuid[] END,
+       %(different_person)s, 'pending', '', now.at,
        now.at + make_interval(secs => %(remind_s)s), now.at + make_interval(secs => %(expires_s)s)
 FROM agents_execution e CROSS JOIN (SELECT clock_timestamp() AS at) now
+LEFT JOIN accounts_serviceaccount p ON p.user_id = e.user_id
 WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (request_id) DO NOTHING
 """

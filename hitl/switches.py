@@ -5,12 +5,15 @@ is thrown for them (`hitl.standing.thrown`); what was begun before is not undone
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from hitl.kinds import SwitchScope
 from hitl.models import Switch
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -40,9 +43,12 @@ def throw(by: User, *, scope: SwitchScope, target: str = "", reason: str) -> Swi
     if faults:
         name, message = next(iter(faults.items()))
         raise Refused("invalid", f"{name}: {message}", fields={name: [words] for name, words in faults.items()})
-    switch, _is_new = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
-        scope=scope, target=named, lifted_at=None, defaults={"reason": reason, "thrown_by": by}
-    )
+    with transaction.atomic():
+        switch, is_new = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
+            scope=scope, target=named, lifted_at=None, defaults={"reason": reason, "thrown_by": by}
+        )
+        if is_new:
+            _tell(switch, by, "thrown")
     return switch
 
 
@@ -52,11 +58,19 @@ def lift(by: User, switch_id: UUID) -> Switch:
     Raises NotAllowed and NotThere.
     """
     _check_administrator(by)
-    Switch.objects.filter(pk=switch_id, lifted_at=None).update(lifted_at=Now(), lifted_by=by)
-    switch = Switch.objects.select_related("thrown_by", "lifted_by").filter(pk=switch_id).first()
-    if switch is None:
-        raise NotThere
+    with transaction.atomic():
+        changed = Switch.objects.filter(pk=switch_id, lifted_at=None).update(lifted_at=Now(), lifted_by=by)
+        switch = Switch.objects.select_related("thrown_by", "lifted_by").filter(pk=switch_id).first()
+        if switch is None:
+            raise NotThere
+        if changed:
+            _tell(switch, by, "lifted")
     return switch
+
+
+def _tell(switch: Switch, by: User, what: str) -> None:
+    details = {"what": what, "scope": switch.scope, "target": switch.target}
+    record(AuditKind.SWITCH_THROWN, actor=actor_of(by), target=Target("switch", str(switch.pk)), details=details)
 
 
 def people_of(switches: list[Switch]) -> dict[str, str]:

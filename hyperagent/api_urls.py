@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, JsonResponse
 from django.urls import include, path
+from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import IsAuthenticated
 
@@ -10,6 +11,7 @@ from agents.engine.events import body_adapter
 from hyperagent.errors import api_not_found
 
 
+@require_safe
 def events_schema(request: HttpRequest) -> JsonResponse:
     """What each type of event carries, as JSON schema. The same for everybody, so nobody is asked who they are."""
     return JsonResponse(body_adapter.json_schema())

@@ -1,7 +1,12 @@
 """The wiring's registration: its commands, and what must hold once every app is loaded."""
 
+from typing import Any
+
+import structlog
 from django.apps import AppConfig, apps
 from django.contrib import admin
+from django.http import HttpRequest
+from django_structlog.signals import bind_extra_request_metadata
 
 
 class HyperAgentConfig(AppConfig):
@@ -13,3 +18,11 @@ class HyperAgentConfig(AppConfig):
         for model in apps.get_app_config("django_q").get_models():
             if admin.site.is_registered(model):
                 admin.site.unregister(model)
+        bind_extra_request_metadata.connect(_log_address)
+
+
+def _log_address(request: HttpRequest, **_: Any) -> None:
+    """The one that our proxies saw. django-structlog's own guess believes whatever a client writes into the header."""
+    from hyperagent.accounts.requests import address_of  # its models exist only once every app is loaded
+
+    structlog.contextvars.bind_contextvars(ip=address_of(request))

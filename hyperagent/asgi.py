@@ -15,6 +15,8 @@ http = get_asgi_application()
 from agents.apps.proxy import Previews
 from agents.sandbox.host.client import sandbox_host
 from conversations.routing import websocket_urlpatterns
+from hyperagent.accounts.middleware import SocketOrigin
+from hyperagent.draining import Draining, leave_in_order
 from hyperagent.settings import CONFIG
 from hyperagent.static_files import FilesFirst
 
@@ -22,8 +24,9 @@ routes = ProtocolTypeRouter(
     {
         "http": FilesFirst(http),
         # Origin, session and token are the consumer's to check: a program with a token has no Origin.
-        "websocket": URLRouter(websocket_urlpatterns),
+        "websocket": SocketOrigin(URLRouter(websocket_urlpatterns)),
     }
 )
 # What is asked of an app's own name never reaches Django.
-application = Previews(routes, suffix=CONFIG.preview_name, host=sandbox_host)
+application = Draining(Previews(routes, suffix=CONFIG.preview_name, host=sandbox_host))
+leave_in_order(application)

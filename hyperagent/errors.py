@@ -63,7 +63,8 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
     request_id = _request_id()
     if status >= 500:
         log.error("request_failed", status=status, request_id=request_id, path=request.path)
-    response = _as_json(status, request_id) if request.path.startswith("/api/") else _as_page(status, request_id)
+    is_program = request.path.startswith(("/api/", "/v1/"))
+    response = _as_json(status, request_id) if is_program else _as_page(status, request_id)
     if status == 503:
         response["Retry-After"] = str(outage.RETRY_AFTER_S)
     return response

@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import ipaddress
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import psycopg
@@ -15,17 +15,15 @@ from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
 from hyperagent.lib import outage
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.threads import in_thread
+from hyperagent.metrics import RUNNER_SILENT_AFTER_S
 
 WITHIN_S = 2.0
-RUNNER_SILENT_AFTER_S = 30
 
 
 @require_safe
@@ -151,48 +149,3 @@ def _is_loopback(address: str | None) -> bool:
         return not address or ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-class Runs(Collector):
-    """What the tables say of runs. Both queries read partial indexes: finished runs, however many, are not counted."""
-
-    def collect(self) -> Iterable[Metric]:
-        try:
-            live, oldest_s, runners = _live_runs()
-        except Exception as error:
-            if not outage.is_outage(error):
-                raise
-            yield GaugeMetricFamily("hyperagent_database_up", "Whether Postgres answers.", value=0)
-            return
-        yield GaugeMetricFamily("hyperagent_database_up", "Whether Postgres answers.", value=1)
-        by_status = GaugeMetricFamily("hyperagent_live_executions", "Runs that are not over.", labels=["status"])
-        for status in ("pending", "running", "awaiting_user"):
-            by_status.add_metric([status], live.get(status, 0))
-        yield by_status
-        yield GaugeMetricFamily(
-            "hyperagent_queue_age_seconds", "Age of the oldest run that nobody drives.", value=oldest_s
-        )
-        yield GaugeMetricFamily("hyperagent_runners", "Runners that gave a sign lately.", value=runners)
-
-    def describe(self) -> Iterable[Metric]:
-        # Without it the registry would ask the tables while it is being built.
-        return ()
-
-
-def _live_runs() -> tuple[dict[str, int], float, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT status, count(*), extract(epoch FROM clock_timestamp() - min(created_at)) FROM agents_execution"
-            " WHERE NOT (status IN ('completed', 'failed', 'cancelled')) GROUP BY status"
-        )
-        rows = cursor.fetchall()
-        cursor.execute(
-            "SELECT count(*) FROM agents_runner WHERE seen_at > clock_timestamp() - make_interval(secs => %s)",
-            [RUNNER_SILENT_AFTER_S],
-        )
-        runners: int = cursor.fetchone()[0]
-    ages = {status: float(age) for status, _, age in rows}
-    return {status: count for status, count, _ in rows}, ages.get("pending", 0.0), runners
-
-
-REGISTRY.register(Runs())

@@ -3,21 +3,24 @@
 import os
 import sys
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import environ
 from csp.constants import NONCE, NONE, SELF
 
-from hyperagent.lib import conf, languages
-from hyperagent.lib.log import logging_config
+from hyperagent.lib import conf, languages, patience
+from hyperagent.lib.bucket_address import bucket_at
+from hyperagent.lib.log import logging_config, take_what_python_prints
 
 BASE_DIR = conf.BASE_DIR
 
-# `up` brings the servers itself and `doctor` says what is missing; the others are of no use without them.
+# `up` and `restore` bring the servers themselves, `doctor` says what is missing; the others are of no use without them.
 _COMMAND = sys.argv[1] if Path(sys.argv[0]).name == "manage.py" and len(sys.argv) > 1 else ""
 _WITHOUT_SERVERS = {
     "up",
+    "restore",
     "doctor",
     "check",
     "makemigrations",
@@ -49,7 +52,6 @@ DEBUG = CONFIG.debug
 ALLOWED_HOSTS = list(CONFIG.hosts)
 
 INSTALLED_APPS = [
-    "daphne",
     "hyperagent.accounts.site.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -66,6 +68,10 @@ INSTALLED_APPS = [
     "django_prometheus",
     "django_q",
     "csp",
+    # Before ours, which takes their pages out of the admin. Of both the tables and the arithmetic are used, no address.
+    "hyperagent.accounts.mfa.allauth_apps.AccountConfig",
+    "hyperagent.accounts.mfa.allauth_apps.FactorsConfig",
+    "hyperagent.audit",
     "hyperagent.accounts",
     "hyperagent.notices",
     "hitl",
@@ -80,8 +86,13 @@ ASGI_APPLICATION = "hyperagent.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    "hyperagent.lib.telemetry.requests.WatchedRequests",
     "django_structlog.middlewares.RequestMiddleware",
+    "hyperagent.accounts.middleware.KnownOrigin",
     "django.middleware.security.SecurityMiddleware",
+    "hyperagent.headers.Headers",
+    # Above all that may refuse a request: its answers have the header as well.
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "hyperagent.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -89,9 +100,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "hyperagent.accounts.mfa.middleware.SecondFactorFirst",
     "hyperagent.accounts.middleware.PersonalTime",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 TEMPLATES = [
     {
@@ -114,7 +125,7 @@ TEMPLATES = [
 # ── Postgres, the only truth ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _database(url: str) -> dict[str, Any]:
+def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
     """In threads each piece of work would connect anew (9 ms), so the processes that serve many at once pool: the
     web's and the runners. The queue's few processes keep the one connection they have; they fork, and a pool that is
     forked corrupts the protocol."""
@@ -128,13 +139,21 @@ def _database(url: str) -> dict[str, Any]:
     return {
         **parsed,
         "ENGINE": "django.db.backends.postgresql",
-        "OPTIONS": {"connect_timeout": 5, **parsed.get("OPTIONS", {}), **options},
+        "OPTIONS": {**patience.POSTGRES, **parsed.get("OPTIONS", {}), **options},
+        # Of a pooler that lends a connection for a transaction only nothing may outlive that.
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
         "CONN_MAX_AGE": None if IS_QUEUE else 0,
         "CONN_HEALTH_CHECKS": True,
     }
 
 
-DATABASES: dict[str, Any] = {"default": _database(CONFIG.database_url.get_secret_value())}
+# The web process alone may stand behind PgBouncer: it keeps nothing in a session. All others do.
+_BEHIND_POOLER = IS_WEB and bool(CONFIG.database_direct_url.get_secret_value())
+DATABASES: dict[str, Any] = {
+    "default": _database(
+        CONFIG.database_url.get_secret_value() if IS_WEB else CONFIG.direct_database_url, is_pooled=_BEHIND_POOLER
+    )
+}
 
 # ── Redis: news between processes, and what may be forgotten ──────────────────────────────────────────────────────────
 
@@ -144,7 +163,10 @@ CHANNEL_LAYERS = {
         # The default layer keeps 100 messages and drops the rest in silence.
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         # redis-py 8 would drop every silent socket after five seconds.
-        "CONFIG": {"hosts": [{"address": _REDIS_URL, "socket_timeout": None}], "prefix": "hyperagent"},
+        "CONFIG": {
+            "hosts": [{"address": _REDIS_URL, "socket_timeout": None, **patience.redis_options(_REDIS_URL)}],
+            "prefix": "hyperagent",
+        },
     }
 }
 CACHES: dict[str, Any] = {
@@ -186,8 +208,13 @@ Q_CLUSTER = {
 
 # ── People ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# The address is unique without regard to case, by a constraint that these checks do not see.
-SILENCED_SYSTEM_CHECKS = ["auth.E003", "auth.W004"]
+SILENCED_SYSTEM_CHECKS = [
+    # The address is unique without regard to case, by a constraint that these checks do not see.
+    "auth.E003",
+    "auth.W004",
+    # Whether a domain goes into the browsers' preload lists, for good, is its owner's to decide.
+    "security.W021",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -199,7 +226,18 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "accounts:login"
 # A link that lies in a mailbox.
 PASSWORD_RESET_TIMEOUT = 3600
-REGISTRATION_OPEN = CONFIG.registration_open
+SIGN_ON = CONFIG.sign_on
+# Where everybody signs in at the provider, accounts begin there.
+REGISTRATION_OPEN = CONFIG.registration_open and not CONFIG.oidc_required
+# Second factors, by the parts of django-allauth that know no page: see `hyperagent.accounts.mfa`.
+MFA_REQUIRED_FOR = CONFIG.mfa_required_for
+MFA_ADAPTER = "hyperagent.accounts.mfa.adapter.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODE_DIGITS = 10
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 EMAIL_CONFIG = environ.Env.email_url_config(CONFIG.email_url.get_secret_value())
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10
@@ -228,6 +266,8 @@ if CONFIG.is_https:
     CSRF_COOKIE_NAME = "__Host-csrftoken"
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 31_536_000
+    # Previews of apps stand below it.
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_SSL_REDIRECT = True
     # Asked from inside, past the proxy.
     SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
@@ -260,8 +300,17 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # Served from where they lie: no collectstatic on a fresh machine.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
+
+
+def _files(url: str) -> dict[str, Any]:
+    """A bucket, or the folder MEDIA_ROOT. Its client is imported with the first file."""
+    if not url:
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage"}
+    return {"BACKEND": "hyperagent.lib.bucket.Bucket", "OPTIONS": asdict(bucket_at(url))}
+
+
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": _files(CONFIG.storage_url.get_secret_value()),
     "staticfiles": {"BACKEND": "hyperagent.static_files.VersionedFiles"},
 }
 warnings.filterwarnings("ignore", message="No directory at", category=UserWarning)
@@ -281,7 +330,7 @@ REST_FRAMEWORK = {
     "PAGE_SIZE": 50,
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["hyperagent.accounts.throttles.ApiThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "user": "1200/min",
         "anon": "60/min",
@@ -301,6 +350,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "hyperagent.lib.openapi.describe_errors",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "ExecutionStatus": "agents.engine.states.ExecutionStatus",
         "AgentStatus": "agents.engine.states.AgentStatus",
@@ -309,6 +362,10 @@ SPECTACULAR_SETTINGS = {
         "RuleScope": "hitl.kinds.RuleScope",
         "SwitchScope": "hitl.api.rule_serializers.SWITCH_SCOPES",
         "Via": "hitl.kinds.Via",
+        "AccountKind": "hyperagent.accounts.scopes.UserKind",
+        "BudgetOf": "hyperagent.accounts.budgets.Whose",
+        "ScheduleKind": "conversations.schedules.api.KINDS",
+        "ScheduleApprovalRule": "conversations.schedules.api.APPROVAL_RULES",
     },
 }
 
@@ -325,6 +382,10 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 
+if CONFIG.log_format is conf.LogFormat.JSON:
+    take_what_python_prints()
 LOGGING = logging_config(level=CONFIG.log_level, log_format=CONFIG.log_format, secrets=conf.secrets_in(os.environ))
 DJANGO_STRUCTLOG_CELERY_ENABLED = False
+# The address is logged by `hyperagent.apps`.
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 DJANGO_STRUCTLOG_USER_ID_FIELD = "pk"

@@ -152,5 +152,6 @@ def _headers(name: str, *, is_compressed: bool, size: int, is_current: bool) -> 
         (b"cache-control", FOR_EVER if is_current else FOR_NOW),
         (b"vary", b"Accept-Encoding"),
         (b"x-content-type-options", b"nosniff"),
+        (b"cross-origin-resource-policy", b"same-origin"),
     ]
     return [*shared, (b"content-encoding", b"gzip")] if is_compressed else shared

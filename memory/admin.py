@@ -22,13 +22,16 @@ HIDDEN_ADDRESS = "(an address that cannot be read)"
 
 @admin.register(Document)
 class DocumentAdmin(ReadOnlyAdmin):
-    list_display = ("filename", "owner", "doc_type", "status", "visibility", "total_pages", "created_at")
+    """A file's name says something, and an address may hold a password: they stand on the document's own page only,
+    for whoever may read it."""
+
+    list_display = ("id", "owner", "doc_type", "status", "visibility", "total_pages", "created_at")
     list_filter = ("status", "visibility", "origin")
     list_select_related = ("owner",)
     search_fields = ("id", "owner")
     search_help_text = _("The id of a document, or the beginning of its owner's e-mail address.")
     ordering = ("-created_at", "filename")
-    content_fields = ("title", "description")
+    content_fields = ("filename", "source_url", "title", "description")
     fields = (
         "id", "owner", "filename", "doc_type", "title", "description", "size_bytes", "origin", "source_url", "status",
         "reason", "note", "pages_read", "total_pages", "total_chunks", "chunks_embedded", "language", "date",

@@ -55,7 +55,7 @@ class MemoryPart(PersonalPart):
         connectors = Connector.objects.filter(owner=user_id)
         archive.rows("connectors.json", (_connector(row) for row in connectors.iterator()))
 
-    def stop(self, user_id: UUID) -> None:
+    def suspend(self, user_id: UUID) -> None:
         Connector.objects.filter(owner=user_id).update(is_on=False)
 
     def erase(self, user_id: UUID) -> int:

@@ -13,6 +13,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -81,6 +83,7 @@ def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, boo
         if project.members.count() >= MAX_MEMBERS:
             raise Refused("too_many_members", _("A project has {limit} members at most.").format(limit=MAX_MEMBERS))
         project.members.add(person)
+        _record(AuditKind.PROJECT_SHARED, user, project_id, member=str(person.pk))
     return person, True
 
 
@@ -97,6 +100,7 @@ def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> No
             raise Conflict("owner_stays", _("Its owner cannot leave a project. Delete it when it is over."))
         project.members.remove(member)
         project.documents.remove(*project.documents.filter(owner=member))
+        _record(AuditKind.PROJECT_UNSHARED, user, project_id, member=str(member_id))
 
 
 def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid.UUID]) -> None:
@@ -115,6 +119,8 @@ def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid
                 "too_many_documents", _("A project has {limit} documents at most.").format(limit=grouped(MAX_DOCUMENTS))
             )
         project.documents.add(*own)
+        for document in own:
+            _record(AuditKind.DOCUMENT_SHARED, user, project_id, document=document.pk)
 
 
 def take_out(user: User, project_id: uuid.UUID, document_id: uuid.UUID) -> None:
@@ -127,6 +133,16 @@ def take_out(user: User, project_id: uuid.UUID, document_id: uuid.UUID) -> None:
         if user.pk not in (project.owner_id, document.owner_id):
             raise NotAllowed("not_yours", _("Only the project's owner and the document's may take it out."))
         project.documents.remove(document)
+        _record(AuditKind.DOCUMENT_UNSHARED, user, project_id, document=document_id)
+
+
+def _record(
+    kind: AuditKind, by: User, project_id: uuid.UUID, *, member: str = "", document: uuid.UUID | None = None
+) -> None:
+    """By ids: names of projects and of files are what people wrote."""
+    target = Target("document", str(document)) if document else Target("project", str(project_id))
+    details = {"project_id": str(project_id)} if document else {"member": member}
+    record(kind, actor=actor_of(by), target=target, details=details)
 
 
 def document_ids(project_id: uuid.UUID, user_id: uuid.UUID) -> tuple[uuid.UUID, ...]:
@@ -153,8 +169,9 @@ def seen(user: User, project_id: uuid.UUID) -> Project:
 
 
 def _of_member(user: User, project_id: uuid.UUID) -> Project:
-    """Locked: who is just removed adds nothing."""
-    project = Project.objects.select_for_update(of=("self",)).filter(pk=project_id).first()
+    """Locked: who is just removed adds nothing. Others' projects are not looked at: they take no time, and no lock."""
+    project = Project.objects.select_for_update(of=("self",)).filter(pk=project_id, members=user).first()
+    # Once more, for it may have been waited for.
     if project is None or not project.members.filter(pk=user.pk).exists():
         raise NotThere
     return project

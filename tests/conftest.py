@@ -3,7 +3,7 @@
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from pydantic import SecretStr
 
-from tests import services
+from tests import migrated, services
 
 # What the machine or its `.env` may say about models, accounts and the like has no place in a test.
 FOREIGN = ("_API_KEY", "_MODEL", "_MODEL_PROVIDER", "_PROVIDER", "_PROVIDERS", "BUNDLED_MODEL_URL")
@@ -25,6 +25,7 @@ _running = pytest.StashKey[services.Services]()
 def pytest_configure(config: pytest.Config) -> None:
     """Before Django is set up. The processes of xdist inherit the environment of the one that starts them."""
     config.addinivalue_line("markers", "spec(*numbers): the requirements of docs/requirements.md that the test shows")
+    config.addinivalue_line("markers", "threat(*numbers): the threats of docs/security.md that the test meets")
     if hasattr(config, "workerinput"):
         _use_own_redis_database(config.workerinput["workerid"])
     else:
@@ -39,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-to", metavar="FILE", help="where `make spec` finds the outcomes")
+    parser.addoption("--campaign", action="store_true", help="the tests of `make campaign`, and only those")
+    parser.addoption("--threat", metavar="T16", help="only the tests of this threat of docs/security.md")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,9 +56,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.scheduling import slow_first  # needs pytest-xdist
 
         items[:] = slow_first(items)
+    is_campaign = config.getoption("--campaign")
+    _keep(config, items, lambda item: is_campaign == (item.get_closest_marker("campaign") is not None))
+    if threat := config.getoption("--threat"):
+        _keep(config, items, lambda item: any(threat in mark.args for mark in item.iter_markers("threat")))
     for item in items:
         numbers = [number for mark in item.iter_markers("spec") for number in mark.args]
         item.user_properties += [("spec", number) for number in numbers]
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], wanted: Callable[[pytest.Item], bool]) -> None:
+    others = [item for item in items if not wanted(item)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if wanted(item)]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -115,6 +129,14 @@ def _plain_static_names(request: pytest.FixtureRequest) -> None:
         settings = request.getfixturevalue("settings")
         plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
         settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
+    """Django's test database begins as a copy of the migrated one."""
+    from django.db import connections  # Django is set up after this file is read
+
+    connections["default"].settings_dict["TEST"]["TEMPLATE"] = migrated.ensure()
 
 
 @pytest.fixture(scope="session")

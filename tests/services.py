@@ -99,10 +99,12 @@ def environment(services: Services) -> dict[str, str]:
     return {
         "DJANGO_SETTINGS_MODULE": "hyperagent.settings",
         "ENV_FILE": os.devnull,
+        "TESTS_FOLDER": str(services.folder),
         "DATA_DIR": str(services.folder / "data"),
         "SECRET_KEY": secrets.token_urlsafe(48),
         "DATABASE_URL": os.environ.get("TEST_DATABASE_URL") or services.start_postgres(),
         "REDIS_URL": os.environ.get("TEST_REDIS_URL") or services.start_valkey(),
         "EMAIL_URL": "memorymail://",
+        "A2A_ENABLED": "true",
         "LOG_LEVEL": "WARNING",
     }

@@ -21,6 +21,7 @@ from psycopg.rows import dict_row
 
 from hyperagent.embedded.instance import free_port
 from hyperagent.lib.conf import BASE_DIR
+from tests import migrated
 from tests.scripted.server import ScriptedServer
 from tests.services import Services
 from tests.shown import shown
@@ -60,6 +61,7 @@ class Site:
             "LEASE_SECONDS": str(LEASE_S),
             "LOG_LEVEL": "INFO",
         }
+        migrated.load_into(self.env["DATABASE_URL"])
         self.manage("shell", "-v0", "-c", _MAKE_READY)
         self.restart(*OURS)
         self.token = self.post("auth/token", {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read"]}).json()[
@@ -304,8 +306,6 @@ def _true(condition: Callable[[], bool]) -> bool:
 
 
 _MAKE_READY = f"""
-from django.core.management import call_command
 from hyperagent.accounts.models import User
-call_command("migrate", verbosity=0)
 User.objects.create_user("{EMAIL}", "{PASSWORD}")
 """

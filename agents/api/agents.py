@@ -6,6 +6,7 @@ Every query begins with what the caller may see.
 import uuid
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -15,6 +16,8 @@ from rest_framework.views import APIView
 from agents import actions, agent_reading, older_shapes, shapes
 from agents.api import older_serializers, serializers
 from agents.availability import why_unavailable
+from agents.engine.states import StepKind
+from agents.guardrails.showing import Shown
 from agents.models import AgentExecution, Execution
 from agents.registry import specs
 from agents.spec import AgentSpec
@@ -64,10 +67,33 @@ class AgentDetail(APIView):
         return Response(
             {
                 **_node(agent),
-                "messages": agent_reading.messages_of(agent),
-                "steps": [shapes.step_shape(step) for step in agent_reading.steps_of(agent)],
+                "messages": _messages(agent),
+                "steps": _steps(agent),
             }
         )
+
+
+def _messages(agent: AgentExecution) -> list[dict[str, Any]]:
+    shown = _shown(agent)
+    return [shown.message(message) for message in agent_reading.messages_of(agent)]
+
+
+def _steps(agent: AgentExecution) -> list[dict[str, Any]]:
+    """Of a model's call its reply is what the agent says."""
+    shown = _shown(agent)
+    steps = [shapes.step_shape(step) for step in agent_reading.steps_of(agent)]
+    return [
+        {**step, "response": shown.text(step["response"])}
+        if step["kind"] == StepKind.MODEL and step["response"]
+        else step
+        for step in steps
+    ]
+
+
+def _shown(agent: AgentExecution) -> Shown:
+    config = settings.CONFIG
+    looks = config.guardrails_enabled and config.guardrails_output_enabled
+    return Shown(config.guardrails_redact if looks else (), lambda: agent.execution.question)
 
 
 class AgentIntervene(APIView):
@@ -121,7 +147,7 @@ class OlderAgent(APIView):
     def get(self, request: Request, agent_id: uuid.UUID) -> Response:
         """As `/agents/{agent_id}`, with camelCase names and the older statuses."""
         agent = _own_agent(request, agent_id)
-        return Response({**older_shapes.node(_node(agent)), "messages": agent_reading.messages_of(agent)})
+        return Response({**older_shapes.node(_node(agent)), "messages": _messages(agent)})
 
 
 class OlderIntervene(APIView):

@@ -19,7 +19,9 @@ from agents.models import Execution
 from agents.pipeline.rerank import NAME as RERANK
 from agents.roles.reranker import PASSAGE_CHARS, PASSAGES
 from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
+from hyperagent.accounts.quotas import Work
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.api import ErrorSerializer
 from hyperagent.lib.async_api import AsyncAnswerView, Later
@@ -68,6 +70,7 @@ class Search(AsyncAnswerView):
         asked.is_valid(raise_exception=True)
         user, given = request.user, asked.validated_data
         assert isinstance(user, User)
+        take(user.pk, Work.SEARCH)
         wanted = _wanted(given)
         found = search(user.pk, replace(wanted, top_k=max(wanted.top_k, PASSAGES)) if given["rerank"] else wanted)
         answer = Answer(found.passages[: wanted.top_k], found, found.note, given["explain"])

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agents.api import agents, search, usage, views
+from agents.api import agents, budgets, search, usage, views
 
 urlpatterns = [
     path("agents", agents.AgentList.as_view(), name="agents"),
@@ -15,6 +15,9 @@ urlpatterns = [
     path("agent/<uuid:agent_id>/intervene", agents.OlderIntervene.as_view(), name="older-agent-intervene"),
     path("search", search.Search.as_view(), name="search"),
     path("usage", usage.Usage.as_view(), name="usage"),
+    path("budgets", budgets.OwnBudgets.as_view(), name="budgets"),
+    path("budgets/all", budgets.AllBudgets.as_view(), name="all-budgets"),
+    path("budgets/<int:budget_id>", budgets.BudgetDetail.as_view(), name="budget"),
     path("executions", views.ExecutionList.as_view(), name="executions"),
     path("executions/<uuid:execution_id>", views.ExecutionDetail.as_view(), name="execution"),
     path("executions/<uuid:execution_id>/events", views.ExecutionEvents.as_view(), name="execution-events"),

@@ -8,7 +8,6 @@ import orjson
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 from django.http import HttpResponse, HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
 from rest_framework.request import Request
@@ -24,8 +23,9 @@ from agents.plan_reading import Told
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
+from hyperagent.lib import looks
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
-from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
 
 UNLISTED = ("input", "result", "answer", "question")
 
@@ -66,7 +66,9 @@ class ExecutionList(generics.ListAPIView[Execution]):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        may_read = page and self._is_about_others() and request.user.has_perm("agents.view_content")
+        may_read = page and self._is_about_others() and request.user.has_perm(looks.VIEW_CONTENT)
+        if page and may_read:
+            looks.note(request.user, [row for row in page if row.user_id != request.user.pk], looks.READ_PREVIEW)
         return self.get_paginated_response([_listed(row, request, bool(may_read)) for row in page or []])
 
     def _is_about_others(self) -> bool:
@@ -139,7 +141,7 @@ class ExecutionEvents(AsyncAnswerView):
         ],
         responses={
             (200, "application/json"): serializers.EventPageSerializer,
-            (200, "text/event-stream"): OpenApiTypes.STR,
+            (200, "text/event-stream"): ServerSentSerializer,
             404: ErrorSerializer,
         },
     )

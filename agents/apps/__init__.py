@@ -5,8 +5,12 @@ Django looks for an app's registration in a module of this name: that of `agents
 is kept of a person.
 """
 
+from importlib import import_module
+from uuid import UUID
+
 from django.apps import AppConfig
 
+from hyperagent.accounts.budgets import Limit, read_by
 from hyperagent.accounts.personal import register
 
 
@@ -16,3 +20,11 @@ class AgentsConfig(AppConfig):
 
     def ready(self) -> None:
         register("agents.personal_part.RunsPart")
+        read_by(_standing_of)
+
+
+def _standing_of(user_id: UUID) -> list[Limit]:
+    """Known once the tables are."""
+    purses = import_module("agents.usage.purses")
+    standing: list[Limit] = purses.standing_of(user_id) if purses.holds_for_anybody() else []
+    return standing

@@ -27,4 +27,4 @@ class App(models.Model):
         indexes = (models.Index(fields=["task_id"], name="agents_app_by_task"),)
 
     def __str__(self) -> str:
-        return f"{self.title} ({self.task_id})"
+        return str(self.id)

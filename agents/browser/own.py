@@ -1,6 +1,8 @@
 """The provider `Browser`: which addresses may be opened, and whoever steers the browsers, opened when first needed."""
 
+import asyncio
 from collections.abc import Callable, Collection
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from agents.browser import chromium
@@ -36,43 +38,44 @@ class OwnBrowser:
                 address = canonical(url.strip(), allow_private=False)
         except BadAddress as fault:
             raise ToolError(str(fault)) from None
-        return await self._steering.navigate(about, address)
+        return await (await self._steering()).navigate(about, address)
 
     async def look(self, about: About) -> SeenPage:
-        return await self._steering.look(about)
+        return await (await self._steering()).look(about)
 
     async def described(self, about: About, target: str) -> str:
-        return await self._steering.described(about, target)
+        return await (await self._steering()).described(about, target)
 
     async def at_point(self, about: About, x: int, y: int) -> str:
-        return await self._steering.at_point(about, x, y)
+        return await (await self._steering()).at_point(about, x, y)
 
     async def focused(self, about: About) -> str:
-        return await self._steering.focused(about)
+        return await (await self._steering()).focused(about)
 
     async def click(self, about: About, on: str, *, at: tuple[int, int] | None, touching: Touching) -> SeenPage:
-        return await self._steering.click(about, on, at=at, touching=touching)
+        return await (await self._steering()).click(about, on, at=at, touching=touching)
 
     async def type(self, about: About, on: str, text: str, *, submit: bool, touching: Touching) -> SeenPage:
-        return await self._steering.type(about, on, text, submit=submit, touching=touching)
+        return await (await self._steering()).type(about, on, text, submit=submit, touching=touching)
 
     async def press(self, about: About, on: str, key: str, *, touching: Touching) -> SeenPage:
-        return await self._steering.press(about, on, key, touching=touching)
+        return await (await self._steering()).press(about, on, key, touching=touching)
 
     async def scroll(self, about: About, direction: Literal["up", "down"], screens: float) -> SeenPage:
-        return await self._steering.scroll(about, direction, screens)
+        return await (await self._steering()).scroll(about, direction, screens)
 
     async def close(self) -> None:
         """Gives up all connections; the browsers go on."""
         if self._steers is not None:
             await self._steers.close()
 
-    @property
-    def _steering(self) -> "Steering":
+    async def _steering(self) -> "Steering":
         if self._steers is None:
             try:
-                from agents.browser.steering import Steering  # late: its library
+                # In a thread: while its library loads, all runs of the process would stand still.
+                steering = await asyncio.to_thread(import_module, "agents.browser.steering")
             except ImportError:
                 raise ToolError(chromium.NO_PLAYWRIGHT) from None
-            self._steers = Steering(self._host, self._patience)
+            # Of two calls that waited for the library the first one's holds.
+            self._steers = self._steers or steering.Steering(self._host, self._patience)
         return self._steers

@@ -12,6 +12,7 @@ from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.events import Body, CodeResult, Source, TerminalCommand, TerminalComplete
 from agents.engine.scripts import Script, Waits
+from agents.guardrails.content import look_at_result
 from agents.runtime.attempts import SWITCHED_OFF, Attempt
 from agents.runtime.context import AgentContext
 from agents.sandbox.base import Stream
@@ -19,7 +20,7 @@ from agents.sandbox.telling import Terminal
 from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
 from agents.tools.clip import STORED_CHARS, clip, clip_value
 from agents.tools.providers import Scripts
-from agents.tools.standing import thrown
+from agents.tools.standing import CallAsked, forbidden_by_now, thrown
 from agents.tools.tool import Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import CodeRun
@@ -51,8 +52,9 @@ async def run_script(
     within = limits or Limits()
 
     async def perform(script: Script) -> Outcome:
-        await _not_switched_off(context, tool)
-        return Outcome(await _performed(context, script, code, scripts=scripts, allowed=allowed, limits=within))
+        await _still_allowed(context, tool, code)
+        done = await _performed(context, script, code, scripts=scripts, allowed=allowed, limits=within)
+        return Outcome({**done, "run": done["run"] and _without_force(context, done["run"], tool=tool)})
 
     kept = await context.script(tool, {"code": code}, perform, waits=waits)
     context.attempts.extend(_attempt(value) for value in kept["attempts"])
@@ -69,6 +71,12 @@ async def run_script(
     }
     sources = tuple(Source.model_validate(source) for source in kept["sources"])
     return Reply(content=told(run, kept, source=tool), data=data, sources=sources)
+
+
+def _without_force(context: AgentContext, run: dict[str, Any], *, tool: str) -> dict[str, Any]:
+    """What a script printed may be what others wrote, as the result of any other tool."""
+    printed = {"content": "", "chars": 0, "sources": [], "data": {name: run[name] for name in ("stdout", "stderr")}}
+    return {**run, **look_at_result(context, printed, tool=tool)["data"]}
 
 
 def told(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> str:
@@ -209,11 +217,19 @@ class _Shown:
         self._context.emit_of(self._attempt, body)
 
 
-async def _not_switched_off(context: AgentContext, tool: str) -> None:
-    desk = context.run.desk
-    why = await thrown(context, desk, tool) if desk is not None else ""
-    if why:
-        raise OutsideError(SWITCHED_OFF, f"{tool} was not carried out. {why}")
+async def _still_allowed(context: AgentContext, tool: str, code: str) -> None:
+    """Raises OutsideError where somebody threw a switch, or said no in general, since it was agreed to."""
+    desk, door = context.run.desk, context.run.tools
+    if desk is None:
+        return
+    whole = door.protected((tool,)) if door is not None else ()
+    if whole:
+        no = await forbidden_by_now(context, desk, CallAsked.of(whole[0], {"code": code}))
+    else:
+        why = await thrown(context, desk, tool)
+        no = (SWITCHED_OFF, why) if why else None
+    if no is not None:
+        raise OutsideError(no[0], f"{tool} was not carried out. {no[1]}")
 
 
 def _attempt(value: dict[str, Any]) -> Attempt:

@@ -461,10 +461,18 @@ class UsageReported(Body):
 
 
 class Guardrail(Body):
+    """What a guardrail found. `place`: input, output, tool or content; `call_id`: of the call that it is about."""
+
     type: Literal["guardrail"] = "guardrail"
     scanner: str
     action: str
     reason: str
+    place: str = ""
+    kind: str = ""
+    tool: str = ""
+    call_id: str | None = None
+    count: int = 1
+    """How many findings of this kind; a long page may have hundreds."""
 
 
 class Title(Body):

@@ -27,6 +27,10 @@ class AgentStatus(StrEnum):
 LIVE_AGENTS = frozenset({AgentStatus.PENDING, AgentStatus.RUNNING, AgentStatus.AWAITING_USER})
 
 
+INPUT_VERSION = 1
+"""Of what a run starts from. A driver that knows only an older one leaves such a run alone."""
+
+
 class InterventionKind(StrEnum):
     """What a person wants of an agent that is not over; `steer` is for every agent of the run that listens."""
 

@@ -78,8 +78,8 @@ class OwnImages:
             use=_use_of(drawn),
         )
 
-    async def look(self, about: About, image: str, question: str) -> ImageReading:
-        content = await self._given(about, image)
+    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
+        content = await self._given(about, image, stays=stays)
         if len(content) > GIVEN_BYTES:
             raise ToolError(f"{image} is too big to be looked at: it has more than {GIVEN_BYTES // 1_000_000} MB.")
         try:
@@ -128,10 +128,10 @@ class OwnImages:
             image=image, question=question, text=clean_text(reply.text), use=ModelUse.model_validate(usage_of(reply))
         )
 
-    async def _given(self, about: About, image: str) -> bytes:
+    async def _given(self, about: About, image: str, *, stays: bool) -> bytes:
         """A picture of the web, a file that was attached, or one of the workspace."""
         if image.startswith(("http://", "https://")):
-            return (await self._pages.read(image, max_bytes=GIVEN_BYTES)).body
+            return (await self._pages.read(image, max_bytes=GIVEN_BYTES, stays=stays)).body
         if _is_id(image):
             return (await self._documents.original(about, image)).content
         return await self._workspace.read_bytes(about, image, scope=scope_of(about))

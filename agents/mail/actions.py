@@ -30,6 +30,8 @@ from agents.mail.models import MailAccount
 from agents.mail.troubles import MailTrouble
 from agents.tools.tool import ToolError
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outside.addresses import BadAddress
 from hyperagent.lib.outside.sockets import host_name
@@ -118,6 +120,7 @@ def disconnect(user: User, account_id: uuid.UUID) -> str:
         _locked(user)
         MailAccount.objects.filter(id=account.id).delete()
         _some_default(user)
+        _record(AuditKind.CONNECTION_REMOVED, user, account)
     known = google()
     if account.kind == AccountKind.GMAIL and known is not None:
         with suppress(CannotBeRead):
@@ -276,12 +279,19 @@ def _kept(user: User, row: MailAccount) -> MailAccount:
                 row._state.adding = False
             row.save()
             _some_default(user)
+            _record(AuditKind.CONNECTION_ADDED if former is None else AuditKind.CONNECTION_CHANGED, user, row)
     except IntegrityError:
         raise Conflict(
             "mailbox_connected", _("This mailbox was connected a moment ago. Load the page again.")
         ) from None
     row.refresh_from_db()
     return row
+
+
+def _record(kind: AuditKind, user: User, account: MailAccount) -> None:
+    """Not its address: mailboxes are people's, and the log outlives them."""
+    target = Target("mail_account", str(account.pk))
+    record(kind, actor=actor_of(user), target=target, details={"kind": str(account.kind)})
 
 
 def _some_default(user: User) -> None:

@@ -23,6 +23,8 @@ from agents.mcp.models import McpServer, McpTool, ServerKind, ServerState
 from agents.mcp.reading import face_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -76,7 +78,9 @@ def add_server(user: User, wanted: Wanted) -> McpServer:
                 "too_many_servers", _("There are {limit} servers already. Delete one first.").format(limit=MOST_SERVERS)
             )
         kept = _kept_secrets(wanted, {})
-        return _stored(lambda: McpServer.objects.create(owner=owner, made_by=user, **values, **kept), wanted.name)
+        made = _stored(lambda: McpServer.objects.create(owner=owner, made_by=user, **values, **kept), wanted.name)
+        _record(AuditKind.CONNECTION_ADDED, user, made)
+    return made
 
 
 def change_server(user: User, server_id: uuid.UUID, wanted: Wanted) -> McpServer:
@@ -94,12 +98,15 @@ def change_server(user: User, server_id: uuid.UUID, wanted: Wanted) -> McpServer
             server.state, server.last_error = ServerState.NEW, ""
             server.tools.update(reviewed_pin="", allowed=False)
         _stored(server.save, wanted.name)
+        _record(AuditKind.CONNECTION_CHANGED, user, server, what="settings", moved=moved)
     return server
 
 
 def delete_server(user: User, server_id: uuid.UUID) -> None:
     with transaction.atomic():
-        _locked(user, server_id).delete()
+        server = _locked(user, server_id)
+        _record(AuditKind.CONNECTION_REMOVED, user, server)
+        server.delete()
 
 
 def switch_server(user: User, server_id: uuid.UUID, *, enabled: bool) -> None:
@@ -107,6 +114,7 @@ def switch_server(user: User, server_id: uuid.UUID, *, enabled: bool) -> None:
         server = _locked(user, server_id)
         server.enabled = enabled
         server.save(update_fields=["enabled"])
+        _record(AuditKind.CONNECTION_CHANGED, user, server, what="enabled", enabled=enabled)
 
 
 def review_tool(user: User, server_id: uuid.UUID, tool_id: uuid.UUID, reviewed: Reviewed) -> McpTool:
@@ -128,6 +136,8 @@ def review_tool(user: User, server_id: uuid.UUID, tool_id: uuid.UUID, reviewed: 
         tool.reviewed_by = user
         tool.save()
         McpTool.objects.filter(id=tool.id).update(reviewed_at=Now())
+        risk, asks = str(tool.risk), tool.requires_approval
+        _record(AuditKind.POLICY_CHANGED, user, server, tool=tool.called, allowed=tool.allowed, risk=risk, asks=asks)
     return tool
 
 
@@ -160,6 +170,11 @@ def seen(user: User, server_id: uuid.UUID) -> McpServer:
 
 
 # --- inside
+
+
+def _record(kind: AuditKind, user: User, server: McpServer, **details: JSON) -> None:
+    details = {**details, "is_installations": server.owner_id is None}
+    record(kind, actor=actor_of(user), target=Target("mcp_server", str(server.pk)), details=details)
 
 
 def _locked(user: User, server_id: uuid.UUID) -> McpServer:

@@ -4,6 +4,7 @@ Decides nothing about a call: the gateway has done so. What it holds to is what 
 describes it otherwise by now is not called.
 """
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -53,6 +54,7 @@ class ConnectedServers:
 
     async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
         """Raises ToolError for what could not be done."""
+        await asyncio.to_thread(_load)
         from agents.mcp.connecting import Broken, Failed, NotConnected, called  # a second of import
 
         face = await _callable(call.about, offered)
@@ -122,6 +124,13 @@ async def _kept(call: Call, offered: Offered, picture: Picture) -> str:
         return f"[A picture came, and could not be kept: {error.message}]"
     call.emit(Image(path=stored.path, alt=f"From {offered.called}"))
     return f"[A picture was stored as {stored.path}; the user sees it.]"
+
+
+def _load() -> None:
+    """Loads the library, in a thread: on the loop every run of the process would stand still meanwhile, and where the
+    machine is busy for longer than their leases last."""
+    import agents.mcp.connecting
+    import agents.mcp.ways  # noqa: F401
 
 
 def _transports(about: About) -> "Transports":

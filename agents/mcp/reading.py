@@ -14,6 +14,7 @@ from agents.mcp.definitions import Risk
 from agents.mcp.models import McpServer, McpTool, ServerKind
 from agents.mcp.sealing import opened
 from agents.mcp.values import Face, Offered, review_of
+from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 log = structlog.get_logger(__name__)
 
@@ -89,6 +90,16 @@ def callable_face(offered: Offered, user_id: UUID | None) -> Face | None:
     return face_of(tool.server)
 
 
+def _host_of(server: McpServer) -> str:
+    """Empty for a program, and for an address that is none."""
+    if not server.url:
+        return ""
+    try:
+        return canonical(server.url, allow_private=True, any_port=True).host
+    except BadAddress:
+        return ""
+
+
 def _offered(tool: McpTool) -> Offered:
     now, risk = tool.now, Risk(tool.risk)
     return Offered(
@@ -101,5 +112,6 @@ def _offered(tool: McpTool) -> Offered:
         pin=tool.pin,
         risk=risk,
         requires_approval=tool.requires_approval,
+        host=_host_of(tool.server),
         review=review_of(bare_face(tool.server), pin=tool.pin, risk=risk, requires_approval=tool.requires_approval),
     )

@@ -7,7 +7,7 @@ from agents.mcp.arguments import arguments_by
 from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
 from agents.tools import previews
-from agents.tools.tool import ANY_AGENT, Call, Reply, Tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, Tool
 
 TIMEOUT_S: Final = 120.0
 _KEPT: Final = 500
@@ -44,4 +44,6 @@ def _made(as_json: str) -> Tool:
         composite=False,
         untrusted=True,
         preview=previews.plain,
+        sends=Sends.OTHERS,
+        host=offered.host,
     )

@@ -61,6 +61,8 @@ class Offered(BaseModel):
     risk: Risk
     requires_approval: bool
     review: str
+    host: str = ""
+    """Where the server is at an address."""
 
 
 def review_of(face: Face, *, pin: str, risk: Risk, requires_approval: bool) -> str:

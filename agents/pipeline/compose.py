@@ -109,8 +109,7 @@ def _noticing(brief: Brief, *notices: str) -> Brief:
 
 
 async def _shown(context: AgentContext, text: str) -> str:
-    await context.say(text)
-    return text
+    return await context.say(text)
 
 
 def brief_of(task: ToCompose) -> Brief:

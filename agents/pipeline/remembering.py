@@ -16,9 +16,11 @@ from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.events import MemoryUsed
 from agents.engine.states import StepKind
 from agents.exchange import Options
+from agents.guardrails.asked import flagged
 from agents.pipeline.recall import Recollection
 from agents.roles.memory_extractor import extracted
 from agents.runtime.context import AgentContext
+from agents.tools.taint import is_of_an_agent
 from hyperagent.lib.text import json_text
 from hyperagent.lib.threads import in_thread
 from memory.remembering import reading
@@ -79,6 +81,9 @@ async def _receipts(context: AgentContext, known: Recollection) -> None:
 async def _learned(
     context: AgentContext, question: str, known: Recollection, *, capable: bool, turn: str, options: Options | None
 ) -> list[dict[str, Any]]:
+    if flagged(context.run) or is_of_an_agent(context.run.turn):
+        # Somebody else wrote it, or may have written a part of it: nothing to remember, or forget, of its person.
+        return []
     wishes = wishes_in(question)
     findings = await _findings(context, question, known, wishes, capable=capable, options=options)
     if not findings and not wishes.forget:

@@ -74,6 +74,7 @@ class Setting:
 async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     """`turn`: question, history, mode, options. Gives answer, sources, checks, title, plan, routing, the model."""
     setting = await _setting(context, turn)
+    context.run.may_ask = setting.options.interactive
     if setting.options.budget is not None:
         context.run.terms = Terms(setting.options.budget, may_ask=setting.options.interactive)
     context.emit(Config(values=setting.served))
@@ -131,13 +132,13 @@ async def _checked(context: AgentContext, answered: Answered, question: str, set
 
 async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
     def now() -> dict[str, Any]:
-        return {**_served_by(context.run.models.settings), "pipeline": asdict(context.run.settings)}
+        return {**_served_by(context.run.models.settings), "pipeline": context.run.settings.as_json()}
 
     noted = await context.note("models", now)
     connected = await context.run.tools.connected_names(context) if context.run.tools is not None else {}
     return Setting(
         served={name: value for name, value in noted.items() if name != "pipeline"},
-        settings=PipelineSettings(**noted["pipeline"]),
+        settings=PipelineSettings.from_json(noted["pipeline"]),
         options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
         mode=turn["mode"],
         history=tuple(turn["history"]),

@@ -77,7 +77,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     if done.handoff is not None:
         return await _handed_over(context, task, done, done.handoff)
     if task.speaks:
-        await context.say(done.result)
+        done = done.model_copy(update={"result": await context.say(done.result)})
     return _output(context, task, done, depends_on, began).model_dump(mode="json")
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import UUID
@@ -17,12 +17,19 @@ from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
 from agents.engine.records import AgentRecord, Announced, Cut, Loaded, Path, Record, StepRecord
 from agents.engine.run import Program, Run
 from agents.engine.states import StepKind
+from agents.guardrails.output import Screened, Watch, screened
+from agents.guardrails.settings import GuardSettings
+from agents.guardrails.streaming import Anew
+from agents.guardrails.telling import Line, tell_lines
 from agents.runtime.attempts import Attempt
 from agents.runtime.desk import Desk
-from agents.runtime.outbox import Outbox, Progressed
+from agents.runtime.outbox import Flagged, Outbox, Progressed
 from agents.runtime.spending import Spending, Terms
 from agents.runtime.streaming import STREAMED
+from agents.runtime.tracing import RunTrace
+from agents.runtime.treasury import Treasury
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
+from hyperagent.lib.llm.structured import REPAIRS
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta, ToolSpec
 from hyperagent.lib.text import GrowingText, clean_text, clean_value
 
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     from hyperagent.lib.llm.gateway import ModelGateway
 
 ANSWER, THINKING = "answer", "thinking"
+TOLD = "guarded"
+"""Where a recorded reply has what guardrails found in it."""
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -55,6 +64,15 @@ class PipelineSettings:
     compression_keeps: int = 10
     approval_timeout_s: int | None = None
     """After how long a request for an approval ends undecided; None: never by itself."""
+    guards: GuardSettings = field(default_factory=GuardSettings)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "guards": self.guards.as_json()}
+
+    @classmethod
+    def from_json(cls, noted: Mapping[str, Any]) -> Self:
+        guards = GuardSettings.from_json(noted["guards"]) if "guards" in noted else GuardSettings()
+        return cls(**{**noted, "guards": guards})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +98,9 @@ class ToolDoor(Protocol):
 
     def protected(self, names: Sequence[str]) -> Sequence[Any]:
         """Those of these tools (`agents.tools.tool.Tool`) that need a person's yes for each call."""
+
+    def is_of_others(self, name: str) -> bool:
+        """Whether what this tool gives may be text of others; so for one that is not there (any more)."""
 
     def lacks(self, names: Sequence[str]) -> str:
         """Which of these providers are not configured, in words for people with the way out; empty if all are."""
@@ -122,15 +143,34 @@ class DrivenRun(Run):
         self.settings = settings or PipelineSettings()
         self.desk = desk
         self.terms: Terms | None = None
+        self.treasury: Treasury | None = None
+        """What holds the budgets of people, groups and the installation; None in tests without a database."""
+        self.is_money_held = False
+        """Whether one of those is in money, as far as a call has found."""
+        self.may_ask = False
+        """Whether a person may be asked at their end."""
         self.connected_names: Mapping[str, Sequence[str]] | None = None
         """Of tools of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
         self.broken_off = ""
         self.interrupt: Callable[[], None] = lambda: None
         self.under_suspicion = False
+        self.trace = RunTrace()
         self.paid: list[dict[str, Any]] = []
+        self.turn: Mapping[str, Any] = MappingProxyType({})
+        """What the run was begun with: question, history, where the texts of others in it come from."""
+        self.reading: Any = None
+        """What it has read of others (`agents.tools.taint`), as far as its steps were looked at; `unread`: the rest."""
+        self.unread: list[StepRecord] = [step for steps in self.loaded.steps.values() for step in steps.values()]
+        self.was_asked: set[str] = set()
+        """The hashes of the calls that people were asked about."""
         self.streamed: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
         self._recorded_length: defaultdict[tuple[UUID, str], int] = defaultdict(int)
         self._said: defaultdict[UUID, GrowingText] = defaultdict(GrowingText)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there may be a budget that it shares with others."""
+        return self.treasury is not None and self.treasury.is_on
 
     def break_off(self, why: str) -> None:
         """A person ended the run from within it: whatever still runs of it is interrupted."""
@@ -138,6 +178,10 @@ class DrivenRun(Run):
         self.interrupt()
 
     def record(self, *records: Record) -> None:
+        self.unread += [record for record in records if isinstance(record, StepRecord)]
+        self.trace.recorded(records, self.loaded.steps)
+        if self.treasury is not None and self.treasury.is_on and any(map(_is_paid_tool, records)):
+            self.treasury.count_late(self.about.user_id)
         if self.under_suspicion and any(isinstance(record, StepRecord) for record in records):
             self.under_suspicion = False
             super().record(*records)
@@ -162,10 +206,15 @@ class DrivenRun(Run):
         """What this agent has said for good until now: the same on every replay."""
         return str(self._said[agent_id])
 
-    def take_back(self, agent_id: UUID, reason: str) -> None:
+    def has_said(self, text: str) -> bool:
+        """Whether this is what some agent has said for good, word for word."""
+        return any(str(said) == text for said in self._said.values())
+
+    def take_back(self, agent_id: UUID, reason: str, *, channels: Sequence[str] = (ANSWER, THINKING)) -> None:
         """Whatever people see of a reply that is not in the journal is no longer true."""
-        self.streamed[agent_id].clear()
-        for channel in (ANSWER, THINKING):
+        if ANSWER in channels:
+            self.streamed[agent_id].clear()
+        for channel in channels:
             keep = self._recorded_length[agent_id, channel]
             if self.loaded.shown.get((agent_id, channel), 0) != keep:
                 self.loaded.shown[agent_id, channel] = keep
@@ -182,6 +231,12 @@ class DrivenRun(Run):
             self.loaded.shown[agent_id, body.channel] = body.keep
             self.streamed[agent_id].clear()
         super().announce_once(agent_id, body, origin)
+
+    def flag_once(self, agent_id: UUID, body: Body, origin: str, row: Flagged) -> None:
+        """An event and the row beside it: both are stored, or neither."""
+        if origin not in self.loaded.origins:
+            self.loaded.origins.add(origin)
+            self.outbox.write(Announced(agent_id, body, origin), row)
 
     def show(self, agent_id: UUID, channel: str, text: str) -> None:
         text = clean_text(text)
@@ -261,21 +316,30 @@ class AgentContext(Spending):
         """
         shown = shown and stage in STREAMED
         asked = request.model_dump(mode="json")
-        await self.afford(stage, asked, last=last)
+        await self.afford(stage, asked, request, last=last)
 
         async def perform() -> Outcome:
             self.refuse(last=last)
             if shown:
                 self.run.take_back(self.agent.id, "the answer began again")
-            reply = await self._stream(self.last_of(request), shown=shown)
-            return Outcome(reply.model_dump(mode="json"), usage_of(reply))
+            with self.run.trace.agent(self.agent.id).within():
+                reply, lines = await self._stream(self.last_of(request), shown=shown)
+            told = {TOLD: [line.as_json() for line in lines]} if lines else {}
+            return Outcome({**reply.model_dump(mode="json"), **told}, self.settled(usage_of(reply)))
 
-        value = await self.step(StepKind.MODEL, stage, asked, perform)
-        reply = ModelReply.model_validate(value)
+        value = await self.paid_step(stage, asked, perform)
+        reply = ModelReply.model_validate({name: given for name, given in value.items() if name != TOLD})
         if shown:
             self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
+        tell_lines(self, [Line.from_json(line) for line in value.get(TOLD, ())])
         self.report(usage_of(reply))
         return reply
+
+    def flag(self, body: Body, row: Flagged) -> None:
+        """Shows people what a guardrail found, and keeps a row of it for those who look after the guardrails."""
+        self._life.check()
+        self.run.flag_once(self.agent.id, body, self.place, row)
+        self._emitted += 1
 
     def withdraw(self, reason: str) -> None:
         """What this agent said so far is not the answer after all. Made once, like all that is emitted: on a replay
@@ -284,8 +348,9 @@ class AgentContext(Spending):
             if self.run.forget_recorded(self.agent.id, channel):
                 self.emit(TokenReset(keep=0, reason=reason, channel=channel))
 
-    async def say(self, text: str) -> None:
-        """`text` is all that this agent says: people see it, whatever of it a model has streamed.
+    async def say(self, text: str) -> str:
+        """`text` is all that this agent says: people see it, whatever of it a model has streamed. Gives it as they do:
+        without what guardrails take away.
 
         Shown in a step of its own, so that a replay does not show it again.
         """
@@ -294,25 +359,30 @@ class AgentContext(Spending):
             self.emit(TokenReset(keep=0, reason="the answer is another one", channel=ANSWER))
         rest = text.removeprefix(self.run.said_by(self.agent.id))
         if not rest:
-            return
+            return text
 
         async def perform() -> Outcome:
             self.run.take_back(self.agent.id, "the answer began again")
-            self.run.show(self.agent.id, ANSWER, rest)
-            return Outcome(None)
+            found = screened(self.run, rest)
+            self.run.show(self.agent.id, ANSWER, found.text)
+            return Outcome(found.as_json() if found.lines else None)
 
-        await self.step(StepKind.NOTE, "said", {"text": rest}, perform)
-        self.run.show_recorded(self.agent.id, rest)
+        noted = await self.step(StepKind.NOTE, "said", {"text": rest}, perform)
+        said = Screened(rest) if noted is None else Screened.from_json(noted)
+        self.run.show_recorded(self.agent.id, said.text)
+        tell_lines(self, said.lines)
+        return self.run.said_by(self.agent.id)
 
     async def structured(self, request: ModelRequest, schema: type[T], *, stage: str) -> T:
         """A model's answer as a value of `schema`: one step, the repairs included. Raises StepFailed."""
         asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}
-        await self.afford(stage, asked)
+        await self.afford(stage, asked, request, calls=1 + REPAIRS)
 
         async def perform() -> Outcome:
             self.refuse()
             try:
-                found = await self.run.models.structured(request, schema)
+                with self.run.trace.agent(self.agent.id).within():
+                    found = await self.run.models.structured(self.last_of(request), schema)
             except ModelError as error:
                 again = isinstance(error, ModelBusy | ModelUnavailable)
                 raise OutsideError(error.code, error.user_message, retryable=again) from error
@@ -320,9 +390,10 @@ class AgentContext(Spending):
                 value = plain(clean_value(found.value.model_dump(mode="json")))
             except (ValueError, RecursionError) as error:
                 raise OutsideError("model_garbled", f"The answer cannot be stored: {error}.") from error
-            return Outcome({"value": value, "usage": usage_of(*found.replies)}, usage_of(*found.replies))
+            used = self.settled(usage_of(*found.replies))
+            return Outcome({"value": value, "usage": used}, used)
 
-        recorded = await self.step(StepKind.MODEL, stage, asked, perform)
+        recorded = await self.paid_step(stage, asked, perform)
         self.report(recorded["usage"])
         return schema.model_validate(recorded["value"])
 
@@ -350,25 +421,50 @@ class AgentContext(Spending):
         self.emit(UsageReported(model=used["model"], provider=used["provider"], usage=usage))
         self.say_if_unpriced(used["model"], cost)
 
-    async def _stream(self, request: ModelRequest, *, shown: bool) -> ModelReply:
-        agent_id = self.agent.id
+    async def _stream(self, request: ModelRequest, *, shown: bool) -> tuple[ModelReply, tuple[Line, ...]]:
+        """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
+        watch = Watch(self.run) if shown else None
         try:
             async with aclosing(self.run.models.stream(request)) as deltas:
                 async for delta in deltas:
                     if type(delta) is TextDelta:
-                        if shown:
-                            self.run.show(agent_id, ANSWER, delta.text)
+                        if watch is not None:
+                            self._show(ANSWER, watch.feed(ANSWER, delta.text))
                     elif type(delta) is ThinkingDelta:
-                        if shown:
-                            self.run.show(agent_id, THINKING, delta.text)
+                        if watch is not None:
+                            self._show(THINKING, watch.feed(THINKING, delta.text))
                     elif type(delta) is Restarted:
-                        self.run.take_back(agent_id, delta.reason)
+                        self.run.take_back(self.agent.id, delta.reason)
+                        if watch is not None:
+                            watch.begin_again()
                     elif type(delta) is ModelReply:
-                        return _cleaned(delta)
+                        reply = _cleaned(delta)
+                        return (reply, ()) if watch is None else (self._screened(reply, watch), watch.lines)
         except ModelError as error:
             again = isinstance(error, ModelBusy | ModelUnavailable)
             raise OutsideError(error.code, error.user_message, retryable=again) from error
         raise OutsideError("model_garbled", "The model's stream ended without a reply. Try again.", retryable=True)
+
+    def _show(self, channel: str, given: str | Anew) -> None:
+        if isinstance(given, Anew):
+            self.run.take_back(self.agent.id, "a guardrail took something out", channels=(channel,))
+            self.run.show(self.agent.id, channel, given.text)
+        elif given:
+            self.run.show(self.agent.id, channel, given)
+
+    def _screened(self, reply: ModelReply, watch: Watch) -> ModelReply:
+        """The reply as people see it; what was held back of it is shown now."""
+        thinking, rest = watch.finish(THINKING, reply.thinking)
+        self._show(THINKING, rest)
+        text, rest = watch.finish(ANSWER, reply.text)
+        self._show(ANSWER, rest)
+        # A provider takes its thoughts back only as they were: changed ones go without their seal.
+        seal = reply.thinking_signature if thinking == reply.thinking else None
+        return reply.model_copy(update={"text": text or "", "thinking": thinking, "thinking_signature": seal})
+
+
+def _is_paid_tool(record: Record) -> bool:
+    return isinstance(record, StepRecord) and record.kind is not StepKind.MODEL and bool(record.usage)
 
 
 def usage_of(*replies: ModelReply) -> dict[str, Any]:

@@ -15,15 +15,21 @@ from agents.engine.interventions import apply_all, intervene
 from agents.engine.journal import depth_of
 from agents.engine.records import AgentRecord, Announced, Loaded
 from agents.engine.run import Program
-from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus
+from agents.engine.states import INPUT_VERSION, LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus
 from agents.engine.tree import ended, with_event
+from agents.guardrails.output import screened
 from agents.runtime import leases, loading
 from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
 from agents.runtime.desk import Desk
 from agents.runtime.leases import MAX_CRASHES, Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
+from agents.runtime.tracing import RunTrace, without_trace
+from agents.runtime.treasury import Treasury
+from agents.tools.taint import taint_of
 from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.telemetry import measures
+from hyperagent.lib.telemetry.tracing import NOTHING
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +47,7 @@ class Tools:
     finished: Callable[[str, uuid.UUID], Awaitable[None]]
     gateway: ToolDoor | None = None
     settings: PipelineSettings | None = None
+    treasury: Treasury | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,12 @@ class Driver:
         self.is_leaving = False
         self._cancelled = claim.cancel_requested
         self._run: DrivenRun | None = None
+        self._trace = RunTrace()
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether it may be what kills its runner. A run that got on since it was claimed is not, whatever it was."""
+        return self.claim.is_suspect and (self._run is None or self._run.under_suspicion)
 
     # --- what others ask of it
 
@@ -118,14 +131,19 @@ class Driver:
 
     async def drive(self) -> None:
         structlog.contextvars.bind_contextvars(execution_id=str(self.claim.id), epoch=self.claim.epoch)
-        try:
-            over = await self._drive()
-        except (LeaseLost, psycopg.Error) as error:
-            log.warning("run.lost", why=str(error).split("\n")[0])
-            await self._give_up()
-            return
-        if over and self.claim.on_finish:
-            await self._tools.finished(self.claim.on_finish, self.claim.id)
+        self._trace = RunTrace(self.claim)
+        with self._trace.span.within():
+            try:
+                over = await self._drive()
+            except (LeaseLost, psycopg.Error) as error:
+                self._trace.end("lost", error="lease_lost" if isinstance(error, LeaseLost) else "database_away")
+                log.warning("run.lost", why=str(error).split("\n")[0])
+                await self._give_up()
+                return
+            finally:
+                self._trace.end("interrupted")
+            if over and self.claim.on_finish:
+                await self._tools.finished(self.claim.on_finish, self.claim.id)
 
     async def _give_up(self) -> None:
         """For the case that the lease is still ours. If not even that can be said, it runs out."""
@@ -149,6 +167,8 @@ class Driver:
         )
         run = self._made_run(outbox, loaded)
         run.paid.extend(end.cut_usage)
+        run.trace = self._trace
+        self._trace.know(loaded.agents)
         root = loaded.agents.get("root")
         if root is None:
             root = AgentRecord(uuid.uuid4(), None, self.claim.pipeline, "root", "", AgentStatus.RUNNING)
@@ -181,6 +201,8 @@ class Driver:
             settings=self._tools.settings,
             desk=Desk(self._tools.connection),
         )
+        run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
+        run.treasury = self._tools.treasury
         run.effects_root = self.claim.effects_root
         run.draining = self._draining
         run.interrupt = self._interrupt
@@ -207,7 +229,11 @@ class Driver:
         sources = tuple(Source.model_validate(source) for source in result["sources"])
         checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
         complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage())
-        facts = {"provider": run.provider_of(result.get("model")), "first_token_ms": run.outbox.first_token_ms}
+        facts = {
+            "provider": run.provider_of(result.get("model")),
+            "first_token_ms": run.outbox.first_token_ms,
+            "tainted_by": taint_of(run).as_json(),
+        }
         return Ending(Moved(ExecutionStatus.COMPLETED, answer, {**result, **facts}), complete, AgentStatus.COMPLETED)
 
     async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
@@ -220,11 +246,16 @@ class Driver:
                 f"This run crashed the worker {self.claim.crashes} times and was stopped. "
                 "Try it again with another question, or tell an administrator.",
             )
+        if (version := self.claim.input.get("version", INPUT_VERSION)) != INPUT_VERSION:
+            raise StepFailed(
+                "other_version",
+                f"This run was begun by another version of HyperAgent (its input has the form {version}, this worker "
+                f"knows {INPUT_VERSION}), as while an update is under way. Try it again in a few minutes.",
+            )
         program = self._tools.programs.get(self.claim.pipeline)
         if program is None:
             raise StepFailed("unknown_pipeline", f"This installation has no pipeline '{self.claim.pipeline}'.")
-        turn = {"question": self.claim.question, "mode": self.claim.mode, **self.claim.input}
-        self._program = asyncio.ensure_future(program(AgentContext(run, root), turn))
+        self._program = asyncio.ensure_future(program(AgentContext(run, root), dict(run.turn)))
         try:
             return await self._program
         except Skipped as skipped:
@@ -245,6 +276,13 @@ class Driver:
             _end_agents(run, ended(now, ending.root, ending.moved.result, error=ending.moved.error_message))
         run.outbox.write(ending.moved, Announced(root.id, ending.last))
         await run.outbox.committed()
+        status, error = ending.moved.status.value, ending.moved.error_code
+        self._trace.end(status, error=error)
+        if over:
+            measures.RUNS_ENDED.labels(status, error).inc()
+            log.info("run.ended", status=status, error=error)
+        else:
+            log.info("run.paused", status=status)
         return over
 
     async def _refused(self, run: DrivenRun, error: NotStored) -> Ending:
@@ -259,6 +297,8 @@ class Driver:
 
     async def _load(self) -> tuple[Loaded, End]:
         async with self._tools.connection() as connection:
+            if self._trace.span is not NOTHING:
+                await self._trace.look(connection, self.claim.id)
             return await loading.load(connection, self.claim.id)
 
 
@@ -295,7 +335,10 @@ def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
     if why:
         answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
-    return Ending(Moved(ExecutionStatus.CANCELLED, answer), complete, AgentStatus.CANCELLED)
+    taint = taint_of(run)
+    # What was written until then stands in the conversation, and with it what it was made of.
+    result = {"tainted_by": taint.as_json()} if answer and taint else None
+    return Ending(Moved(ExecutionStatus.CANCELLED, answer, result), complete, AgentStatus.CANCELLED)
 
 
 def _brought(run: DrivenRun) -> str:
@@ -305,4 +348,4 @@ def _brought(run: DrivenRun) -> str:
         given = agent.output.get("result") if isinstance(agent.output, dict) else None
         if agent.status is AgentStatus.COMPLETED and isinstance(given, str) and given.strip():
             texts[agent.task or agent.name] = given.strip()
-    return "\n\n".join(f"### {task}\n\n{text}" for task, text in texts.items())
+    return screened(run, "\n\n".join(f"### {task}\n\n{text}" for task, text in texts.items())).text

@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from uuid import UUID
 
 import structlog
@@ -20,7 +21,9 @@ class Jobs:
 
     async def enqueue(self, task: str, execution_id: UUID) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, _enqueue, task, execution_id)
+            await asyncio.get_running_loop().run_in_executor(
+                self._thread, copy_context().run, _enqueue, task, execution_id
+            )
         except (Error, LookupError) as error:
             log.warning("job.not_enqueued", task=task, execution_id=str(execution_id), error=str(error))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from django.db import connection as django_connection
@@ -10,6 +10,11 @@ from psycopg.rows import class_row
 
 MAX_CRASHES: Final = 3
 SUSPECT: Final = 2
+# How far a claim looks. Numbers in its text: with others the database would plan it anew each time, which takes longer
+# than the claim.
+OLDEST: Final = 128
+PEOPLE: Final = 64
+OF_ONE: Final = 16
 
 # Rows are locked in the order of their ids, here and by the writer: two that lock several never wait for each other.
 # A run is recovered when its lease ran out, or when its runner is known to be dead ($1).
@@ -35,21 +40,58 @@ FROM judged j WHERE e.id = j.id
 RETURNING e.id
 """
 
-_CLAIM = """
+# Who waits for a driver; the partial indexes have the same condition.
+_CLAIMABLE: Final = "(e.status = 'pending' OR (e.status = 'awaiting_user' AND e.woken_at IS NOT NULL))"
+# Turns go round: a person's first run comes before another's second, and who has runs going already waits for as many
+# turns; among those of one turn the oldest first. To know them, not all that waits is read: the oldest of all, so that
+# nothing waits for ever, and the oldest of each person who waits, of at most PEOPLE, from a random one on: each step
+# of `person` goes to the next one by the index. Of what another runner is just claiming there is enough beside.
+_CLAIM = f"""
+WITH RECURSIVE person AS (
+    SELECT first.user_id, first.user_id AS first_id, 1 AS number FROM (SELECT coalesce(
+        (SELECT e.user_id FROM agents_execution e WHERE {_CLAIMABLE} AND e.user_id > %(start)s ORDER BY 1 LIMIT 1),
+        (SELECT e.user_id FROM agents_execution e WHERE {_CLAIMABLE} AND e.user_id IS NOT NULL ORDER BY 1 LIMIT 1)
+    ) AS user_id) first WHERE first.user_id IS NOT NULL
+    UNION ALL
+    SELECT next.user_id, person.first_id, person.number + 1
+    FROM person, LATERAL (SELECT coalesce(
+        (SELECT e.user_id FROM agents_execution e WHERE {_CLAIMABLE} AND e.user_id > person.user_id ORDER BY 1 LIMIT 1),
+        (SELECT e.user_id FROM agents_execution e WHERE {_CLAIMABLE} AND e.user_id IS NOT NULL ORDER BY 1 LIMIT 1)
+    ) AS user_id) next
+    WHERE person.number < {PEOPLE} AND next.user_id <> person.first_id
+), waiting AS (
+    (SELECT e.id, e.user_id, e.created_at FROM agents_execution e
+     WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+     ORDER BY e.created_at LIMIT {OLDEST})
+    UNION
+    SELECT own.id, own.user_id, own.created_at FROM person, LATERAL (
+        SELECT e.id, e.user_id, e.created_at FROM agents_execution e
+        WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+          AND e.user_id = person.user_id
+        ORDER BY e.created_at LIMIT {OF_ONE}
+    ) own
+), going AS (
+    SELECT user_id, count(*) AS runs FROM agents_execution WHERE status = 'running' GROUP BY user_id
+), turn AS (
+    SELECT w.id, w.created_at, coalesce(going.runs, 0)
+           + row_number() OVER (PARTITION BY w.user_id ORDER BY w.created_at, w.id) AS number
+    FROM waiting w LEFT JOIN going ON going.user_id = w.user_id
+)
 UPDATE agents_execution e
 SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
     leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp())
 FROM (
-    SELECT id, status, lost_by, woken_at FROM agents_execution
-    WHERE (status = 'pending' OR (status = 'awaiting_user' AND woken_at IS NOT NULL))
-      AND (crashes > 0 OR suspicion >= %(suspect)s) = %(suspects)s
-    ORDER BY created_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    SELECT e.id, e.status, e.lost_by, e.woken_at FROM agents_execution e JOIN turn ON turn.id = e.id
+    WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+    ORDER BY turn.number, turn.created_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
 ) was
 WHERE e.id = was.id
 RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
           e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,
           e.cancel_requested_at IS NOT NULL AS cancel_requested, was.woken_at IS NOT NULL AS woken,
-          coalesce(e.effects_root, e.id) AS effects_root
+          coalesce(e.effects_root, e.id) AS effects_root,
+          extract(epoch FROM clock_timestamp() - CASE WHEN was.woken_at IS NOT NULL THEN was.woken_at
+                                                      WHEN e.epoch = 1 THEN e.created_at END)::float AS waited_s
 """
 
 _HEARTBEAT = """
@@ -89,6 +131,8 @@ class Claim:
     cancel_requested: bool
     woken: bool
     effects_root: UUID
+    waited_s: float | None
+    """Since somebody wanted it, or wanted it again; None where a driver before gave it back or was lost."""
 
     @property
     def is_suspect(self) -> bool:
@@ -117,8 +161,17 @@ class Beat:
 async def claim(
     connection: psycopg.AsyncConnection[Any], *, runner: str, limit: int, lease_s: float, suspects: bool
 ) -> list[Claim]:
-    """Takes up to `limit` runs that wait for a driver, oldest first: the suspects, or the others. One query."""
-    values = {"runner": runner, "limit": limit, "lease_s": lease_s, "suspects": suspects, "suspect": SUSPECT}
+    """Takes up to `limit` runs that wait for a driver: the suspects, or the others. People take turns, and of one
+    person the oldest comes first. One query.
+    """
+    values = {
+        "runner": runner,
+        "limit": limit,
+        "start": uuid4(),
+        "lease_s": lease_s,
+        "suspects": suspects,
+        "suspect": SUSPECT,
+    }
     async with connection.cursor(row_factory=class_row(Claim)) as cursor:
         await cursor.execute(_CLAIM, values)
         return await cursor.fetchall()

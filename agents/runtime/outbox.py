@@ -51,11 +51,39 @@ class Progressed:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """A call of a model is over: what it took of what was reserved for it. `usd`: "0" where its price is not known."""
+
+    call_id: UUID
+    usd: str = "0"
+    tokens: int = 0
+    is_unpriced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedCut:
     """A cut and the number of the last event before it: only emissions up to there may be made again."""
 
     cut: Cut
     last_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A row beside the event that was written right before it (`agents.guardrails.telling`). `seq`: its number, once
+    it has one; until then how many events wait up to it."""
+
+    agent_id: UUID
+    place: str
+    scanner: str
+    kind: str
+    certainty: str
+    action: str
+    reason: str
+    excerpt: str
+    tool: str
+    count: int
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +151,7 @@ class Outbox:
                 self._events.append(Pending(record.agent_id, record.body, record.origin, _now_ms()))
                 durable = durable or not isinstance(record.body, Token)
             else:
-                place = len(self._events)
-                self._records.append(PlacedCut(record, place) if isinstance(record, Cut) else record)
+                self._records.append(_waiting(record, events=len(self._events)))
                 durable = True
         self._written += 1
         self._wake_writer(self, durable)
@@ -218,9 +245,26 @@ class Outbox:
         return json_text(head)
 
 
+def _waiting(record: Any, *, events: int) -> Any:
+    """The record as it waits, with how many events wait before it if its place among them matters."""
+    match record:
+        case Cut():
+            return PlacedCut(record, events)
+        case Flagged():
+            return replace(record, seq=events)
+        case _:
+            return record
+
+
 def _placed(record: Any, last_seq: int) -> Any:
-    """Until now a cut knew only how many events waited before it."""
-    return replace(record, last_seq=last_seq + record.last_seq) if isinstance(record, PlacedCut) else record
+    """Until now these knew only how many events waited before them."""
+    match record:
+        case PlacedCut():
+            return replace(record, last_seq=last_seq + record.last_seq)
+        case Flagged():
+            return replace(record, seq=last_seq + record.seq)
+        case _:
+            return record
 
 
 def lost() -> LeaseLost:

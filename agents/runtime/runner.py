@@ -17,6 +17,7 @@ from uuid import UUID
 
 import psycopg
 import structlog
+from django.conf import settings as django_settings
 from psycopg_pool import AsyncConnectionPool
 
 from agents.engine.run import Program
@@ -25,19 +26,22 @@ from agents.runtime.announcer import Announcer
 from agents.runtime.context import PipelineSettings, ToolDoor
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
+from agents.runtime.treasury import Treasury
 from agents.runtime.writer import Writer
 from hitl import sweeping
 from hitl.deadlines import Deadlines
 from hitl.kinds import RequestKind
+from hyperagent.lib import clocks
 from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.telemetry import measures
 from hyperagent.lib.wake import CHANNEL
 
 log = structlog.get_logger(__name__)
 
 LOOK_EVERY_S = 4.0  # at most; a lease is renewed three times before it would run out
 CLAIM_AT_ONCE = 16
-DRAIN_S = 7.0
-SHUTDOWN_S = 9.0
+DRAIN_S = 6.0
+SHUTDOWN_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,15 @@ class Runner:
     ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
-        self.writer = Writer(options.dsn, announcer=self._announcer, deadlines=options.deadlines)
+        self._treasury = Treasury(
+            self._connection, django_settings.CONFIG, priced=lambda book: setattr(models, "prices", book)
+        )
+        self.writer = Writer(
+            options.dsn,
+            announcer=self._announcer,
+            deadlines=options.deadlines,
+            on_settled=self._treasury.wake,
+        )
         self._jobs = Jobs()
         self._models = models
         self._pool: AsyncConnectionPool[Any] | None = None
@@ -77,6 +89,7 @@ class Runner:
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
             gateway=gateway,
+            treasury=self._treasury,
             settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
         )
         self.driving: dict[UUID, Driver] = {}
@@ -94,6 +107,7 @@ class Runner:
         ) as self._pool:
             self._announcer.start()
             writing = self.writer.start()
+            await self._treasury.begin()
             loops = [
                 asyncio.create_task(loop, name=name)
                 for name, loop in (
@@ -101,6 +115,8 @@ class Runner:
                     ("claim", self._claim_loop()),
                     ("look", self._look_loop()),
                     ("requests", sweeping.keep_time(self._connection)),
+                    ("clocks", clocks.keep_time(self._connection)),
+                    ("treasury", self._treasury.keep()),
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)
@@ -161,7 +177,7 @@ class Runner:
     async def _claim_suspect(self) -> None:
         """One run at a time of those that may have killed a runner: so that the next death names it."""
         async with self._one_suspect:
-            busy = any(driver.claim.is_suspect for driver in self.driving.values())
+            busy = any(driver.is_suspect for driver in self.driving.values())
             if not busy and not self._stopping.is_set() and len(self.driving) < self.options.concurrency:
                 for claim in await self._claims(1, suspects=True):
                     self._drive(claim)
@@ -173,6 +189,8 @@ class Runner:
             )
 
     def _drive(self, claim: leases.Claim) -> None:
+        if claim.waited_s is not None:
+            measures.CLAIM_WAIT.observe(claim.waited_s)
         driver = Driver(claim, self._tools)
         self.driving[claim.id] = driver
         if self._stopping.is_set():

@@ -1,38 +1,48 @@
 """A run's budget at work: what stands before each call of a model, and what is refused once the budget is used up.
 
-What is asked and what an answer means is in `agents.budget`. Runs without a budget, or within it, record nothing here.
+What is asked and what an answer means is in `agents.budget`; the budgets that runs share are held by
+`agents.runtime.treasury`. Runs without a budget, or within it, record nothing here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agents.budget import (
     CODE,
+    FINISHED,
     KIND,
     Choice,
     RunBudget,
     Standing,
     Unit,
     Used,
+    decided,
     question_of,
+    shared_name,
+    shared_question,
     standing_of,
     unasked,
     unchecked,
+    unchecked_by_others,
     unit_at_end,
     used_by,
 )
 from agents.engine.canonical import digest, plain
-from agents.engine.context import Context
+from agents.engine.context import Context, Outcome
 from agents.engine.errors import Cancelled, OutsideError
 from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import differs, shared_key
 from agents.engine.states import StepKind
+from agents.runtime.outbox import Settled
+from agents.runtime.treasury import Driving, Held, Lacking
+from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.types import ModelRequest
 
 if TYPE_CHECKING:
     from agents.runtime.context import DrivenRun
 
+T = TypeVar("T")
 STAGE: Final = "budget"
 # How much is written after the end of a budget, in the one answer from what there is.
 LAST_TOKENS: Final = 2_000
@@ -54,48 +64,60 @@ class Spending(Context):
     run: "DrivenRun"
     beyond_budget: str = ""
     """Why the last call was one beyond the budget's end, in words for people; empty if it was within."""
+    _held: Held | None = None
+    """What is reserved for the next call, of the budgets that others share."""
+    _lack: str = ""
+    """Why the next call may not be made by one of those; empty if it may."""
 
-    async def afford(self, name: str, request: Any, *, last: bool = False) -> None:
-        """Stands before a call of a model. At the end of the budget a person is asked, once for all agents.
+    async def afford(self, name: str, request: Any, sent: ModelRequest, *, last: bool = False, calls: int = 1) -> None:
+        """Stands before a call of a model. At the end of the run's budget a person is asked, once for all agents; and
+        what the call may take is reserved of the budgets of its person, their groups and the installation.
 
         Whatever comes of it is a step before the call's own, so that a replay goes the same way. Without a raise the
         call is refused when it is performed (`refuse`); not the `last` one, in which the answer is given from what
-        there is. Raises Cancelled if the person wants the run to stop.
+        there is: it may go beyond the run's own budget, briefly, but not beyond those that are shared. Raises Cancelled
+        if the person wants the run to stop. `calls`: how often a model may be asked for the one answer.
         """
-        terms = self.run.terms
-        if terms is None:
+        self.beyond_budget, self._lack, self._held = "", "", None
+        if self.run.terms is None and not self.run.is_held and not self._is_at_an_end():
             return
-        self.beyond_budget = ""
         hashed = digest(plain(request))
         while True:
             recorded = self.upcoming
             if recorded is not None and not differs(recorded, StepKind.MODEL, name, hashed, effect=False):
                 return
             if recorded is not None and (recorded.kind, recorded.name) == (StepKind.ASK, KIND):
-                await self._ask_for_more(recorded.request["shared"])
-                continue
-            if recorded is not None and (recorded.kind, recorded.name) == (StepKind.NOTE, KIND):
+                await self._ask_again(recorded.request["shared"])
+            elif recorded is not None and (recorded.kind, recorded.name) == (StepKind.NOTE, KIND):
                 self.beyond_budget = await self._noted(recorded.response)
+            elif not await self._asks_for_its_own(last=last) and not await self._asks_for_shared(sent, calls=calls):
                 return
-            standing, unit = self._at_end()
-            if standing.decided is Choice.STOP:
-                self._stop(standing.why)
-            if unit is None:
-                return
-            if standing.decided is None and terms.may_ask:
-                await self._ask_for_more(f"{KIND}:{standing.ends + 1}")
-                continue
-            if last:
-                self.beyond_budget = await self._noted(standing.why or unasked(standing, unit))
-            return
 
     def refuse(self, *, last: bool = False) -> None:
         """For what performs the call: raises OutsideError, which is recorded, where the budget is used up for good."""
+        if self._lack:
+            raise OutsideError(CODE, self._lack)
         if self.run.terms is None or last:
             return
         standing, unit = self._at_end()
         if unit is not None:
             raise OutsideError(CODE, standing.why or unasked(standing, unit))
+
+    async def paid_step(self, name: str, request: Any, perform: Callable[[], Awaitable[Outcome]]) -> Any:
+        """A step that asks a model. What was reserved for it and not settled comes free, whatever became of it."""
+        try:
+            return await self.step(StepKind.MODEL, name, request, perform)
+        finally:
+            if self._held is not None and self.run.outbox.error is None:
+                self.settled(None)
+
+    def settled(self, used: T) -> T:
+        """Gives back of the reservation what was not used; together with the step that is recorded next. `used`: as a
+        step records it, None where the call came to nothing."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.run.outbox.write(_settled(held, used))
+        return used
 
     @property
     def is_within_budget(self) -> bool:
@@ -103,17 +125,26 @@ class Spending(Context):
         return self.run.terms is None or self._at_end()[1] is None
 
     def last_of(self, request: ModelRequest) -> ModelRequest:
-        """The request as it is sent: beyond the budget's end it may be answered briefly only."""
-        if not self.beyond_budget:
-            return request
-        return request.model_copy(update={"max_tokens": min(request.max_tokens or LAST_TOKENS, LAST_TOKENS)})
+        """The request as it is sent: beyond the budget's end it may be answered briefly only, and otherwise within what
+        was reserved for it."""
+        most = [number for number in (request.max_tokens, self._held and self._held.output_tokens) if number]
+        if self.beyond_budget:
+            most = [min([LAST_TOKENS, *most])]
+        return request.model_copy(update={"max_tokens": min(most)}) if most else request
 
     def say_if_unpriced(self, model: str, cost_usd: Any) -> None:
         """A limit of money cannot be held for a model without a known price: people are told, once a run."""
         terms = self.run.terms
-        if terms is not None and terms.budget.max_cost_usd is not None and cost_usd is None:
-            said = Stage(name=STAGE, description=unchecked(model), status=StageStatus.FAILED)
-            self.run.announce_once(self.run.root.id, said, _SAID_ONCE)
+        if cost_usd is not None:
+            return
+        if terms is not None and terms.budget.max_cost_usd is not None:
+            why = unchecked(model)
+        elif self.run.is_money_held:
+            why = unchecked_by_others(model)
+        else:
+            return
+        said = Stage(name=STAGE, description=why, status=StageStatus.FAILED)
+        self.run.announce_once(self.run.root.id, said, _SAID_ONCE)
 
     # --- inside
 
@@ -121,7 +152,66 @@ class Spending(Context):
         noted: str = await self.note(KIND, lambda: why)
         return noted
 
-    async def _ask_for_more(self, name: str) -> None:
+    def _is_at_an_end(self) -> bool:
+        """Whether the next that is recorded is about a budget, though none holds any more."""
+        recorded = self.upcoming
+        return recorded is not None and recorded.name == KIND and recorded.kind in (StepKind.ASK, StepKind.NOTE)
+
+    async def _asks_for_its_own(self, *, last: bool) -> bool:
+        """Looks at the run's own budget; True if something was asked or noted, and the journal is to be looked at
+        anew."""
+        terms = self.run.terms
+        if terms is None or self.beyond_budget:
+            return False
+        standing, unit = self._at_end()
+        if standing.decided is Choice.STOP:
+            self._stop(standing.why)
+        if unit is None:
+            return False
+        if standing.decided is None and terms.may_ask:
+            await self._ask_again(f"{KIND}:{standing.ends + 1}")
+            return True
+        if last:
+            self.beyond_budget = await self._noted(standing.why or unasked(standing, unit))
+            return True
+        self._lack = standing.why or unasked(standing, unit)
+        return False
+
+    async def _asks_for_shared(self, sent: ModelRequest, *, calls: int) -> bool:
+        """Reserves what the call may take of the budgets that hold for the run's person; True if they were asked."""
+        treasury = self.run.treasury
+        if treasury is None or not treasury.is_on or self._lack:
+            return False
+        end, said = _shared_ends(self.run)
+        if said is not None and said.get("choice") != Choice.RAISE:
+            self._lack = decided(said)
+            if said.get("choice") == Choice.STOP:
+                self._stop(self._lack)
+            return False
+        outbox, about = self.run.outbox, self.run.about
+        found = await treasury.hold(
+            Driving(about.execution_id, outbox.epoch, about.user_id),
+            estimate_of(sent.model_dump(mode="json"), calls=calls),
+            prices=lambda: self.run.models.prices_of(sent),
+            wanted_output=self.last_of(sent).max_tokens,
+        )
+        if isinstance(found, Lacking) and self.run.may_ask and (treasury.waits or found.may_raise):
+            await self._ask_shared(found, end + 1)
+            return True
+        if isinstance(found, Lacking):
+            self._lack = f"{found.why} {FINISHED}"
+        else:
+            self._held = found
+            self.run.is_money_held |= found is not None and found.in_money
+        return False
+
+    async def _ask_shared(self, lacking: Lacking, end: int) -> None:
+        question = shared_question(lacking.why, may_raise=lacking.may_raise, end=end)
+        await self.ask_together(KIND, shared_name(end), lambda: question)
+
+    async def _ask_again(self, name: str) -> None:
+        """Asks what is to become of the end of this name; on a replay, what came of it."""
+
         def question() -> dict[str, Any]:
             standing, unit = self._at_end()
             assert unit is not None  # nothing was awaited since it was looked at
@@ -144,6 +234,21 @@ def used_of(run: "DrivenRun") -> Used:
     """What all model calls of the run took until now, cut ones too. What a copy was given was paid for elsewhere."""
     steps = (step for steps in run.loaded.steps.values() for step in steps.values())
     return used_by([*run.paid, *(step.usage for step in steps if step.usage)])
+
+
+def _settled(held: Held, used: Any) -> Settled:
+    if used is None:
+        return Settled(held.call_id)
+    cost, tokens = used["cost_usd"], used["prompt_tokens"] + used["completion_tokens"]
+    return Settled(held.call_id, usd=cost or "0", tokens=tokens, is_unpriced=cost is None)
+
+
+def _shared_ends(run: "DrivenRun") -> tuple[int, Any]:
+    """How many ends of shared budgets were asked about in this run, and what was said to the last."""
+    end, said = 0, None
+    while (answered := run.answered_together(shared_key(run.execution_id, shared_name(end + 1)))) is not None:
+        end, said = end + 1, answered.response if isinstance(answered.response, dict) else {}
+    return end, said
 
 
 def _answers(run: "DrivenRun") -> Iterator[Any]:

@@ -4,12 +4,14 @@ Every statement names the execution and its epoch and changes nothing when the e
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from agents.engine.records import AgentRecord, Applied, Asked, Cut, EffectRecord, StepRecord, Withdrawn
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus
-from agents.runtime.outbox import Moved, Parcel, PlacedCut, Progressed, Row
+from agents.runtime.outbox import Flagged, Moved, Parcel, PlacedCut, Progressed, Row, Settled
+from agents.usage.purse_sql import SETTLE
 from hitl.deadlines import Deadlines
 from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, WITHDRAW_REQUESTS, opening
 from hyperagent.lib.text import json_text
@@ -117,6 +119,18 @@ UPDATE agents_event SET origin = '' WHERE execution_id = %(execution_id)s AND or
   AND EXISTS (SELECT 1 FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
 """
 
+# One row for each such event, however often it is stored.
+_VERDICT = """
+INSERT INTO agents_verdict (execution_id, seq, agent_id, agent_name, user_id, conversation_id, place, scanner, kind,
+                            certainty, action, reason, excerpt, tool, count, created_at, feedback)
+SELECT e.id, %(seq)s, %(agent_id)s,
+       coalesce((SELECT agent_name FROM agents_agentexecution WHERE id = %(agent_id)s), ''),
+       e.user_id, e.conversation_id, %(place)s, %(scanner)s, %(kind)s, %(certainty)s, %(action)s, %(reason)s,
+       %(excerpt)s, %(tool)s, %(count)s, clock_timestamp(), ''
+FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+ON CONFLICT (execution_id, seq) DO NOTHING
+"""
+
 _PROGRESSED = """
 UPDATE agents_execution SET crashes = 0, suspicion = 0 WHERE id = %(execution_id)s AND epoch = %(epoch)s
 """
@@ -199,9 +213,7 @@ def statements(parcel: Parcel, *, deadlines: Deadlines) -> list[Statement]:
     for record in parcel.records:
         match record:
             case StepRecord():
-                made.append((_STEP, own | _step_values(record)))
-                if record.usage is not None:
-                    made.append((_MODEL_CALL, own | {"agent_id": record.agent_id, "path": list(record.path)}))
+                made.extend(_step_statements(record, own))
             case EffectRecord():
                 made.append((_EFFECT, own | _effect_values(record)))
             case AgentRecord():
@@ -223,6 +235,8 @@ def statements(parcel: Parcel, *, deadlines: Deadlines) -> list[Statement]:
             case PlacedCut():
                 made.append((_CUT_STEPS, own | _cut_values(record.cut)))
                 made.append((_CUT_ORIGINS, own | {"origins": list(record.cut.origins), "last_seq": record.last_seq}))
+            case Flagged() | Settled():
+                made.append((_VERDICT if isinstance(record, Flagged) else SETTLE, own | asdict(record)))
             case Progressed():
                 made.append((_PROGRESSED, own))
             case Moved():
@@ -246,6 +260,13 @@ def _move_statements(moved: Moved, parcel: Parcel, own: dict[str, Any]) -> list[
     }
     made: list[Statement] = [(_SUM_UP_AGENTS, values), (_MOVE, values)]
     made.append((CLOSE_REQUESTS, own) if over else (_WAKE_IF_WOKEN, own))
+    return made
+
+
+def _step_statements(step: StepRecord, own: dict[str, Any]) -> list[Statement]:
+    made: list[Statement] = [(_STEP, own | _step_values(step))]
+    if step.usage is not None:
+        made.append((_MODEL_CALL, own | {"agent_id": step.agent_id, "path": list(step.path)}))
     return made
 
 

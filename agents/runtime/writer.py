@@ -6,6 +6,8 @@ tick, and their commit does not wait for the disk: after a power cut they would 
 
 import asyncio
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +16,9 @@ import structlog
 
 from agents.runtime import store
 from agents.runtime.announcer import Announcer
-from agents.runtime.outbox import NotStored, Outbox, Parcel, lost
+from agents.runtime.outbox import NotStored, Outbox, Parcel, Settled, lost
 from hitl.deadlines import Deadlines
+from hyperagent.lib.telemetry import measures
 
 log = structlog.get_logger(__name__)
 
@@ -23,19 +26,39 @@ TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
+IDLE_IN_TRANSACTION_S = 10
+LAST_WORDS_S = 3.0
+
+
+class _NotHeld(Exception):
+    """Some of the parcels may not be stored, so nothing was; `held`: the runs that are still ours."""
+
+    def __init__(self, held: set[UUID]) -> None:
+        super().__init__()
+        self.held = held
 
 
 class Writer:
     """Owns two connections: one whose commits wait for the disk, one whose commits do not."""
 
-    def __init__(self, dsn: str, *, announcer: Announcer, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        announcer: Announcer,
+        deadlines: Deadlines,
+        on_settled: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_settled` is called when something that calls took of budgets is committed."""
         self._dsn = dsn
         self._announcer = announcer
         self._deadlines = deadlines
+        self._on_settled = on_settled
         self._dirty: dict[UUID, Outbox] = {}
         self._awake = asyncio.Event()
         self._at_once = False
         self._last_tick_s = 0.0
+        self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
         self._durable_connection: psycopg.AsyncConnection[Any] | None = None
@@ -49,18 +72,25 @@ class Writer:
         self._task = asyncio.create_task(self._run(), name="writer")
         return self._task
 
-    async def stop(self) -> None:
-        """Stores what is left, then closes."""
+    async def stop(self, *, within_s: float = LAST_WORDS_S) -> None:
+        """Stores what is left, then closes. What cannot be stored within this time is left to whoever drives next."""
         self._stopping = True
         self._awake.set()
         if self._task is not None:
-            await self._task
+            await asyncio.wait({self._task}, timeout=within_s)
+            if not self._task.done():
+                log.warning("writer.gave_up", within_s=within_s)
+                self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
         for connection in (self._durable_connection, self._frames_connection):
             if connection is not None:
                 await connection.close()
 
     def wake(self, outbox: Outbox, at_once: bool) -> None:
         """Something is to be stored: with the next tick, or before it (records, and the first words of an answer)."""
+        if not self._dirty:
+            self._waiting_since_s = time.monotonic()
         self._dirty[outbox.execution_id] = outbox
         if at_once and not self._at_once:
             self._at_once = True
@@ -93,6 +123,7 @@ class Writer:
     async def _store_all(self) -> None:
         self._last_tick_s = time.monotonic()
         dirty, self._dirty = self._dirty, {}
+        waiting_since_s = self._waiting_since_s
         if not self._at_once:
             self._crowd = len(dirty)
         self._at_once = False
@@ -100,6 +131,7 @@ class Writer:
         full = [parcel for parcel in parcels if parcel.records or parcel.rows]
         if full:
             await self._store(full)
+            measures.WRITER_LAG.observe(time.monotonic() - waiting_since_s)
 
     async def _store(self, parcels: list[Parcel]) -> None:
         """Stores parcels together; one that Postgres refuses is found by storing each alone."""
@@ -120,6 +152,8 @@ class Writer:
             else:
                 parcel.outbox.refuse(lost())
         self._announcer.announce(kept)
+        if any(type(record) is Settled for parcel in kept for record in parcel.records):
+            self._on_settled()
 
     async def _store_patiently(self, parcels: list[Parcel]) -> set[UUID]:
         """Tries until the database is there again. Storing the same parcels twice changes nothing."""
@@ -127,6 +161,10 @@ class Writer:
         while True:
             try:
                 return await self._commit(parcels)
+            except _NotHeld as refusal:
+                parcels = [parcel for parcel in parcels if parcel.outbox.execution_id in refusal.held]
+                if not parcels:
+                    return set()
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 await self._drop_connections()
                 wait_s = RETRY_S[min(attempt, len(RETRY_S) - 1)]
@@ -147,11 +185,19 @@ class Writer:
             for parcel in parcels:
                 for query, arguments in store.statements(parcel, deadlines=self._deadlines):
                     await connection.execute(query, arguments)
-            return {id_ for (id_,) in await cursor.fetchall()}
+            held = {id_ for (id_,) in await cursor.fetchall()}
+            if any(parcel.records and parcel.outbox.execution_id not in held for parcel in parcels):
+                # A lease that is still ours is not enough: after a crash of Postgres the events that were to follow
+                # frames that are gone are not stored, and a run would end with a gap in its log.
+                raise _NotHeld(held)
+            return held
 
     async def _durably(self) -> psycopg.AsyncConnection[Any]:
         if self._durable_connection is None:
-            self._durable_connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            # Cut off in the middle of a transaction, it would hold its runs' rows, and nobody could take them over.
+            await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
+            self._durable_connection = connection
         return self._durable_connection
 
     async def _frames(self) -> psycopg.AsyncConnection[Any]:

@@ -89,3 +89,12 @@ def terms_of(config: Config) -> Terms:
         seconds_per_day=config.sandbox_seconds_per_day,
         snapshot_max_bytes=config.snapshot_max_size_bytes,
     )
+
+
+def has_network(config: Config) -> bool:
+    """Whether programs in a box can send anything anywhere. Those of this machine and of Docker cannot."""
+    return config.sandbox_provider not in (
+        conf.SandboxProvider.LOCAL,
+        conf.SandboxProvider.DOCKER,
+        conf.SandboxProvider.NONE,
+    )

@@ -36,9 +36,11 @@ LOST: Final = (
 
 
 class HostedSandbox:
-    """One for each process. `host`: whoever holds the boxes of this machine."""
+    """One for each process. `host`: whoever holds the boxes of this machine. `has_network`: whether programs in them
+    can send anything anywhere."""
 
-    def __init__(self, host: Callable[[], SandboxHost], workspace: Workspace) -> None:
+    def __init__(self, host: Callable[[], SandboxHost], workspace: Workspace, *, has_network: bool = False) -> None:
+        self.has_network = has_network
         self._host = host
         self._workspace = workspace
 

@@ -24,6 +24,7 @@ from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.sandbox.models import CloseWanted, EndedBecause
 from agents.sandbox.records import Owner
 from agents.sandbox.specs import GATEWAY, WEB, spec_of
+from hyperagent.lib.outage import StorageAway
 from hyperagent.lib.threads import in_thread
 
 log = structlog.get_logger(__name__)
@@ -348,7 +349,10 @@ class Sessions:
         owner = session.owner
         if owner.user_id is None:
             return ""
-        archive = await in_thread(snapshots.find)(owner)
+        try:
+            archive = await in_thread(snapshots.find)(owner)
+        except StorageAway as error:
+            raise SandboxError("The file storage, which has what was in the sandbox, is away. Try again.") from error
         if archive is None:
             return ""
         try:

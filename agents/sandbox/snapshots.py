@@ -19,6 +19,7 @@ from django.utils import timezone
 from agents.sandbox.base import APP, HOME, OUTPUTS
 from agents.sandbox.models import SandboxSnapshot
 from agents.sandbox.records import Owner
+from hyperagent.lib.outage import StorageAway
 
 log = structlog.get_logger(__name__)
 
@@ -45,13 +46,16 @@ def keep(owner: Owner, archive: bytes) -> None:
 
 
 def find(owner: Owner) -> bytes | None:
-    """None where there is none, or where what is stored is not what was kept."""
+    """None where there is none, or where what is stored is not what was kept. Raises StorageAway."""
     row = _of(owner).first()
     if row is None:
         return None
     try:
         with default_storage.open(row.stored_as, "rb") as stored:
             archive: bytes = stored.read()
+    except StorageAway:
+        # It is there, and a box that opened without it would take its place.
+        raise
     except OSError as error:
         log.warning("snapshot.unreadable", snapshot=str(row.id), why=str(error))
         return None

@@ -32,6 +32,8 @@ _ALONE: Final = (
     "it needs a person's approval, and nobody can be asked in this way of asking. Ask on the chat page or through the "
     "streaming endpoint, or with on_approval set to wait"
 )
+# Without the names of what was read: a title is the text of others, too, and a model is told this.
+_TAINTED: Final = "This run has read text that others wrote, so nothing that was allowed beforehand counts for it"
 _RULE_IS_NO: Final = "it needs a person's approval, and this run was made with the rule that all such calls are denied"
 
 
@@ -53,22 +55,30 @@ async def approved(context: AgentContext, request: Request) -> Refusal | Changed
                 return None
             if noted["stopped"]:
                 return refusal(tool.name, attempts.SWITCHED_OFF, noted["stopped"], noted["stopped"])
-            return nobody_to_ask(tool.name, rule_of(context)) or await _ask(context, asked, noted["question"])
+            because = _TAINTED if found.tainted_by else ""
+            nobody = nobody_to_ask(tool.name, rule_of(context), because=because)
+            return nobody or await _ask(context, asked, noted["question"])
         case _:
             assert_never(found.kind)
 
 
-def nobody_to_ask(what: str, rule: OnApproval) -> Refusal | None:
-    """Why a person is not asked, by the rule that the run was made with."""
+def nobody_to_ask(what: str, rule: OnApproval, *, because: str = "") -> Refusal | None:
+    """Why a person is not asked, by the rule that the run was made with. `because`: why one would have to be asked,
+    where that is not in the tool."""
     match rule:
         case OnApproval.ASK | OnApproval.WAIT:
             return None
         case OnApproval.SKIP:
-            return refusal(what, attempts.NOBODY_TO_ASK, _ALONE, f"This {_ALONE.removeprefix('it ')}.")
+            return _unasked(what, attempts.NOBODY_TO_ASK, _ALONE, because)
         case OnApproval.DENY:
-            return refusal(what, attempts.FORBIDDEN, _RULE_IS_NO, f"This {_RULE_IS_NO.removeprefix('it ')}.")
+            return _unasked(what, attempts.FORBIDDEN, _RULE_IS_NO, because)
         case _:
             assert_never(rule)
+
+
+def _unasked(what: str, code: str, why: str, because: str) -> Refusal:
+    reason = " ".join(filter(None, [f"This {why.removeprefix('it ')}.", because and f"{because}."]))
+    return refusal(what, code, f"{why}. {because}" if because else why, reason)
 
 
 def refused_in_general(what: str, found: Verdict) -> Refusal:
@@ -88,6 +98,7 @@ def refusal(what: str, code: str, told: str, reason: str) -> Refusal:
 async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]) -> Refusal | Changed | None:
     """Until there is an answer to exactly what would be carried out. `first`: the call as the agent made it."""
     first = asked
+    context.run.was_asked.add(asked.hash)
     # A yes is for one carrying out. The ledger finds an effect that was approved, also after a cut of the journal; what
     # is in no ledger would be carried out once more for the same yes, so a cut forgets that one.
     ask = context.ask if asked.tool.effect == "write" else context.ask_anew
@@ -107,6 +118,7 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
                     question = asked.asked_again(question, _NOT_USABLE.format(why=edited.message))
                     continue
                 asked = CallAsked.about(asked.tool, edited)
+                context.run.was_asked.add(asked.hash)
                 if asked.hash == meaning.hash:
                     return Changed(edited, _what_was_changed(first, asked, meaning.instructions))
                 question = asked.asked_again(question, _READ_AS)

@@ -12,6 +12,7 @@ from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
 from agents.engine.records import Path
 from agents.engine.states import StepKind
 from agents.exchange import AgentInput
+from agents.guardrails.calls import look_at_call
 from agents.mcp.tools import tool_of
 from agents.mcp.values import Offered
 from agents.runtime.attempts import INSTRUCTED, Attempt
@@ -30,7 +31,7 @@ from hyperagent.lib.text import clean_text
 NAME_CHARS = 80
 
 
-CHECKS: Final = Checks(approvals=(approved,))
+CHECKS: Final = Checks(scanners=(look_at_call,), approvals=(approved,))
 """What every call of the product passes."""
 
 
@@ -63,6 +64,11 @@ class Gateway:
     def protected(self, names: Sequence[str]) -> tuple[Tool, ...]:
         known = (self._tools[name] for name in names if name in self._tools)
         return tuple(tool for tool in known if tool.requires_approval)
+
+    def is_of_others(self, name: str) -> bool:
+        tool = self._tools.get(name)
+        # A composite of which a result is recorded is a program; of a tool that is gone nobody can tell.
+        return tool is None or tool.untrusted or tool.composite
 
     def lacks(self, names: Sequence[str]) -> str:
         return self._providers.lacks(names)

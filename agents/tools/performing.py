@@ -14,22 +14,32 @@ from agents.engine.context import Outcome
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.states import StepKind
-from agents.runtime.attempts import SWITCHED_OFF
+from agents.guardrails.content import look_at_result
 from agents.runtime.context import AgentContext
+from agents.tools.acting import carries_out
 from agents.tools.arguments import Refusal, fitted
 from agents.tools.checks import Instructed
 from agents.tools.clip import clip
 from agents.tools.doubt import told_in_doubt
 from agents.tools.providers import Providers
+from agents.tools.registry import tools as all_tools
 from agents.tools.replies import USE, Stored, found_done, settled, stored
-from agents.tools.standing import CallAsked, approvers_of
+from agents.tools.standing import CallAsked, approvers_of, forbidden_by_now
+from agents.tools.taint import taint_of
 from agents.tools.tool import Call, Tool, ToolError
+from hyperagent.lib.outage import is_outage
+from hyperagent.lib.telemetry import measures, tracing
 from hyperagent.lib.text import clean_text, clean_value
 
 log = structlog.get_logger(__name__)
 
 ERROR_CHARS = 2_000
 SETTLED: Final = "settled"
+STORAGE_AWAY: Final = "storage_away"
+AWAY: Final = "{tool} could not be carried out: a part of the server was away for a moment. Call it again."
+AGAIN_AFTER_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
+CONNECTED: Final = "connected"
+"""How the tools of connected servers are counted: people name those."""
 
 
 async def settle(tool: Tool, values: BaseModel, context: AgentContext, *, providers: Providers) -> BaseModel | Refusal:
@@ -41,7 +51,7 @@ async def settle(tool: Tool, values: BaseModel, context: AgentContext, *, provid
         return values
 
     async def perform() -> Outcome:
-        call = _call(context, providers, tool=tool)
+        call = _call(context, providers, tool=tool, values=values)
         try:
             async with asyncio.timeout(tool.timeout_s):
                 return Outcome(clean_value(await settling(call, **_keywords(values))))
@@ -52,7 +62,7 @@ async def settle(tool: Tool, values: BaseModel, context: AgentContext, *, provid
                 "tool_timeout", f"{tool.name} could not be prepared in time. Try again later."
             ) from error
         except Exception as error:
-            raise _crashed(tool, error) from error
+            raise _broken(tool, error) from error
 
     request = {"tool": tool.name, "arguments": recorded_arguments(values)}
     try:
@@ -76,8 +86,9 @@ async def carry_out(tool: Tool, values: BaseModel, context: AgentContext, *, pro
 
 async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored:
     async def perform() -> Outcome:
-        await _not_switched_off(tool, context)
-        done = await _performed(tool, _call(context, providers, tool=tool), values)
+        await _still_allowed(tool, context, values)
+        done = await _watched(context, tool, _call(context, providers, tool=tool, values=values), values)
+        done = look_at_result(context, done, tool=tool.name) if tool.untrusted else done
         return Outcome(done, done.get(USE))
 
     kept: Stored = await context.step(StepKind.TOOL, tool.name, recorded_arguments(values), perform)
@@ -88,11 +99,12 @@ async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers:
 
 async def _change(tool: Tool, values: BaseModel, context: AgentContext, providers: Providers) -> Stored | Refusal:
     async def perform(key: str) -> Stored:
-        await _not_switched_off(tool, context)
-        return await _performed(tool, _call(context, providers, tool=tool, key=key), values)
+        await _still_allowed(tool, context, values)
+        done = await _watched(context, tool, _call(context, providers, tool=tool, key=key, values=values), values)
+        return look_at_result(context, done, tool=tool.name) if tool.untrusted else done
 
     async def probe(key: str) -> bool | None:
-        call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key))
+        call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key), values=values)
         return await _probed(tool, call, values)
 
     told = told_in_doubt(tool, values)
@@ -126,11 +138,32 @@ def recorded_arguments(values: BaseModel) -> dict[str, Any]:
     return values.model_dump(mode="json", exclude_defaults=True)
 
 
+async def _watched(context: AgentContext, tool: Tool, call: Call, values: BaseModel) -> Stored:
+    """Performed, and seen from outside: what it took, and how it ended. Raises OutsideError."""
+    arguments = recorded_arguments(values) if tracing.captures_content() else None
+    (name,) = measures.tools(tool.name if tool.name in all_tools() else CONNECTED)
+    span = context.run.trace.tool(context.agent.id, tool.name, call_id=context.call_id, arguments=arguments)
+    outcome = "stopped"
+    try:
+        with span.within():
+            done = await _performed(tool, call, values)
+        outcome = "ok"
+        return done
+    except OutsideError as error:
+        outcome = error.code
+        raise
+    finally:
+        if outcome != "ok":
+            span.failed(outcome)
+        span.end()
+        measures.TOOL_CALLS.labels(name, outcome).inc()
+
+
 async def _performed(tool: Tool, call: Call, values: BaseModel) -> Stored:
     """Raises OutsideError for all that goes wrong."""
     try:
         async with asyncio.timeout(tool.timeout_s):
-            given = await tool.function(call, **_keywords(values))
+            given = await _given(tool, call, values)
         return stored(given)
     except OutsideError:
         raise
@@ -141,7 +174,22 @@ async def _performed(tool: Tool, call: Call, values: BaseModel) -> Stored:
         why = f"{tool.name} took longer than {tool.timeout_s:g} s and was stopped. Ask for less, or do without it."
         raise OutsideError("tool_timeout", why, retryable=True, may_have_happened=True) from error
     except Exception as error:
-        raise _crashed(tool, error) from error
+        raise _broken(tool, error) from error
+
+
+async def _given(tool: Tool, call: Call, values: BaseModel) -> Any:
+    """What the tool's function gives. A look is taken again while the database is away. A change is not, for how far it
+    came is for its probe to say; nor is what a person allowed once, such as a program."""
+    if not tool.changes_the_world:
+        for wait_s in AGAIN_AFTER_S:
+            try:
+                return await tool.function(call, **_keywords(values))
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                log.warning("tool.storage_away", tool=tool.name, again_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+    return await tool.function(call, **_keywords(values))
 
 
 async def _probed(tool: Tool, call: Call, values: BaseModel) -> bool | None:
@@ -157,6 +205,12 @@ async def _probed(tool: Tool, call: Call, values: BaseModel) -> bool | None:
     return found
 
 
+def _broken(tool: Tool, error: Exception) -> OutsideError:
+    if is_outage(error):
+        return OutsideError(STORAGE_AWAY, AWAY.format(tool=tool.name), may_have_happened=True)
+    return _crashed(tool, error)
+
+
 def _crashed(tool: Tool, error: Exception) -> OutsideError:
     error_id = uuid4().hex[:8]
     log.error("tool.crashed", tool=tool.name, error_id=error_id, exc_info=error)
@@ -164,19 +218,30 @@ def _crashed(tool: Tool, error: Exception) -> OutsideError:
     return OutsideError("tool_crashed", why, may_have_happened=True)
 
 
-async def _not_switched_off(tool: Tool, context: AgentContext) -> None:
-    """Right before the world is touched. Raises OutsideError where somebody threw a switch: nothing happened then."""
+async def _still_allowed(tool: Tool, context: AgentContext, values: BaseModel) -> None:
+    """Right before the world is touched. Raises OutsideError where somebody threw a switch, or said no in general while
+    another was asked about this call: nothing happened then."""
     desk = context.run.desk
-    if desk is None or not tool.changes_the_world:
+    if desk is None or not (tool.changes_the_world or context.run.was_asked):
         return
-    why = await desk.thrown(user_id=context.run.about.user_id, agent_name=context.agent.name, tool=tool.name)
-    if why:
-        raise OutsideError(SWITCHED_OFF, f"{tool.name} was not carried out. {why}")
+    asked = CallAsked.about(tool, values)
+    if tool.changes_the_world or asked.hash in context.run.was_asked:
+        no = await forbidden_by_now(context, desk, asked)
+        if no is not None:
+            raise OutsideError(no[0], f"{tool.name} was not carried out. {no[1]}")
 
 
-def _call(context: AgentContext, providers: Providers, *, tool: Tool, key: str = "", touched: bool = False) -> Call:
+def _call(
+    context: AgentContext,
+    providers: Providers,
+    *,
+    tool: Tool,
+    values: BaseModel,
+    key: str = "",
+    touched: bool = False,
+) -> Call:
     async def touching() -> None:
-        await _not_switched_off(tool, context)
+        await _still_allowed(tool, context, values)
         await context.touching(key)
 
     attempt = uuid4().hex[:8]
@@ -192,6 +257,9 @@ def _call(context: AgentContext, providers: Providers, *, tool: Tool, key: str =
         touched=touched,
         emit_live=lambda body: context.emit_of(attempt, body),
         place=context.place,
+        stays=bool(tool.address)
+        and bool(taint_of(context.run))
+        and carries_out(context, tool, values.model_dump(mode="json", include={tool.address})),
     )
 
 

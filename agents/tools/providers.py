@@ -6,6 +6,7 @@ A provider raises ToolError for what it could not do, in words for a model. `abo
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, Protocol
+from uuid import UUID
 
 from agents.browser.values import SeenPage, Touching
 from agents.mail.files import AttachedFile
@@ -47,8 +48,9 @@ class Web(Protocol):
 
 
 class Pages(Protocol):
-    async def fetch(self, about: About, url: str) -> FetchedPage:
-        """A page as text, all of it. Decides itself which addresses may be reached."""
+    async def fetch(self, about: About, url: str, *, stays: bool = False) -> FetchedPage:
+        """A page as text, all of it. Decides itself which addresses may be reached. `stays`: a redirect to another host
+        is not followed, but told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,9 @@ class Documents(Protocol):
 
 class Sandbox(Protocol):
     """A closed place for code, one for each user and conversation."""
+
+    has_network: bool
+    """Whether its programs can send anything anywhere."""
 
     async def run(
         self,
@@ -237,8 +242,9 @@ class Images(Protocol):
     async def make(self, about: About, prompt: str, *, shape: Literal["square", "portrait", "landscape"]) -> MadeImage:
         """An image of what `prompt` describes, stored in the workspace."""
 
-    async def look(self, about: About, image: str, question: str) -> ImageReading:
-        """`image`: a path of the workspace, the id of an attached file, or the address of an image on the web."""
+    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
+        """`image`: a path of the workspace, the id of an attached file, or the address of an image on the web. `stays`:
+        as for pages."""
 
 
 class Workspace(Protocol):
@@ -264,6 +270,10 @@ class Workspace(Protocol):
 
     async def was_written(self, about: About, path: str, key: str, *, scope: str) -> bool:
         """Whether the call with this key has written the file."""
+
+    async def stood_before(self, about: About, path: str, *, scope: str, runs: Sequence[UUID]) -> bool:
+        """Whether a file is there whose present version none of these runs wrote. A path that ends with a slash: any
+        below it."""
 
     async def read_bytes(self, about: About, path: str, *, scope: str = "conversation") -> bytes: ...
 
@@ -375,3 +385,6 @@ class Providers:
 
 
 PROVIDER_NAMES: Final = tuple(provider.name for provider in fields(Providers))
+_STAYING: Final = ("documents", "workspace")
+REACHING_PROVIDERS: Final = tuple(name for name in PROVIDER_NAMES if name not in _STAYING)
+"""By which a tool may reach further than the installation itself."""

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Final
 
 from agents import registry
-from agents.tools.providers import PROVIDER_NAMES
+from agents.tools.providers import PROVIDER_NAMES, REACHING_PROVIDERS
 from agents.tools.tool import ANY_AGENT, BadTool, Tool
 
 AGENTS: Final = Path(__file__).resolve().parent.parent
@@ -74,4 +74,10 @@ def _faults(tool: Tool, home: str, agents: Collection[str]) -> list[str]:
         ),
         *(() if tool.agents else (f"{at} is for no agent: name them, or say ANY_AGENT",)),
         *(f"{at} needs the provider '{need}', which is not there" for need in unknown),
+        *(f"{at} needs {need}, by which data may go out: say by sends= where to" for need in _unsaid(tool)),
     ]
+
+
+def _unsaid(tool: Tool) -> list[str]:
+    """The providers by which it may reach further than the installation, where it does not say whether it does."""
+    return [] if tool.sends is not None else [need for need in tool.needs if need in REACHING_PROVIDERS]

@@ -16,14 +16,17 @@ from agents.engine.context import Outcome
 from agents.engine.journal import still_counting
 from agents.engine.states import StepKind, StepStatus
 from agents.exchange import OnApproval, Options
+from agents.runtime.attempts import DENIED, FORBIDDEN, SWITCHED_OFF
 from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
 from agents.tools import answers
+from agents.tools.acting import acts_of, carries_out, shown_address
 from agents.tools.previews import plain
+from agents.tools.taint import CLEAN, Taint, taint_of
 from agents.tools.tool import Tool
 from hitl.conditions import Condition, Preapproved
 from hitl.kinds import RequestKind, Risk, RuleEffect, Stage
-from hitl.policy import Call, Standing, Verdict, verdict
+from hitl.policy import Acts, Call, Standing, Verdict, denied, verdict
 from hyperagent.lib.hashes import arguments_hash
 from hyperagent.lib.text import clean_value
 
@@ -105,8 +108,13 @@ async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call
     key = _call_key(context, asked)
 
     async def perform() -> Outcome:
-        found = await _verdict(context, desk, asked, key)
-        stopped = await thrown(context, desk, name) if found.kind == "ask" else ""
+        while True:
+            is_tainted = bool(taint_of(context.run))
+            found = await _verdict(context, desk, asked, key)
+            stopped = await thrown(context, desk, name) if found.kind == "ask" else ""
+            # In a branch beside this one a text of others may have come meanwhile: then what was found is of before it.
+            if is_tainted or not taint_of(context.run):
+                break
         # Nothing is awaited after this look: of two equal calls side by side only one takes an earlier yes.
         given = _given_before(context, asked) if found.kind == "ask" else ""
         asks = found.kind == "ask" and not given and not stopped
@@ -139,7 +147,9 @@ async def standing_for(context: AgentContext, desk: Desk, tool: str, *, key: str
     return replace(standing, preapproved=preapproved)
 
 
-def call_of(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> Call:
+def call_of(
+    context: AgentContext, tool: Tool, arguments: Mapping[str, Any], *, acts: Acts = Acts.NOTHING, taint: Taint = CLEAN
+) -> Call:
     about = context.run.about
     return Call(
         tool=tool.name,
@@ -151,7 +161,20 @@ def call_of(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> 
         execution_id=about.execution_id,
         user_id=about.user_id,
         conversation_id=about.conversation_id,
+        acts=acts,
+        tainted_by=taint.sources,
+        tainted_more=taint.more,
     )
+
+
+async def forbidden_by_now(context: AgentContext, desk: Desk, asked: CallAsked) -> tuple[str, str] | None:
+    """Why the call may not be carried out at this moment after all, whoever agreed to it before: the code, and the
+    words for people and models. None if it may. For a step, right before the call is carried out."""
+    if why := await thrown(context, desk, asked.tool.name):
+        return SWITCHED_OFF, why
+    standing = await standing_for(context, desk, asked.tool.name, key=_call_key(context, asked))
+    no = denied(call_of(context, asked.tool, asked.arguments), standing)
+    return None if no is None else (DENIED if no.rule_id else FORBIDDEN, no.why)
 
 
 async def thrown(context: AgentContext, desk: Desk, tool: str) -> str:
@@ -160,7 +183,9 @@ async def thrown(context: AgentContext, desk: Desk, tool: str) -> str:
 
 async def _verdict(context: AgentContext, desk: Desk, asked: CallAsked, key: str) -> Verdict:
     """The use of a rule is counted here. One that has no use left meanwhile allows nothing; a denial stands anyway."""
-    call = call_of(context, asked.tool, asked.arguments)
+    taint = taint_of(context.run)
+    acts = await acts_of(context, asked.tool, asked.arguments) if taint else Acts.NOTHING
+    call = call_of(context, asked.tool, asked.arguments, acts=acts, taint=taint)
     standing = await standing_for(context, desk, call.tool, key=key)
     for _ in range(RULES_TRIED):
         found = verdict(call, standing)
@@ -219,7 +244,21 @@ def _question(context: AgentContext, asked: CallAsked, found: Verdict, call_id: 
         "rules_allowed": found.rules_allowed,
         "approvers": found.approvers.as_json(),
         "timeout_seconds": context.run.settings.approval_timeout_s,
+        **_tainted(context, asked, found),
     }
+
+
+def _tainted(context: AgentContext, asked: CallAsked, found: Verdict) -> dict[str, Any]:
+    """What a card shows besides, where text of others is why somebody is asked."""
+    if not found.tainted_by:
+        return {}
+    told: dict[str, Any] = {
+        "tainted_by": [one.as_json() for one in found.tainted_by],
+        "tainted_more": found.tainted_more,
+    }
+    if carries_out(context, asked.tool, asked.arguments):
+        told["address"] = shown_address(context, asked.tool, asked.arguments)
+    return told
 
 
 def _options(context: AgentContext) -> Options:

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel
@@ -21,13 +22,31 @@ from hyperagent.lib.llm.types import ToolSpec
 if TYPE_CHECKING:
     from agents.tools.providers import Providers
 
-__all__ = ["ANY_AGENT", "BadTool", "Call", "Reply", "Tool", "ToolError", "tool"]
+__all__ = ["ANY_AGENT", "BadTool", "Call", "Reply", "Sends", "Tool", "ToolError", "tool"]
 
 ANY_AGENT: Final = ("*",)
 """For `agents=`: whoever has it among the tools of its spec."""
 _NAME: Final = re.compile(r"^[a-z][a-z0-9_]{1,62}$")
 
 Function = Callable[..., Awaitable[Any]]
+Places = Callable[[dict[str, Any]], tuple[tuple[str, str], ...]]
+"""From a call's arguments to the files that it would put something in the place of: scope and path of each. A path that
+ends with a slash stands for all below it."""
+
+
+class Sends(StrEnum):
+    """Where what a call says may come to. Beyond what it says, a call tells its own provider what it needs anyway."""
+
+    NOWHERE = "nowhere"
+    """It stays within the installation, or goes to the person's own accounts."""
+    SERVICE = "service"
+    """To a service that an administrator chose, such as a search engine or a model's provider."""
+    ADDRESS = "address"
+    """To the address that the call names: whoever has it reads whatever the address was made of."""
+    NETWORK = "network"
+    """Wherever a program sends it, if its box has a network."""
+    OTHERS = "others"
+    """To others."""
 
 
 class ToolError(Exception):
@@ -52,6 +71,9 @@ class Call:
 
     What is shown by `emit` is shown once, whatever attempt it is from; by `emit_live` each attempt shows all of it,
     under the same `place`, which names the call within its run.
+
+    `stays`: the address that the call names was let through for itself, not because it carries nothing. So where its
+    server redirects to another host, that is not followed.
     """
 
     providers: "Providers"
@@ -64,6 +86,7 @@ class Call:
     touched: bool = False
     emit_live: Callable[[Body], None] | None = None
     place: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +121,11 @@ class Tool:
     settle: Function | None = None
     only_in: str = ""
     own_files: bool = False
+    sends: Sends | None = None
+    address: str = ""
+    replaces: Places | None = None
+    host: str = ""
+    """Of the connected server that has it, where that is at an address."""
 
     @property
     def changes_the_world(self) -> bool:
@@ -127,6 +155,9 @@ def tool(
     settle: Function | None = None,
     only_in: str = "",
     own_files: bool = False,
+    sends: Sends | None = None,
+    address: str = "",
+    replaces: Places | None = None,
     name: str = "",
 ) -> Callable[[Function], Tool]:
     """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
@@ -140,7 +171,10 @@ def tool(
     `settle(call, **arguments)`: gives arguments that take the place of the call's own before anybody is asked about
     it, such as the hash of a file that it names: what is approved is then exactly what is done.
     `only_in`: the execution mode without which it is not callable.
-    `own_files`: what it changes are files of the user's own workspace, of which older versions are kept.
+    `own_files`: what it changes are files of the user's own workspace, of which older versions are kept; which ones,
+    `replaces(arguments)` says. It is of use to tools that only read, too, if they leave files behind.
+    `sends`: where what a call says may come to; to be said wherever a provider reaches further than the installation.
+    `address`: the argument that names it, where that is an address.
     `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
     Raises BadTool for what is not whole.
     """
@@ -160,15 +194,22 @@ def tool(
             raise BadTool(f"tool '{called}' must be an async function")
         if not inspect.getdoc(function):
             raise BadTool(f"tool '{called}' has no docstring; models choose a tool by it")
+        if own_files and replaces is None:
+            raise BadTool(f"tool '{called}' changes the user's files: say by replaces= which ones a call would replace")
+        if (sends is Sends.ADDRESS) != bool(address):
+            raise BadTool(f"tool '{called}': sends=Sends.ADDRESS and address= go together; name the argument")
         if effect == "read" and probe is not None:
             raise BadTool(f"tool '{called}' only reads: there is nothing that a probe could look for")
         if composite and (effect == "write" or untrusted):
             raise BadTool(f"tool '{called}' is composite: its inner calls are effects and untrusted, not itself")
+        arguments = arguments_of(function, name=called, first=AgentContext if composite else Call)
+        if address and address not in arguments.model_fields:
+            raise BadTool(f"tool '{called}' has no argument '{address}', which address= names")
         return Tool(
             name=called,
             description=inspect.cleandoc(inspect.getdoc(function) or ""),
             function=function,
-            arguments=arguments_of(function, name=called, first=AgentContext if composite else Call),
+            arguments=arguments,
             agents=agents,
             effect=effect,
             requires_approval=requires_approval,
@@ -182,6 +223,9 @@ def tool(
             settle=settle,
             only_in=only_in,
             own_files=own_files,
+            sends=sends,
+            address=address,
+            replaces=replaces,
         )
 
     return decorate

@@ -9,12 +9,13 @@ _MARK: Final = re.compile(
     "[<\uff1c\ufe64](?=[\\s/\u200b-\u200f\u2060\u00ad\ufeff]*" + _GAP.join("untrusted") + ")", re.IGNORECASE
 )
 
+MARK_BEGINS: Final = "<untrusted source="
 _AROUND: Final = re.compile(r'\A<untrusted source="[^"]*">\n|\n</untrusted>\Z')
 
 
 def marked_untrusted(text: str, *, source: str) -> str:
     """`source`: the tool's name. Whatever looks like one of the marks inside loses its bracket."""
-    return f'<untrusted source="{source}">\n{_MARK.sub("&lt;", text)}\n</untrusted>'
+    return f'{MARK_BEGINS}"{source}">\n{_MARK.sub("&lt;", text)}\n</untrusted>'
 
 
 def unmarked(text: str) -> str:

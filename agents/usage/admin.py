@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from agents.usage import budget_admin as _budget_admin  # noqa: F401
 from agents.usage.models import ModelCall
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to_id
 

@@ -1,11 +1,17 @@
 """The ledger of model calls: what each took, for whom, and when. Written by `agents.runtime.store` with the step that
-made the call, read by `agents.usage.reading`; nothing changes a row or takes one out.
+made the call, read by `agents.usage.reading`; nothing changes a row or takes one out. And what models cost here.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from hyperagent.lib.llm.prices import MOST_USD
 
 
 class ModelCall(models.Model):
@@ -47,3 +53,40 @@ class ModelCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} {self.at:%Y-%m-%d}"
+
+
+def _dollars(name: Any, **more: Any) -> Any:
+    """Per million tokens."""
+    limits = [MinValueValidator(0), MaxValueValidator(MOST_USD)]
+    return models.DecimalField(name, max_digits=14, decimal_places=6, validators=limits, **more)
+
+
+class ModelPrice(models.Model):
+    """What a model costs from some time on, in dollars per million tokens. Goes before what LiteLLM's table says. Rows
+    stay: what was paid before is as it was.
+    """
+
+    model = models.CharField(
+        max_length=200, help_text=_("As provider/model, such as mine/llama-4; without the provider it holds for all.")
+    )
+    input_usd = _dollars(_("read"))
+    output_usd = _dollars(_("written"))
+    cached_usd = _dollars(_("read from the cache"), null=True, blank=True, help_text=_("Empty: as what is read."))
+    reasoning_usd = _dollars(_("thought"), null=True, blank=True, help_text=_("Empty: as what is written."))
+    since = models.DateTimeField(default=timezone.now)
+    set_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager["ModelPrice"]] = models.Manager()
+
+    class Meta:
+        app_label = "agents"
+        ordering = ("model", "-since", "-id")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(input_usd__gte=0, output_usd__gte=0), name="agents_modelprice_not_negative"
+            ),
+            models.UniqueConstraint(fields=("model", "since"), name="agents_modelprice_one"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.input_usd.normalize():f} / {self.output_usd.normalize():f}"

@@ -58,6 +58,11 @@ SELECT c.execution_id, c.conversation_id, c.user_id, coalesce(left(e.question, {
 FROM c LEFT JOIN agents_execution e ON e.id = c.execution_id
 ORDER BY c.cost DESC, c.prompt + c.completion DESC, c.execution_id
 """
+_UNPRICED = """
+SELECT c.provider, c.model, count(*) FROM agents_modelcall c
+WHERE c.at > clock_timestamp() - make_interval(days => %s) AND c.cost_usd IS NULL
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +127,19 @@ def _rows(statement: str, values: dict[str, Any], **parts: str) -> list[tuple[An
 def _spent(row: Sequence[Any]) -> Spent:
     count, calls, unpriced, prompt, completion, cost = row
     return Spent(count, calls, unpriced, prompt, completion, Decimal(cost))
+
+
+@dataclass(frozen=True, slots=True)
+class UnpricedModel:
+    """A model that was asked lately and whose price was not known."""
+
+    provider: str
+    model: str
+    calls: int
+
+
+def unpriced_models(*, days: int = 30, limit: int = 50) -> list[UnpricedModel]:
+    """Of the last days, the most asked first. One query, of an index on the time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNPRICED, [days, limit])
+        return [UnpricedModel(*row) for row in cursor.fetchall()]

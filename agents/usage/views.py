@@ -23,12 +23,17 @@ from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 
-from agents.usage import budgets, names, reading, showing
+from agents.models import Execution
+from agents.usage import budget_showing, budgets, names, purses, reading, showing
 from agents.usage.asking import whose_usage
 from agents.usage.reading import DearRun
 from agents.usage.spans import DAYS, Span, first_zone, last_days, months, span_fault, zone_of
 from agents.usage.spent import GroupBy, Spent, cost_brief, cost_text
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib import looks
+from hyperagent.lib.looks import VIEW_CONTENT
 from hyperagent.lib.refusals import NotAllowed, Refused
 
 RANGES: Final = (7, 30, 90)
@@ -101,6 +106,8 @@ class UsagePage(LoginRequiredMixin, View):
             "groups": [_group(asked, group, title, by_cost=by_cost) for group, title in _groups(asked)],
             "dearest": self._dearest(asked),
             "budgets": [] if asked.everybody else budgets.reached(asked.span, asked.user_id),
+            "limits": (limits := _limits(asked)),
+            "notices": budget_showing.notices(limits),
             "file": asked.address("usage:file", group_by=GroupBy.DAY.value),
         }
         return render(request, "agents/usage.html", context, status=400 if asked.fault else 200)
@@ -110,6 +117,9 @@ class UsagePage(LoginRequiredMixin, View):
         own = [run.conversation_id for run in runs if run.conversation_id and run.user_id == asked.reader.pk]
         titles = self.titles_of(asked.reader, own) if self.titles_of and own else {}
         people = names.names_of(GroupBy.USER, {str(run.user_id or "") for run in runs}, reader=asked.reader)
+        foreign = [run.id for run in runs if run.user_id != asked.reader.pk and run.question]
+        if foreign and asked.reader.has_perm(VIEW_CONTENT):
+            looks.note(asked.reader, [Execution(id=id_) for id_ in foreign], looks.READ_PREVIEW)
         return [_dear(asked, run, titles, people) for run in runs]
 
 
@@ -127,6 +137,12 @@ class UsageFile(LoginRequiredMixin, View):
         group = GroupBy(wanted)
         if group is GroupBy.USER and not asked.everybody:
             raise PermissionDenied
+        record(
+            AuditKind.EXPORT_TAKEN,
+            actor=actor_of(asked.reader),
+            target=Target("usage", ""),
+            details={"group_by": group.value, "everybody": asked.everybody},
+        )
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
         name = f"usage-by-{group}-{asked.span.first}-{asked.span.last}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -265,13 +281,17 @@ def _called(asked: Asked, run: DearRun, titles: dict[UUID, str]) -> tuple[str, s
             return name, reverse("chat-conversation", args=[run.conversation_id])
         return _("In a deleted conversation"), ""
     reader = asked.reader
-    name = (
-        run.question
-        if reader.has_perm("agents.view_content") and run.question
-        else _("Run %(id)s") % {"id": str(run.id)[:8]}
-    )
+    name = run.question if reader.has_perm(VIEW_CONTENT) and run.question else _("Run %(id)s") % {"id": str(run.id)[:8]}
     may_look = run.began_at is not None and reader.has_perm("agents.view_execution")
     return name, reverse("admin:agents_execution_change", args=[run.id]) if may_look else ""
+
+
+def _limits(asked: Asked) -> list[budget_showing.Row]:
+    """How the budgets stand that hold for whose usage it is; of everybody that of the installation."""
+    if not purses.holds_for_anybody():
+        return []
+    person = asked.person.display_name or asked.person.email if asked.person else ""
+    return budget_showing.rows(purses.standing_of(asked.user_id), person=person)
 
 
 def _day(day: date, spent: Spent) -> dict[str, Any]:

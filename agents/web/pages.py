@@ -12,6 +12,7 @@ from agents.tools.values import FetchedPage
 from agents.web.extracting import READ_S, Extracted, extracted
 from agents.web.found import one_line
 from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
+from hyperagent.lib.outside.egress import Egress
 from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, fetch
 from hyperagent.lib.outside.robots import MAX_BYTES as ROBOTS_BYTES
 from hyperagent.lib.outside.robots import may_read
@@ -32,7 +33,8 @@ _DRAWN_AS_TEXT: Final = "image/svg+xml"
 
 
 class GuardedPages:
-    """`allow_private` is for tests on this machine: no setting turns it on. `lookup` answers for DNS."""
+    """`allow_private` is for tests on this machine: no setting turns it on. `lookup` answers for DNS. `egress`: as the
+    installation is configured, unless it is given."""
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class GuardedPages:
         lookup: "Lookup | None" = None,
         timeout_s: float = TIMEOUT_S,
         read_s: float = READ_S,
+        egress: Egress | None = None,
     ) -> None:
+        self._egress = egress
         self._allow_private = allow_private
         self._lookup = lookup
         self._timeout_s = timeout_s
@@ -49,8 +53,8 @@ class GuardedPages:
         self._readers = asyncio.Semaphore(READERS)
         self._robots: dict[str, tuple[float, str]] = {}
 
-    async def fetch(self, about: About, url: str) -> FetchedPage:
-        found = await self.read(url)
+    async def fetch(self, about: About, url: str, *, stays: bool = False) -> FetchedPage:
+        found = await self.read(url, stays=stays)
         if found.content_type.startswith("image/") and found.content_type != _DRAWN_AS_TEXT:
             raise ToolError(f"{found.url} is an image, in which there is no text. Look at it with analyze_image.")
         try:
@@ -65,11 +69,11 @@ class GuardedPages:
             url=found.url, title=one_line(page.title)[:_TITLE_CHARS], text=page.text, is_whole=page.is_whole
         )
 
-    async def read(self, url: str, *, max_bytes: int = MAX_PAGE_BYTES) -> Fetched:
+    async def read(self, url: str, *, max_bytes: int = MAX_PAGE_BYTES, stays: bool = False) -> Fetched:
         """What is there, of whatever kind. Raises ToolError."""
         address = self._address(url)
         await self._ask_robots(address)
-        found = await self._fetched(address.url, max_bytes=max_bytes)
+        found = await self._fetched(address.url, max_bytes=max_bytes, stays=stays)
         if found.url != address.url:
             await self._ask_robots(self._address(found.url))
         if not 200 <= found.status < 300:
@@ -92,13 +96,13 @@ class GuardedPages:
         except BadAddress as fault:
             raise ToolError(f"'{one_line(url)[:200]}' cannot be read. {fault}") from None
 
-    async def _fetched(self, url: str, *, max_bytes: int) -> Fetched:
+    async def _fetched(self, url: str, *, max_bytes: int, stays: bool) -> Fetched:
         try:
-            return await self._through_the_door(url, max_bytes=max_bytes)
+            return await self._through_the_door(url, max_bytes=max_bytes, stays=stays)
         except NotFetched as fault:
             raise ToolError(f"{url[:300]} could not be read: {fault}") from None
 
-    async def _through_the_door(self, url: str, *, max_bytes: int) -> Fetched:
+    async def _through_the_door(self, url: str, *, max_bytes: int, stays: bool = False) -> Fetched:
         return await fetch(
             url,
             max_bytes=max_bytes,
@@ -106,6 +110,8 @@ class GuardedPages:
             accept=_ACCEPT,
             allow_private=self._allow_private,
             lookup=self._lookup,
+            stays=stays,
+            egress=self._egress,
         )
 
     async def _ask_robots(self, address: Address) -> None:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.http import HttpResponseBase, JsonResponse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
@@ -29,7 +28,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer
-from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
 from hyperagent.lib.refusals import Conflict, NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
@@ -43,6 +42,7 @@ STATUS_OF_ERROR = {
     "model_unavailable": 503,
     "no_model_configured": 503,
     "context_too_long": 400,
+    "guardrail_input": 422,
     "crashed_worker": 500,
     "internal": 500,
 }
@@ -57,7 +57,7 @@ class Query(AsyncAnswerView):
         responses={
             200: FinishedSerializer,
             202: WaitingSerializer,
-            **dict.fromkeys((400, 404, 409, 500, 502, 503), ErrorSerializer),
+            **dict.fromkeys((400, 404, 409, 422, 500, 502, 503), ErrorSerializer),
         },
     )
     def post(self, request: Request) -> HttpResponseBase:
@@ -82,7 +82,7 @@ class QueryStream(AsyncAnswerView):
     @extend_schema(
         request=QuerySerializer,
         parameters=[IDEMPOTENCY],
-        responses={(200, "text/event-stream"): OpenApiTypes.STR, 400: ErrorSerializer, 404: ErrorSerializer},
+        responses={(200, "text/event-stream"): ServerSentSerializer, 400: ErrorSerializer, 404: ErrorSerializer},
     )
     def post(self, request: Request) -> HttpResponseBase:
         """Asks, and streams the run's events. The run goes on if the client leaves."""
@@ -107,7 +107,7 @@ class OlderStream(AsyncAnswerView):
 
     @extend_schema(
         parameters=[OpenApiParameter("prompt", str, required=True)],
-        responses={(200, "text/event-stream"): OpenApiTypes.STR, 400: ErrorSerializer},
+        responses={(200, "text/event-stream"): ServerSentSerializer, 400: ErrorSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Asks, and streams the run as chunks: text-delta, agent-state, tool-call, tool-result. Needs a token."""
@@ -178,11 +178,16 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
         said = actions.say_once(user, key, question, mode=mode, options=options, told=told, **_begun(given))
     else:
         said = actions.say_in_new(user, question, mode=mode, options=options, told=told, **_begun(given))
+    refuse_another(said, question)
+    return said
+
+
+def refuse_another(said: actions.Said, question: str) -> None:
+    """Raises Conflict where the key is of another question."""
     if said.repeated and said.message.text != actions.checked_question(question):
         raise Conflict(
             "key_used", "This Idempotency-Key was used for another question. Use a new key for a new question."
         )
-    return said
 
 
 def _begun(given: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from rest_framework.response import Response
 from conversations.searching.everything import find
 from conversations.searching.values import MOST_AT_ONCE, MOST_PAGES, Asked, Kind, Result
 from conversations.searching.words import QUERY_CHARS
+from hyperagent.accounts.metering import take
+from hyperagent.accounts.quotas import Work
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.lib.api import ErrorSerializer, OneOf
 from hyperagent.lib.text import clean_text
@@ -90,6 +92,7 @@ class SearchAll(ScopedView):
         """The caller's conversations (titles), messages, documents, files, memories and projects, best first."""
         asked = AskedSerializer(data=_given(request))
         asked.is_valid(raise_exception=True)
+        take(self.caller.pk, Work.SEARCH)
         found = find(self.caller, asked.asked())
         return Response(
             {

@@ -20,6 +20,8 @@ from conversations.models import Conversation, Origin
 from conversations.options import chosen
 from conversations.shapes import message_shape
 from hyperagent.accounts.scoped import ScopedView
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.api import ErrorSerializer, Pages
 
 
@@ -46,7 +48,10 @@ class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
-    @extend_schema(request=serializers.ConversationWriteSerializer, responses={201: serializers.ConversationSerializer})
+    @extend_schema(
+        request=serializers.ConversationWriteSerializer,
+        responses={201: serializers.ConversationSerializer, 404: ErrorSerializer},
+    )
     def post(self, request: Request) -> Response:
         """An empty conversation, in a project if one is named."""
         asked = serializers.ConversationWriteSerializer(data=request.data)
@@ -160,7 +165,10 @@ class ConversationExport(ScopedView):
         conversation = reading.own_conversation(self.caller, conversation_id)
         asked = serializers.ExportQuerySerializer(data={"as_": request.query_params.get("as", "markdown")})
         asked.is_valid(raise_exception=True)
-        if asked.validated_data["as_"] == "json":
+        target = Target("conversation", str(conversation.pk))
+        form = asked.validated_data["as_"]
+        record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=target, details={"form": form})
+        if form == "json":
             shown = exporting.as_json(conversation, _shown(conversation))
             return _file(JsonResponse(shown), exporting.name_of(conversation, "json"))
         text = exporting.as_markdown(conversation)

@@ -16,6 +16,7 @@ from agents.api.search import Answer
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
 from agents.following import settled
 from agents.models import Execution
+from agents.tools.taint import ASKED_BY_AN_AGENT
 from conversations import actions
 from conversations.options import OnApproval, approval_rule, chosen
 from hitl import actions as decisions
@@ -152,9 +153,10 @@ TOOLS: Final[Mapping[str, ServerTool]] = {
 def _said(caller: User, asked: Ask) -> Execution:
     options = {**chosen({}), **approval_rule(OnApproval.WAIT, is_watched=False)}
     question = clean_text(asked.question)
+    how: dict[str, Any] = {"mode": asked.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
     if asked.conversation_id is None:
-        return actions.say_in_new(caller, question, mode=asked.mode, options=options).execution
-    return actions.say(caller, asked.conversation_id, question, mode=asked.mode, options=options).execution
+        return actions.say_in_new(caller, question, **how).execution
+    return actions.say(caller, asked.conversation_id, question, **how).execution
 
 
 def _own_run(caller: User, execution_id: UUID) -> Execution:

@@ -20,6 +20,8 @@ from conversations.models import Conversation, Message, Role, Share, TitledBy
 from conversations.sharing.content import as_copied, content_of
 from conversations.sharing.tokens import TOKEN_CHARS, hash_of, token_of
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.conf import Switch
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 
@@ -63,6 +65,7 @@ def share(user: User, conversation_id: uuid.UUID, choice: Choice) -> Share:
             raise Refused("nothing_to_share", _("Nothing is said here yet. Ask something first."))
         made.content = None if choice.keeps_up else content
         made.save(force_insert=True)
+        _record(AuditKind.SHARE_MADE, user, made.id, conversation_id, keeps_up=choice.keeps_up)
     log.info("share.made", share=str(made.id), conversation=str(conversation_id), user=str(user.pk))
     return made
 
@@ -115,11 +118,19 @@ def forget(conversation_id: uuid.UUID) -> None:
 
 
 def _revoke(links: QuerySet[Share], *, by: User) -> int:
-    ids = [str(id_) for id_ in links.filter(revoked_at=None).values_list("id", flat=True)]
-    Share.objects.filter(id__in=ids, revoked_at=None).update(revoked_at=Now())
-    for id_ in ids:
-        log.info("share.revoked", share=id_, user=str(by.pk))
-    return len(ids)
+    with transaction.atomic():
+        found = dict(links.filter(revoked_at=None).select_for_update().values_list("id", "conversation_id"))
+        Share.objects.filter(id__in=found, revoked_at=None).update(revoked_at=Now())
+        for id_, conversation_id in found.items():
+            _record(AuditKind.SHARE_REVOKED, by, id_, conversation_id)
+    for id_ in found:
+        log.info("share.revoked", share=str(id_), user=str(by.pk))
+    return len(found)
+
+
+def _record(kind: AuditKind, by: User, share_id: uuid.UUID, conversation_id: uuid.UUID, **details: JSON) -> None:
+    target = Target("share", str(share_id))
+    record(kind, actor=actor_of(by), target=target, details={**details, "conversation_id": str(conversation_id)})
 
 
 def _own_check(user: User, conversation_id: uuid.UUID) -> None:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hitl.admin.access import ForAuditors, reads_all
 from hitl.models import Decision, Request
+from hyperagent.lib import looks
 from hyperagent.lib.admin_lists import as_uuid, people_called
 from hyperagent.lib.read_only_admin import link_to
 from hyperagent.lib.times import iso
@@ -91,6 +92,8 @@ class DecisionAdmin(ForAuditors):
         rows = self.get_changelist_instance(request).get_queryset(request)
         found = rows.select_related("request", "request__user", "actor").iterator(chunk_size=READ_AT_ONCE)
         told = (as_row(one, with_content=self.may_read(request, one)) for one in found)
+        if reads_all(request):
+            looks.note(request.user, [Decision()], looks.EXPORTED)
         log.info("audit.exported", by=str(request.user.pk), form=form, filters=request.GET.urlencode()[:500])
         written, kind = (as_csv(told), "text/csv") if form == "csv" else (as_json(told), "application/json")
         response = StreamingHttpResponse(written, content_type=f"{kind}; charset=utf-8")

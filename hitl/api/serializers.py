@@ -24,6 +24,27 @@ class ApproversSerializer(serializers.Serializer[Any]):
     different_person = serializers.BooleanField(help_text="Whoever's run it is may not decide.")
 
 
+class ReadSerializer(serializers.Serializer[Any]):
+    kind = serializers.CharField(help_text="What it is: web, document, mail, file, program, server, question, earlier.")
+    title = serializers.CharField()
+    url = serializers.CharField(required=False)
+    tool = serializers.CharField(required=False, help_text="By which it was read.")
+    document_id = serializers.CharField(required=False)
+
+
+class AddressPartSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    carried = serializers.BooleanField(help_text="It stands in what the run was told or has read, and would leave.")
+
+
+class AddressSerializer(serializers.Serializer[Any]):
+    """An address that the call would open, and that nobody named before."""
+
+    url = serializers.CharField()
+    host = serializers.CharField()
+    parts = AddressPartSerializer(many=True, help_text="The whole address, decoded.")
+
+
 class RequestSerializer(serializers.Serializer[Any]):
     request_id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=[(kind.value, kind.name) for kind in RequestKind])
@@ -44,6 +65,12 @@ class RequestSerializer(serializers.Serializer[Any]):
     approvers = ApproversSerializer()
     may_decide = serializers.BooleanField(help_text="It waits for the caller.")
     rules_allowed = serializers.BooleanField(help_text="A decision may `remember`.")
+    tainted_by = ReadSerializer(
+        many=True,
+        help_text="What the run has read that others wrote, where that is why somebody is asked: the first few.",
+    )
+    tainted_more = serializers.IntegerField(help_text="How many more there are.")
+    address = AddressSerializer(allow_null=True)
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in RequestStatus])
     answer = serializers.JSONField(allow_null=True)
     edited_arguments = serializers.DictField(allow_null=True, help_text="Approved in place of those asked about.")

@@ -70,7 +70,7 @@ class Policy(models.Model):
 
 def named_fault(kind: str, people: Collection[User]) -> str:
     """What is wrong with the people whom a policy is to name; "" if nothing is."""
-    if kind != ApproverKind.NAMED or any(person.is_active for person in people):
+    if kind != ApproverKind.NAMED or any(person.is_active and not person.is_service for person in people):
         return ""
     return "Name at least one active person, or choose another kind of approver."
 

@@ -56,10 +56,16 @@ def _named(user: User) -> models.Q:
 
 
 def _may_decide(user: User, named: models.Q) -> models.Q:
-    """What a run does happens in its user's name: while they are deactivated or gone, nobody says yes for them."""
+    """What a run does happens in its user's name: while they are deactivated or gone, nobody says yes for them. A
+    program decides nothing, and who answers for it is not another person than it.
+    """
+    if user.is_service:
+        return models.Q(pk__in=())
     own = models.Q(user=user, approver_kind=ApproverKind.SELF)
     owner_is_there = models.Exists(User.objects.filter(pk=models.OuterRef("user_id"), is_active=True))
-    return (own | named) & ~models.Q(user=user, different_person=True) & models.Q(owner_is_there)
+    theirs = User.objects.filter(service_account__owner=user).values("pk")
+    by_another = models.Q(different_person=False) | ~(models.Q(user=user) | models.Q(user__in=theirs))
+    return (own | named) & by_another & models.Q(owner_is_there)
 
 
 class Request(models.Model):

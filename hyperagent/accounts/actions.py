@@ -20,6 +20,8 @@ from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import EMAIL_TAKEN, ApiToken, User
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, scope_faults
 from hyperagent.accounts.tokens import LONGEST_TOKEN_LIFETIME, TOKEN_LIFETIME, new_token, token_digest
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.refusals import Refused
 
@@ -43,6 +45,7 @@ def check_credentials(email: str, password: str, *, address: str | None) -> User
     attempts.take(attempt)
     user = authenticate(username=email, password=password)
     if not isinstance(user, User):
+        _note_failure(email)
         return None
     attempts.succeeded(attempt)
     return user
@@ -55,6 +58,15 @@ def register(email: str, password: str, *, display_name: str = "", address: str 
     _check_new_password(password, User(email=email, display_name=display_name))
     # Only now: whoever is still looking for a password that is long enough has tried no address yet.
     attempts.take(Try(Door.REGISTER, email, address))
+    with transaction.atomic():
+        user = new_person(email, password, display_name=display_name)
+        record(AuditKind.USER_CREATED, actor=actor_of(user), target=_target(user), details={"by": "registration"})
+    return user
+
+
+def new_person(email: str, password: str, *, display_name: str = "") -> User:
+    """Whoever calls it knows that they may have an account. Raises a `ValidationError` by field."""
+    _check_new_password(password, User(email=email, display_name=display_name))
     try:
         with transaction.atomic():
             return User.objects.create_user(email, password, display_name=display_name)
@@ -84,7 +96,9 @@ def change_password(user: User, new_password: str) -> None:
     """All sessions of the user end, because each carries a digest of the password; a caller that has one renews it."""
     _check_new_password(new_password, user)
     user.set_password(new_password)
-    user.save(update_fields=["password"])
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        record(AuditKind.PASSWORD_CHANGED, actor=actor_of(user), target=_target(user))
     attempts.forgive_account(Door.LOGIN, user.email)
 
 
@@ -95,6 +109,8 @@ def ask_for_password_reset(email: str, *, address: str | None) -> None:
     """
     attempts.take(Try(Door.RESET, email, address))
     known = User.objects.with_email(email).filter(is_active=True).values_list("pk", flat=True).first()
+    target = Target("user", str(known)) if known else None
+    record(AuditKind.PASSWORD_RESET_ASKED, actor=None, target=target)
     # A task is queued in either case: rendering and sending a mail here would tell by its time who has an account.
     queue.enqueue("hyperagent.accounts.tasks.mail_password_reset", str(known or uuid.uuid4()))
 
@@ -120,25 +136,46 @@ def make_token(
         raise ValidationError(faults)
     raw = new_token()
     held = [scope.value for scope in Scope if scope in set(scopes)]
-    token = ApiToken.objects.create(
-        user=user, name=name.strip() or UNNAMED, digest=token_digest(raw), scopes=held, expires_at=ends
-    )
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            user=user, name=name.strip() or UNNAMED, digest=token_digest(raw), scopes=held, expires_at=ends
+        )
+        details = {"scopes": held, "user": str(user.pk)}
+        record(AuditKind.TOKEN_MADE, actor=actor_of(user), target=_token(token), details=details)
     return token, raw
 
 
-def revoke_token(user: User, token_id: uuid.UUID) -> bool:
-    """False if the user has no such token. Revoking twice changes nothing."""
-    own = ApiToken.objects.owned_by(user).filter(pk=token_id)
-    own.filter(revoked_at=None).update(revoked_at=Now())
-    return own.exists()
-
-
-def deactivate(user: User) -> None:
-    """Sessions end by the flag; tokens are revoked for good, so an account that is opened again starts with none."""
+def revoke_token(user: User, token_id: uuid.UUID, *, by: User | None = None) -> bool:
+    """False if the user has no such token. Revoking twice changes nothing. `by`: an administrator; else the user."""
     with transaction.atomic():
-        User.objects.filter(pk=user.pk).update(is_active=False)
-        ApiToken.objects.owned_by(user).filter(revoked_at=None).update(revoked_at=Now())
-    user.is_active = False
+        own = ApiToken.objects.owned_by(user).filter(pk=token_id)
+        if own.filter(revoked_at=None).update(revoked_at=Now()):
+            details = {"user": str(user.pk)}
+            record(AuditKind.TOKEN_REVOKED, actor=actor_of(by or user), target=_token(own.get()), details=details)
+        return own.exists()
+
+
+def _note_failure(email: str) -> None:
+    """Whom it was about, not what was typed: people type passwords where their address belongs."""
+    known = User.objects.with_email(email).first()
+    record(
+        AuditKind.SIGN_IN_FAILED,
+        actor=None,
+        target=_target(known) if known else None,
+        details={
+            "by": "password",
+            "why": "unknown" if known is None else "password" if known.is_active else "inactive",
+        },
+    )
+
+
+def _target(user: User) -> Target:
+    return Target("user", str(user.pk), user.email)
+
+
+def _token(token: ApiToken) -> Target:
+    """Not its name, which somebody wrote."""
+    return Target("api_token", str(token.pk))
 
 
 def _check_new_password(password: str, user: User) -> None:

@@ -1,22 +1,30 @@
 """People, their tokens and the counted tries, for administrators. Changes go through `actions`."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from hyperagent.accounts import closing
-from hyperagent.accounts.actions import deactivate, revoke_token
-from hyperagent.accounts.models import ApiToken, LoginAttempt, User
+from hyperagent.accounts import closing, people
+from hyperagent.accounts.actions import revoke_token
+from hyperagent.accounts.audit_log import admin as _audit_log  # noqa: F401 (registers its page)
+from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
+from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
 from hyperagent.accounts.personal import parts
+from hyperagent.accounts.scopes import Role
 from hyperagent.lib.admin_lists import QuickListAdmin, people_called
-from hyperagent.lib.read_only_admin import ReadableAdmin
+from hyperagent.lib.looks import LOOKED
+from hyperagent.lib.read_only_admin import UnchangedAdmin
 from hyperagent.lib.refusals import Refused
+
+WHAT = {ADDITION: _("added"), CHANGE: _("changed"), DELETION: _("deleted"), LOOKED: _("looked")}
 
 
 class UserCreation(AdminUserCreationForm):  # type: ignore[type-arg]
@@ -26,9 +34,22 @@ class UserCreation(AdminUserCreationForm):  # type: ignore[type-arg]
 
 
 class UserChange(UserChangeForm):  # type: ignore[type-arg]
+    by: User | None = None
+    """Who changes it: see `UserAdmin.get_form`."""
+
     class Meta:
         model = User
         fields = "__all__"
+
+    def clean(self) -> dict[str, Any]:
+        typed: dict[str, Any] = super().clean() or self.cleaned_data
+        before = User.objects.get(pk=self.instance.pk)
+        if before.is_active and typed.get("is_active") is False and self.by == before:
+            raise ValidationError(_("You cannot deactivate yourself. Ask another administrator to do it."))
+        ends = any(getattr(before, flag) and typed.get(flag) is False for flag in ("is_active", "is_staff"))
+        if ends and before.is_active and (reason := people.why_last(before)):
+            raise ValidationError(reason)
+        return typed
 
 
 @admin.register(User)
@@ -42,6 +63,7 @@ class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
     ordering = ("email",)
     sortable_by = ("email",)
     readonly_fields = ("date_joined", "last_login")
+    actions = ("deactivate", "activate")
     fieldsets = (
         (None, {"fields": ("email", "display_name", "password")}),
         ("Rights", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
@@ -62,8 +84,14 @@ class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
         # Whoever may edit people must not be able to make themselves more than they are.
         return (*fields, "is_staff", "is_superuser", "groups", "user_permissions")
 
+    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        form.by = request.user
+        return form
+
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        is_somebody = obj is None or obj.deleted_at is None
+        # Those of programs have no password to set: see /people/.
+        is_somebody = obj is None or (obj.deleted_at is None and not obj.is_service)
         return super().has_change_permission(request, obj) and _may_touch(request, obj) and is_somebody
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -93,24 +121,45 @@ class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
             self.delete_model(request, user)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        turns = change and "is_active" in form.changed_data
+        before = User.objects.get(pk=obj.pk).roles() if change else [Role.USER]
+        if turns:
+            # The verb does it, with all that belongs to it.
+            obj.is_active = not obj.is_active
         super().save_model(request, obj, form, change)
-        if change and "is_active" in form.changed_data and not obj.is_active:
-            deactivate(obj)
+        form.roles_before = set(before)
+        if turns:
+            verb = people.deactivate if obj.is_active else people.activate
+            try:
+                obj.is_active = verb(_person(request), obj.pk).is_active
+            except Refused as refused:
+                raise PermissionDenied(refused.message) from None
 
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        people.tell_of_roles(_person(request), form.instance, form.roles_before)
 
-class _ReadOnlyAdmin(ReadableAdmin):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    @admin.action(description=_("Deactivate the selected people"), permissions=["change"])
+    def deactivate(self, request: HttpRequest, queryset: models.QuerySet[User]) -> None:
+        self._each(request, queryset, people.deactivate)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    @admin.action(description=_("Activate the selected people"), permissions=["change"])
+    def activate(self, request: HttpRequest, queryset: models.QuerySet[User]) -> None:
+        self._each(request, queryset, people.activate)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    def _each(self, request: HttpRequest, queryset: models.QuerySet[User], verb: Callable[..., User]) -> None:
+        done = 0
+        for user in queryset.order_by("pk"):
+            try:
+                verb(_person(request), user.pk)
+                done += 1
+            except Refused as refused:
+                self.message_user(request, f"{user}: {refused.message}", messages.ERROR)
+        self.message_user(request, f"{_('Done:')} {done}.", messages.SUCCESS)
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(_ReadOnlyAdmin):
+class ApiTokenAdmin(UnchangedAdmin):
     list_display = ("name", "user", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     list_select_related = ("user",)
     ordering = ("-created_at", "-id")
@@ -126,12 +175,23 @@ class ApiTokenAdmin(_ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: models.QuerySet[ApiToken]) -> None:
         tokens = list(queryset.select_related("user"))
         for token in tokens:
-            revoke_token(token.user, token.pk)
+            revoke_token(token.user, token.pk, by=_person(request))
         self.message_user(request, f"Revoked: {len(tokens)}.", messages.SUCCESS)
 
 
+@admin.register(UserQuota)
+class UserQuotaAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Other amounts than those of the settings. They hold at once; for requests, from the next minute on."""
+
+    list_display = ("quota", "user", "group", "amount")
+    list_filter = ("quota",)
+    list_select_related = ("user", "group")
+    autocomplete_fields = ("user",)
+    ordering = ("quota", "id")
+
+
 @admin.register(LoginAttempt)
-class LoginAttemptAdmin(_ReadOnlyAdmin):
+class LoginAttemptAdmin(UnchangedAdmin):
     list_display = ("door", "subject_kind", "subject", "level", "counted_at", "blocked_until")
     list_filter = ("door", "subject_kind")
     search_fields = ("subject",)
@@ -140,8 +200,37 @@ class LoginAttemptAdmin(_ReadOnlyAdmin):
     sortable_by = ("counted_at",)
 
 
+@admin.register(LogEntry)
+class LogEntryAdmin(UnchangedAdmin):
+    """What was done in the admin, and who looked at what other people's runs say: for auditors, whoever did it."""
+
+    list_display = ("id", "action_time", "user", "what", "content_type", "object_id", "change_message")
+    list_select_related = ("user", "content_type")
+    ordering = ("-id",)
+    search_fields = ("id", "user")
+    search_help_text = _("The number of an entry, or the beginning of a person's e-mail address.")
+    readonly_fields = ("what",)
+    fields = ("id", "action_time", "user", "what", "content_type", "object_id", "object_repr", "change_message")
+
+    def has_view_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
+        user = request.user
+        return user.is_active and (user.is_staff or user.groups.filter(name=Role.AUDITOR).exists())
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    @admin.display(description=_("What"))
+    def what(self, entry: LogEntry) -> str:
+        return str(WHAT.get(entry.action_flag, ""))
+
+
 def _is_superuser(request: HttpRequest) -> bool:
     return isinstance(request.user, User) and request.user.is_superuser
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def _may_touch(request: HttpRequest, user: User | None) -> bool:

@@ -17,18 +17,29 @@ from rest_framework.views import APIView
 from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import TooManyTries
 from hyperagent.accounts.authentication import CHALLENGE, HasScope
+from hyperagent.accounts.budgets import budget_of
 from hyperagent.accounts.forms import MAX_PASSWORD_CHARS
 from hyperagent.accounts.limits import too_many_tries
+from hyperagent.accounts.mfa import entering, factors, standing
+from hyperagent.accounts.mfa.forms import CODE_CHARS
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.openapi import TokenAuthenticationScheme  # noqa: F401 - known to the schema once imported
 from hyperagent.accounts.requests import address_of
-from hyperagent.accounts.scopes import DEFAULT_SCOPES, Role, Scope
+from hyperagent.accounts.scopes import DEFAULT_SCOPES, Role, Scope, UserKind
 from hyperagent.lib.api import Pages
+from hyperagent.lib.refusals import Refused
 
 
 class Credentials(serializers.Serializer[dict[str, Any]]):
     email = serializers.EmailField(max_length=254)
     password = serializers.CharField(max_length=MAX_PASSWORD_CHARS, trim_whitespace=False)
+    otp = serializers.CharField(
+        max_length=CODE_CHARS,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A code of the authenticator app, or a recovery code: needed where the account has a second factor.",
+    )
     name = serializers.CharField(max_length=100, required=False, default="", allow_blank=True)
     scopes = serializers.ListField(
         child=serializers.CharField(max_length=100),
@@ -57,8 +68,14 @@ class MeSerializer(serializers.Serializer[dict[str, Any]]):
     id = serializers.UUIDField()
     email = serializers.EmailField()
     display_name = serializers.CharField()
+    kind = serializers.ChoiceField(
+        choices=[(kind.value, kind.name) for kind in UserKind], help_text="service: no person."
+    )
     roles = serializers.ListField(child=serializers.ChoiceField(choices=[role.value for role in Role]))
-    budget = serializers.JSONField(allow_null=True, help_text="null: no budget applies.")
+    budget = serializers.JSONField(
+        allow_null=True,
+        help_text="null: no budget applies. Else `used_up`, and `limits` as /api/v1/budgets has its `budgets`.",
+    )
 
 
 class TokenCreate(APIView):
@@ -75,7 +92,14 @@ class TokenCreate(APIView):
         request=Credentials,
         responses={
             201: NewToken,
-            401: OpenApiResponse(description="Wrong e-mail address or password."),
+            401: OpenApiResponse(
+                description="`bad_credentials`: wrong e-mail address or password. `otp_required`: the account has a "
+                "second factor, send its code as `otp`. `wrong_code`: that code is not right, or was used before."
+            ),
+            403: OpenApiResponse(
+                description="`sso_required`: people sign in by the provider of single sign-on, and make tokens in the "
+                "settings. `second_factor_required`: a second factor has to be set up first, in the settings."
+            ),
             429: OpenApiResponse(),
         },
     )
@@ -89,6 +113,7 @@ class TokenCreate(APIView):
             raise _throttled(refused) from None
         if user is None:
             raise AuthenticationFailed(_("The e-mail address or the password is wrong."), code="bad_credentials")
+        _check_second_factor(user, values["otp"], address=address_of(request))
         try:
             token, raw = actions.make_token(
                 user, name=values["name"], scopes=values["scopes"], expires_at=values["expires_at"]
@@ -142,10 +167,38 @@ class Me(APIView):
             "id": user.pk,
             "email": user.email,
             "display_name": user.display_name,
+            "kind": user.kind,
             "roles": user.roles(),
-            "budget": None,
+            "budget": budget_of(user),
         }
         return Response(MeSerializer(shown).data)
+
+
+def _check_second_factor(user: User, otp: str, *, address: str | None) -> None:
+    """A password alone opens no account that has more. Raises AuthenticationFailed, PermissionDenied, Throttled."""
+    if entering.by_provider_only(user):
+        raise PermissionDenied(
+            _("Tokens are not given for passwords here. Sign in on the page, and make one in Settings > API tokens."),
+            code="sso_required",
+        )
+    if not factors.has_factor(user):
+        if standing.needs_factor(user):
+            raise PermissionDenied(
+                _("This account needs a second factor first. Sign in on the page, and set one up in the settings."),
+                code="second_factor_required",
+            )
+        return
+    if not otp:
+        raise AuthenticationFailed(
+            _("This account has a second factor. Send a code of its app, or a recovery code, as otp."),
+            code="otp_required",
+        )
+    try:
+        factors.use_code(user, otp, address=address)
+    except TooManyTries as refused:
+        raise _throttled(refused) from None
+    except Refused as refused:
+        raise AuthenticationFailed(refused.message, code=refused.code) from None
 
 
 def _own_token(request: Request, token_id: uuid.UUID) -> ApiToken:

@@ -11,7 +11,9 @@ from django.contrib.auth.mixins import LoginRequiredMixin
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
@@ -21,6 +23,8 @@ from django.views.generic import TemplateView
 from hyperagent.accounts import actions, closing, exporting
 from hyperagent.accounts.archive import COPY_BYTES
 from hyperagent.accounts.forms import DeleteAccountForm
+from hyperagent.accounts.mfa import standing
+from hyperagent.accounts.models import User
 from hyperagent.accounts.personal import parts
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.settings_views import person
@@ -79,13 +83,20 @@ class DeleteAccount(LoginRequiredMixin, SecretForm):
     template_name = "settings/delete_account.html"
     form_class = DeleteAccountForm
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        user = request.user
+        if isinstance(user, User) and not user.has_usable_password() and not standing.is_recent(request.session):
+            return redirect(f"{reverse('settings:confirm')}?{urlencode({'next': request.path})}")
+        return super().dispatch(request, *args, **kwargs)
+
     def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"email": person(self.request).email}
+        user = person(self.request)
+        return super().get_form_kwargs() | {"email": user.email, "has_password": user.has_usable_password()}
 
     def act(self, form: Form) -> HttpResponse:
         user = person(self.request)
-        typed = form.cleaned_data["password"]
-        if actions.check_credentials(user.email, typed, address=address_of(self.request)) is None:
+        typed = form.cleaned_data.get("password")
+        if typed is not None and not actions.check_credentials(user.email, typed, address=address_of(self.request)):
             form.add_error("password", _("This is not your password."))
             return self.form_invalid(form)
         try:

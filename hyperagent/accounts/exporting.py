@@ -27,6 +27,8 @@ from django.utils.translation import gettext as _
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.models import DataExport, ExportState, User
 from hyperagent.accounts.personal import parts
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.refusals import Conflict, NotThere
@@ -48,6 +50,7 @@ def ask(user: User) -> DataExport:
         with transaction.atomic():
             export = DataExport.objects.create(user=user)
             queue.enqueue(MAKE, export.pk)
+            record(AuditKind.EXPORT_ASKED, actor=actor_of(user), target=Target("data_export", str(export.pk)))
     except IntegrityError:
         message = _("Your export is being made already. You are told by mail when it is ready.")
         raise Conflict("export_waits", message) from None
@@ -65,9 +68,11 @@ def opened(user: User, export_id: uuid.UUID) -> tuple[DataExport, IO[bytes]]:
     if export is None:
         raise NotThere
     try:
-        return export, default_storage.open(export.stored_as, "rb")
+        content = default_storage.open(export.stored_as, "rb")
     except FileNotFoundError:
         raise NotThere from None
+    record(AuditKind.EXPORT_TAKEN, actor=actor_of(user), target=Target("data_export", str(export.pk)))
+    return export, content
 
 
 def make(export_id: uuid.UUID) -> None:

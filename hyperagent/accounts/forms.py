@@ -19,7 +19,7 @@ from hyperagent.lib.languages import LANGUAGES
 # A password is hashed whole, so its length is bounded before that.
 MAX_PASSWORD_CHARS = 1024
 
-_SCOPE_LABELS = {
+SCOPE_LABELS = {
     Scope.RUN: _("run: ask questions and steer runs"),
     Scope.READ: _("read: see conversations, runs and usage"),
     Scope.APPROVE: _("approve: decide requests in your name"),
@@ -54,19 +54,19 @@ class _PasswordInput(forms.PasswordInput):
         return attrs
 
 
-class _PlainForm(forms.Form):
+class PlainForm(forms.Form):
     """Labels as they are, without a colon."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
 
 
-class LoginForm(_PlainForm):
+class LoginForm(PlainForm):
     email = _email_field("username")
     password = _password_field(_("Password"), "current-password")
 
 
-class _NewPassword(_PlainForm):
+class _NewPassword(PlainForm):
     """A password that is typed twice, since without JavaScript nobody can look at it."""
 
     password = _password_field(_("New password"), "new-password")
@@ -97,13 +97,28 @@ class RegisterForm(_NewPassword):
     field_order = ("email", "display_name", "password", "password_again")
 
 
+class InvitedForm(_NewPassword):
+    """The address is the invitation's."""
+
+    display_name = forms.CharField(
+        label=_("Name (optional)"),
+        max_length=120,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "name", "autofocus": True}),
+    )
+    password = _password_field(_("Password"), "new-password")
+    password_again = _password_field(_("Password again"), "new-password")
+
+    field_order = ("display_name", "password", "password_again")
+
+
 class PasswordChangeForm(_NewPassword):
     old_password = _password_field(_("Your password now"), "current-password")
 
     field_order = ("old_password", "password", "password_again")
 
 
-class PasswordResetForm(_PlainForm):
+class PasswordResetForm(PlainForm):
     email = _email_field("username")
 
 
@@ -157,8 +172,8 @@ class LanguageForm(_AccountForm):
         fields = ("language",)
 
 
-class DeleteAccountForm(_PlainForm):
-    """The password says who it is, the address that it was meant."""
+class DeleteAccountForm(PlainForm):
+    """The password says who it is, the address that it was meant. Who has none has just confirmed it otherwise."""
 
     typed = forms.CharField(
         label=_("Your e-mail address"),
@@ -167,9 +182,11 @@ class DeleteAccountForm(_PlainForm):
     )
     password = _password_field(_("Your password"), "current-password")
 
-    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, email: str, has_password: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._email = email
+        if not has_password:
+            del self.fields["password"]
         self.fields["typed"].help_text = gettext("Type %(email)s, so that nothing goes by mistake.") % {"email": email}
 
     def clean_typed(self) -> str:
@@ -179,7 +196,7 @@ class DeleteAccountForm(_PlainForm):
         return typed
 
 
-class TokenForm(_PlainForm):
+class TokenForm(PlainForm):
     name = forms.CharField(
         max_length=100,
         label=_("Name"),
@@ -198,7 +215,7 @@ class TokenForm(_PlainForm):
         allowed = person_scopes(is_staff=is_staff)
         scopes = self.fields["scopes"]
         assert isinstance(scopes, forms.MultipleChoiceField)
-        scopes.choices = [(scope.value, _SCOPE_LABELS[scope]) for scope in Scope if scope in allowed]
+        scopes.choices = [(scope.value, SCOPE_LABELS[scope]) for scope in Scope if scope in allowed]
         scopes.initial = [scope.value for scope in DEFAULT_SCOPES]
         self.fields["ends_on"].initial = _usual_last_day
 

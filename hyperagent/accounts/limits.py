@@ -19,6 +19,8 @@ class Door(StrEnum):
     LOGIN = "login"  # Everything that takes a password: the page, the token endpoint, the change of a password.
     REGISTER = "register"
     RESET = "reset"
+    SECOND = "second"  # A second factor, after the password was right.
+    SSO = "sso"  # Coming back from the provider of single sign-on. Whose account it is, is not known yet.
 
 
 class SubjectKind(StrEnum):
@@ -53,6 +55,10 @@ class Counter:
 LIMITS: dict[tuple[Door, SubjectKind], Limit] = {
     (Door.LOGIN, SubjectKind.ACCOUNT): Limit(5, first_wait_s=30, longest_wait_s=900, forget_one_s=3600),
     (Door.LOGIN, SubjectKind.ADDRESS): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
+    (Door.SECOND, SubjectKind.ACCOUNT): Limit(5, first_wait_s=30, longest_wait_s=900, forget_one_s=3600),
+    (Door.SECOND, SubjectKind.ADDRESS): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
+    (Door.SSO, SubjectKind.ACCOUNT): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
+    (Door.SSO, SubjectKind.ADDRESS): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
     (Door.REGISTER, SubjectKind.ACCOUNT): Limit(5, first_wait_s=60, longest_wait_s=3600, forget_one_s=3600),
     (Door.REGISTER, SubjectKind.ADDRESS): Limit(20, first_wait_s=60, longest_wait_s=3600, forget_one_s=1800),
     (Door.RESET, SubjectKind.ACCOUNT): Limit(3, first_wait_s=300, longest_wait_s=3600, forget_one_s=3600),

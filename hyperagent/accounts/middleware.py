@@ -1,38 +1,32 @@
-"""What a request takes from the person who makes it: the zone in which times are told to them."""
+"""What a request takes from the person who makes it: the zone in which times are told to them, and where it came from,
+which the audit log writes down.
+"""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, cast
+from collections.abc import Mapping
+from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from hyperagent.accounts.browsers import browser_name
+from hyperagent.accounts.limits import client_address
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import address_of
+from hyperagent.audit.origin import Origin, coming_from
+from hyperagent.lib.middleware import OfBothKinds
 
 
-class PersonalTime:
-    """After the middleware that knows who it is. What programs read is in UTC whatever the zone.
+class PersonalTime(OfBothKinds):
+    """After the middleware that knows who it is. What programs read is in UTC whatever the zone."""
 
-    Of both kinds: in front of an asynchronous view a synchronous one would hold a thread while the view waits.
-    """
-
-    sync_capable: ClassVar[bool] = True
-    async_capable: ClassVar[bool] = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
-        self.get_response = get_response
-        self._is_asynchronous = iscoroutinefunction(get_response)
-        if self._is_asynchronous:
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if self._is_asynchronous:
-            return self._later(request)
+    def now(self, request: HttpRequest) -> HttpResponseBase:
         with timezone.override(None if _is_programs(request) else _zone_of(request)):
             return cast(HttpResponseBase, self.get_response(request))
 
-    async def _later(self, request: HttpRequest) -> HttpResponseBase:
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
         zone = None if _is_programs(request) else await sync_to_async(_zone_of)(request)
         with timezone.override(zone):
             return cast(HttpResponseBase, await self.get_response(request))
@@ -50,3 +44,44 @@ def _zone_of(request: HttpRequest) -> ZoneInfo | None:
     except (ZoneInfoNotFoundError, ValueError):
         # A name that this machine does not know: another one may.
         return None
+
+
+class KnownOrigin(OfBothKinds):
+    """Whatever is recorded while the request is answered is recorded as coming from where it came from."""
+
+    def now(self, request: HttpRequest) -> HttpResponseBase:
+        with coming_from(_noted_origin(request)):
+            return cast(HttpResponseBase, self.get_response(request))
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        with coming_from(_noted_origin(request)):
+            return cast(HttpResponseBase, await self.get_response(request))
+
+
+def _noted_origin(request: HttpRequest) -> Origin:
+    origin = Origin(address_of(request) or "", _browser(request.headers.get("User-Agent", "")))
+    request.audit_origin = origin  # type: ignore[attr-defined]
+    return origin
+
+
+class SocketOrigin:
+    """The same for what is asked over a socket, for as long as it is open."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> Any:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        address = client_address(
+            remote=(scope.get("client") or [None])[0],
+            forwarded_for=headers.get("x-forwarded-for"),
+            trusted_proxies=settings.TRUSTED_PROXIES,
+        )
+        with coming_from(Origin(address or "", _browser(headers.get("user-agent", "")))):
+            return await self.inner(scope, receive, send)
+
+
+def _browser(user_agent: str) -> str:
+    # The log is not told in the language of whoever is in it.
+    with translation.override("en"):
+        return browser_name(user_agent) if user_agent else ""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
-from django.contrib.auth.models import PermissionsMixin
+from django.contrib.auth.models import Group, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower, Now
@@ -15,8 +15,14 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
+    budget_models,
+    people_models,
+    sign_on_models,
+)
 from hyperagent.accounts.limits import Door, SubjectKind
-from hyperagent.accounts.scopes import Role, Scope, roles_of
+from hyperagent.accounts.quotas import Quota, Work
+from hyperagent.accounts.scopes import Role, Scope, UserKind, roles_of
 from hyperagent.lib.languages import LANGUAGES
 
 EMAIL_TAKEN = _("This e-mail address cannot be registered. If it is yours, sign in or reset its password.")
@@ -59,11 +65,18 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person. The e-mail address is the login name, compared without regard to case."""
+    """A person, or a service account (`kind`). The e-mail address is the login name, whatever its case."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     email = models.EmailField(max_length=254, unique=True, error_messages={"unique": EMAIL_TAKEN})
     display_name = models.CharField(max_length=120, blank=True)
+    kind = models.CharField(
+        max_length=8,
+        default=UserKind.PERSON,
+        db_default=UserKind.PERSON,
+        editable=False,
+        choices=[(kind.value, kind.value) for kind in UserKind],
+    )
     is_active = models.BooleanField(default=True, help_text="Without it, sessions and tokens stop at once.")
     is_staff = models.BooleanField(default=False, help_text="An administrator: may open the admin pages.")
     date_joined = models.DateTimeField(default=timezone.now)
@@ -97,6 +110,11 @@ class User(AbstractBaseUser, PermissionsMixin):
             models.UniqueConstraint(
                 Lower("email"), name="accounts_user_email_unique", violation_error_message=EMAIL_TAKEN
             ),
+            models.CheckConstraint(
+                # Django's sign of a password that nothing fits.
+                condition=models.Q(kind="person") | models.Q(kind="service", password__startswith="!"),  # noqa: S106
+                name="accounts_user_programs_have_no_password",
+            ),
         )
 
     def __str__(self) -> str:
@@ -105,6 +123,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     def roles(self) -> list[Role]:
         """One query."""
         return roles_of(is_staff=self.is_staff, groups=self.groups.values_list("name", flat=True))
+
+    @property
+    def is_service(self) -> bool:
+        return self.kind == UserKind.SERVICE
 
     @property
     def initials(self) -> str:
@@ -155,7 +177,10 @@ class ApiToken(models.Model):
                 name="accounts_apitoken_scopes_known",
             ),
         )
-        indexes = (models.Index(fields=("user", "-created_at", "-id"), name="accounts_apitoken_of_user"),)
+        indexes = (
+            models.Index(fields=("user", "-created_at", "-id"), name="accounts_apitoken_of_user"),
+            models.Index(fields=("-created_at", "-id"), name="accounts_apitoken_newest"),
+        )
 
     def __str__(self) -> str:
         return self.name
@@ -181,6 +206,46 @@ class LoginAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.door}: {self.subject_kind} {self.subject}"
+
+
+class UserQuota(models.Model):
+    """Another amount than the one that is set for everybody: for one person, or for those of a group."""
+
+    user = models.ForeignKey(User, null=True, blank=True, on_delete=models.CASCADE, related_name="quotas")
+    group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    quota = models.CharField(max_length=32, choices=[(quota.value, quota.value) for quota in Quota])
+    amount = models.PositiveBigIntegerField(help_text="0: no limit. Of several groups the highest holds.")
+
+    class Meta:
+        verbose_name = "quota"
+        ordering = ("quota", "id")
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(user__isnull=False, group=None) | models.Q(user=None, group__isnull=False),
+                name="accounts_userquota_of_one",
+                violation_error_message=_("Name a person or a group, and not both."),
+            ),
+            models.UniqueConstraint(fields=("user", "quota"), name="accounts_userquota_user"),
+            models.UniqueConstraint(fields=("group", "quota"), name="accounts_userquota_group"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.quota}: {self.amount}"
+
+
+class UserMeter(models.Model):
+    """How full a person's meters of one kind of work are: the times when they will be empty. See `quotas`."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    work = models.CharField(max_length=16, choices=[(work.value, work.value) for work in Work])
+    first_clears_at = models.DateTimeField()
+    second_clears_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "work"), name="accounts_usermeter_one"),)
+
+    def __str__(self) -> str:
+        return f"{self.work} of {self.user_id}"
 
 
 class SignIn(models.Model):

@@ -2,12 +2,16 @@
 
 from uuid import UUID
 
+from allauth.mfa.models import Authenticator
 from django.utils.translation import gettext_lazy as _
 
 from hyperagent.accounts import exporting
 from hyperagent.accounts.archive import Archive
-from hyperagent.accounts.models import ApiToken, SignIn, User
+from hyperagent.accounts.closing import pseudonym
+from hyperagent.accounts.models import ApiToken, SignIn, User, UserMeter, UserQuota
 from hyperagent.accounts.personal import PersonalPart
+from hyperagent.accounts.sign_on_models import ProviderIdentity
+from hyperagent.audit.forgetting import forget
 from hyperagent.lib.times import iso
 
 
@@ -16,6 +20,7 @@ class AccountPart(PersonalPart):
     goes = (
         _("Your name, your e-mail address and your password; you are signed out everywhere"),
         _("Your API tokens, which stop at once"),
+        _("Your second factors, and what links the account to the provider of single sign-on"),
         _("Your data exports"),
     )
 
@@ -37,12 +42,29 @@ class AccountPart(PersonalPart):
             },
         )
         archive.rows("tokens.json", (_token(token) for token in ApiToken.objects.owned_by(user).iterator()))
+        archive.rows(
+            "second_factors.json", (_factor(row) for row in Authenticator.objects.filter(user=user).iterator())
+        )
+        archive.rows("sign_on.json", (_identity(row) for row in ProviderIdentity.objects.filter(user=user).iterator()))
         archive.rows("sign_ins.json", (_sign_in(row) for row in SignIn.objects.filter(user=user).iterator()))
 
     def erase(self, user_id: UUID) -> int:
         tokens, _by_model = ApiToken.objects.filter(user=user_id).delete()
         sign_ins, _by_model = SignIn.objects.filter(user=user_id).delete()
-        return tokens + sign_ins + exporting.erase(user_id)
+        meters, _by_model = UserMeter.objects.filter(user=user_id).delete()
+        quotas, _by_model = UserQuota.objects.filter(user=user_id).delete()
+        ways_in = _ways_in_erased(user_id)
+        return ways_in + tokens + sign_ins + meters + quotas + exporting.erase(user_id) + _forgotten(user_id)
+
+
+def _ways_in_erased(user_id: UUID) -> int:
+    factors: int = Authenticator.objects.filter(user=user_id).delete()[0]
+    return factors + ProviderIdentity.objects.filter(user=user_id).delete()[0]
+
+
+def _forgotten(user_id: UUID) -> int:
+    """What was done stays in the audit log, by a deleted user."""
+    return forget(user_id, name=pseudonym(user_id))
 
 
 def _token(token: ApiToken) -> dict[str, object]:
@@ -54,6 +76,16 @@ def _token(token: ApiToken) -> dict[str, object]:
         "last_used_at": iso(token.last_used_at),
         "revoked_at": iso(token.revoked_at),
     }
+
+
+def _factor(row: Authenticator) -> dict[str, object]:
+    """Without its secret: who has the file shall not have the factor."""
+    name = row.data.get("name")
+    return {"kind": row.type, "name": name, "since": iso(row.created_at), "last_used_at": iso(row.last_used_at)}
+
+
+def _identity(row: ProviderIdentity) -> dict[str, object]:
+    return {"issuer": row.issuer, "subject": row.subject, "email": row.email, "since": iso(row.linked_at)}
 
 
 def _sign_in(row: SignIn) -> dict[str, object]:

@@ -2,7 +2,7 @@
 part and registers it at the start; what a part holds is not known here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import ClassVar, Final, TypeVar
 from uuid import UUID
@@ -41,12 +41,23 @@ class PersonalPart:
     def write(self, user_id: UUID, archive: Archive) -> None:
         """Puts the person's own into their export. No more in memory at a time than one thing of theirs."""
 
+    def suspend(self, user_id: UUID) -> None:
+        """Ends what goes on, and what would begin by itself, without losing anything: of whoever was deactivated, or
+        is about to be closed. Twice is as once."""
+
     def stop(self, user_id: UUID) -> None:
-        """Ends what would go on by itself: called once, in the transaction in which the account is closed."""
+        """Gives up what is not to outlive the yes: called once, in the transaction in which the account is closed."""
+
+    def going(self, user_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """How many things of each of these people go on at this moment; who has none is left out."""
+        return {}
 
     def is_going(self, user_id: UUID) -> bool:
         """Whether something that was stopped has not ended yet; until it has, nothing is erased."""
         return False
+
+    def group_renamed(self, before: str, after: str) -> None:
+        """Where groups are known by name. Called in the transaction that renames it."""
 
     def erase(self, user_id: UUID) -> int:
         """Removes or blanks some, a few hundred at a time, each lot whole or not at all. How many; 0: nothing is left.

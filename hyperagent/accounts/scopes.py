@@ -21,8 +21,18 @@ class Role(StrEnum):
     ADMINISTRATOR = "administrator"
 
 
+class UserKind(StrEnum):
+    """`service`: no person, but a program that acts by tokens only."""
+
+    PERSON = "person"
+    SERVICE = "service"
+
+
 # A token that names no scopes gets what its owner does every day. Administration has to be asked for by name.
 DEFAULT_SCOPES = (Scope.RUN, Scope.READ, Scope.APPROVE, Scope.DOCUMENTS)
+
+# What a service account may be given: it decides nothing that people are asked.
+SERVICE_SCOPES = tuple(scope for scope in Scope if scope is not Scope.APPROVE)
 
 # These roles are Django groups of the same name. The administrator is `User.is_staff`, and every person is a user.
 GROUP_ROLES = (Role.REVIEWER, Role.AUDITOR)

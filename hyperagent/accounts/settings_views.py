@@ -23,7 +23,9 @@ from django.views.generic import TemplateView, UpdateView
 
 from hyperagent.accounts import actions, sign_ins
 from hyperagent.accounts.forms import AppearanceForm, LanguageForm, PasswordChangeForm, ProfileForm, TokenForm
+from hyperagent.accounts.mfa import security
 from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.people_reading import shown
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.views import SecretForm
 from hyperagent.lib.languages import known, remember_choice
@@ -33,6 +35,10 @@ TOKENS_A_PAGE = 25
 
 class Overview(LoginRequiredMixin, TemplateView):
     template_name = "settings/overview.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        one = shown(User.objects.filter(pk=person(self.request).pk))[0]
+        return super().get_context_data(**kwargs) | {"roles": one.roles, "groups": one.groups}
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -94,8 +100,9 @@ class Security(LoginRequiredMixin, SecretForm):
         return redirect("settings:security")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        places = sign_ins.places(self.request, person(self.request))
-        return super().get_context_data(**kwargs) | {"places": places}
+        user = person(self.request)
+        places = sign_ins.places(self.request, user)
+        return super().get_context_data(**kwargs) | {"places": places} | security.shown(self.request, user)
 
 
 class EndSignIn(LoginRequiredMixin, View):

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, login, update_session_auth_hash
+from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -15,6 +16,8 @@ from django.utils import timezone
 from hyperagent.accounts.browsers import browser_name
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.requests import address_of
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import remember_choice
 from hyperagent.lib.text import clean_text
 
@@ -36,6 +39,7 @@ def sign_in(request: HttpRequest, user: User) -> None:
     """The password was right, or the account is new. Notes where."""
     login(request, user)
     note(request, user)
+    record(AuditKind.SIGN_IN_SUCCEEDED, actor=actor_of(user), target=_target(user), request=request)
 
 
 def note(request: HttpRequest, user: User) -> None:
@@ -78,8 +82,10 @@ def end_one(user: User, sign_in_id: uuid.UUID) -> bool:
     row = SignIn.objects.filter(user=user, pk=sign_in_id).first()
     if row is None:
         return False
-    _sessions().filter(session_key=row.session_key).delete()
-    row.delete()
+    with transaction.atomic():
+        _sessions().filter(session_key=row.session_key).delete()
+        row.delete()
+        record(AuditKind.SESSIONS_ENDED, actor=actor_of(user), target=_target(user), details={"which": "one"})
     return True
 
 
@@ -94,12 +100,23 @@ def end_all(user: User) -> None:
 
 def end_others(request: HttpRequest, user: User) -> None:
     here = request.session.session_key
+    record(
+        AuditKind.SESSIONS_ENDED,
+        actor=actor_of(user),
+        target=_target(user),
+        details={"which": "others"},
+        request=request,
+    )
     User.objects.filter(pk=user.pk).update(sessions_ended=F("sessions_ended") + 1)
     user.refresh_from_db(fields=["sessions_ended"])
     others = SignIn.objects.filter(user=user).exclude(session_key=here)
     _sessions().filter(session_key__in=list(others.values_list("session_key", flat=True))).delete()
     others.delete()
     stay_here(request, user)
+
+
+def _target(user: User) -> Target:
+    return Target("user", str(user.pk), user.email)
 
 
 def prune() -> None:

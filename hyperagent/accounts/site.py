@@ -26,6 +26,13 @@ class AdminSite(admin.AdminSite):
     index_title = gettext_lazy("Administration")
     index_template = "admin/home.html"
 
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Whatever is written on a page goes into the audit log; no page has to think of it."""
+        # This file also registers the app, before there are models.
+        from hyperagent.audit.admin_changes import audited
+
+        super().register(model_or_iterable, audited(admin_class or admin.ModelAdmin), **options)
+
     def has_permission(self, request: HttpRequest) -> bool:
         """Administrators, and those who review or audit: what each of them sees, the pages themselves say."""
         user = request.user

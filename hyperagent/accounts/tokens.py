@@ -34,7 +34,8 @@ def user_for_token(raw: str) -> tuple[User, ApiToken] | None:
     """
     if not _TOKEN.fullmatch(raw):
         return None
-    token = ApiToken.objects.usable().select_related("user").filter(digest=token_digest(raw)).first()
+    rows = ApiToken.objects.usable().select_related("user__service_account")
+    token = rows.filter(digest=token_digest(raw)).first()
     if token is None:
         return None
     if token.last_used_at is None or token.last_used_at < timezone.now() - _USE_IS_NOTED_EVERY:
@@ -47,6 +48,8 @@ def user_for_token(raw: str) -> tuple[User, ApiToken] | None:
 def scopes_of(user: User, token: ApiToken | None) -> frozenset[Scope]:
     """What this request may do: all that the person may, or, through a token, only what both may."""
     allowed = person_scopes(is_staff=user.is_staff)
+    if user.is_service:
+        allowed &= frozenset(Scope(name) for name in user.service_account.scopes)
     if token is None:
         return allowed
     return allowed & frozenset(Scope(name) for name in token.scopes)

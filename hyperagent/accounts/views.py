@@ -22,12 +22,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import FormView, RedirectView, TemplateView
 
-from hyperagent.accounts import actions, sign_ins
+from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import TooManyTries
 from hyperagent.accounts.forms import LoginForm, NewPasswordForm, PasswordResetForm, RegisterForm
 from hyperagent.accounts.limits import too_many_tries
+from hyperagent.accounts.mfa import entering
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import actor_of, record
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
@@ -68,6 +71,7 @@ class Entrance(RedirectURLMixin, SecretForm):
         return super().get_context_data(**kwargs) | {
             "next": self.get_redirect_url(),
             "registration_open": settings.REGISTRATION_OPEN,
+            "sign_on": settings.SIGN_ON,
         }
 
 
@@ -81,8 +85,10 @@ class Login(Entrance):
         if user is None:
             form.add_error(None, _("The e-mail address or the password is wrong."))
             return self.form_invalid(form)
-        sign_ins.sign_in(self.request, user)
-        return sign_ins.with_choices(redirect(self.get_success_url()), user)
+        if entering.by_provider_only(user):
+            form.add_error(None, entering.provider_only())
+            return self.form_invalid(form)
+        return entering.enter(self.request, user, next_url=self.get_success_url())
 
 
 class Register(Entrance):
@@ -103,12 +109,16 @@ class Register(Entrance):
             display_name=typed["display_name"],
             address=address_of(self.request),
         )
-        sign_ins.sign_in(self.request, user)
-        return sign_ins.with_choices(redirect(self.get_success_url()), user)
+        return entering.enter(self.request, user, next_url=self.get_success_url())
 
 
 class Logout(LogoutView):
     next_page = "accounts:login"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated:
+            record(AuditKind.SIGN_OUT, actor=actor_of(request.user), request=request)
+        return super().post(request, *args, **kwargs)
 
 
 class PasswordReset(SecretForm):

@@ -12,6 +12,7 @@ from hyperagent.embedded import files
 from hyperagent.lib.conf import INSTANCE_FILE
 
 FIRST_LOGIN = "first_login"
+KEY_FILE = "secret_key"
 
 
 class AlreadyRunning(Exception):
@@ -62,7 +63,7 @@ def lock(data_dir: Path) -> int:
 
 def secret_key(data_dir: Path) -> str:
     """Made once. Sessions and queued jobs are signed with it, so it stays."""
-    path = data_dir / "secret_key"
+    path = data_dir / KEY_FILE
     try:
         return path.read_text().strip()
     except FileNotFoundError:

@@ -12,9 +12,11 @@ from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import FieldDoesNotExist
 from django.core.paginator import EmptyPage, Page, Paginator
 from django.db import connection, models
 from django.db.models import Q, QuerySet
+from django.db.models.constants import LOOKUP_SEP
 from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils.functional import cached_property
@@ -103,9 +105,28 @@ class QuickListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_max_show_all = PER_PAGE
     # Django lets every column sort; here those that an index has in order.
     sortable_by: ClassVar[tuple[str, ...]] = ()
+    # Columns by which our own pages link to the list, besides its filters.
+    linked_by: ClassVar[tuple[str, ...]] = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return QuickChangeList
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Django lets an address filter by every column of the table, shown or not: what may not be read could be
+        guessed letter by letter."""
+        return self._is_offered(lookup.partition(LOOKUP_SEP)[0], request) and super().lookup_allowed(
+            lookup, value, request
+        )
+
+    def _is_offered(self, name: str, request: HttpRequest) -> bool:
+        """Whether a list may be narrowed down by this column: by ids, and by what stands beside the list."""
+        try:
+            field = self.model._meta.get_field(name)
+        except FieldDoesNotExist:
+            return True  # a filter's own word, or nothing
+        beside = [one[0] if isinstance(one, tuple) else one for one in self.get_list_filter(request)]
+        is_id = field.is_relation or getattr(field, "primary_key", False)
+        return bool(is_id) or name in (*beside, *self.linked_by)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -20,7 +20,7 @@ from rest_framework.views import set_rollback
 
 from hyperagent.lib import outage
 from hyperagent.lib.languages import grouped
-from hyperagent.lib.refusals import NotThere, Refused, error_object
+from hyperagent.lib.refusals import NotThere, Refused, TooMuch, error_object
 from hyperagent.lib.text import clean_value
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def error_response(error: Exception) -> Response | None:
     if isinstance(error, Http404):
         error = NotThere()
     if isinstance(error, Refused):
-        return Response({"error": error.as_error()}, status=error.status)
+        return Response({"error": error.as_error()}, status=error.status, headers=_later(error))
     if outage.is_outage(error):
         log.error("answered with 503: %s: %s", type(error).__name__, error)
         shown = error_object(outage.CODE, _(outage.MESSAGE))
@@ -101,6 +101,11 @@ def _fields(detail: Any, name: str = "") -> dict[str, list[str]]:
         return found
     messages = [str(item) for item in detail] if isinstance(detail, list) else [str(detail)]
     return {name or "non_field_errors": messages}
+
+
+def _later(refused: Refused) -> dict[str, str]:
+    wait = refused.retry_after_s if isinstance(refused, TooMuch) else None
+    return {"Retry-After": str(wait)} if wait else {}
 
 
 def _headers(error: exceptions.APIException) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -22,6 +23,14 @@ class Later(HttpResponse):
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self.answer = answer
+
+
+class ServerSentSerializer(serializers.Serializer[Any]):
+    """One event of a stream, as its lines say it."""
+
+    id = serializers.CharField(help_text="The event's number.")
+    event = serializers.CharField(help_text="Its type.")
+    data = serializers.CharField(help_text="The event as JSON.")  # type: ignore[assignment]
 
 
 class AsyncAnswerView(APIView):

@@ -21,7 +21,12 @@ class JsonSerializer:
         return value if type(value) is int else orjson.dumps(value)
 
     def loads(self, stored: bytes) -> Any:
-        return orjson.loads(stored)
+        """None for what none of us has written."""
+        try:
+            return orjson.loads(stored)
+        except ValueError:
+            log.warning("the cache holds something that is no JSON")
+            return None
 
 
 def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

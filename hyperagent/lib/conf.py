@@ -5,6 +5,7 @@ Django's own settings are made of it in `hyperagent.settings`; the models' part 
 
 import json
 import os
+import re
 from collections.abc import Mapping, MutableMapping
 from enum import StrEnum
 from pathlib import Path
@@ -14,17 +15,29 @@ from urllib.parse import unquote, urlsplit
 import environ
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from hyperagent.lib.bucket_address import BUCKET_FORM, bucket_at
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
+from hyperagent.lib.llm.prices import FORM as PRICES_FORM
+from hyperagent.lib.llm.prices import read as read_prices
 from hyperagent.lib.mail_servers import IMAP_FORM, SMTP_FORM, imap_server, smtp_server
-from hyperagent.lib.outside.addresses import BadAddress, canonical
+from hyperagent.lib.outside.addresses import BadAddress, canonical, pattern_fault
+from hyperagent.lib.sign_on import UNNAMED, USUAL_SCOPES, RequiredFor, SignOn, roles_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
 INSTANCE_FILE = Path("run") / "instance.json"
-SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET")
+SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET", "OTLP_HEADERS", "OTLP_TRACES_HEADERS")
 # A number of tokens, not one.
-NO_SECRETS = ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD", "RUN_BUDGET_TOKENS")
-SECRET_URLS = ("DATABASE_URL", "REDIS_URL", "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN", "STORAGE_URL")
+NO_SECRETS = (
+    "CONTEXT_COMPRESSION_TOKEN_THRESHOLD",
+    "RUN_BUDGET_TOKENS",
+    "USER_BUDGET_TOKENS_PER_DAY",
+    "USER_BUDGET_TOKENS_PER_MONTH",
+    "INSTALLATION_BUDGET_TOKENS_PER_DAY",
+    "INSTALLATION_BUDGET_TOKENS_PER_MONTH",
+)
+_SERVERS = ("DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL", "STORAGE_URL")
+SECRET_URLS = (*_SERVERS, "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN")
 # Several secrets with commas between.
 SECRET_LISTS = ("SECRET_KEY_FALLBACKS",)
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -99,8 +112,26 @@ class SearchProvider(StrEnum):
     DDGS = "ddgs"
 
 
+class BudgetEnd(StrEnum):
+    """What a run does at the end of a budget that its person may not raise: finish with what there is, or wait."""
+
+    FINISH = "finish"
+    WAIT = "wait"
+
+
+class UnpricedModels(StrEnum):
+    """Calls of models without a known price, where a budget in money holds."""
+
+    ALLOW = "allow"
+    REFUSE = "refuse"
+
+
 def _words(value: object) -> object:
     return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+def _words_or_none(value: object) -> object:
+    return () if value == "none" else _words(value)
 
 
 def _lower(value: object) -> object:
@@ -108,9 +139,15 @@ def _lower(value: object) -> object:
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Percents = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], BeforeValidator(_words_or_none)]
 Lower = BeforeValidator(_lower)
 FLAG = "true or false"
+DOLLARS = "dollars such as 2.50, 0 for no limit"
+TOKENS = "tokens, 0 for no limit"
+HOSTS = "hosts, with commas between them, such as example.com,*.example.com"
+REDACTABLE = ("card", "iban", "ssn", "email", "phone", "ip", "secret")
 MONTH_S = 2_592_000
+SIGNING_SECRET = re.compile(r"whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 SECONDS = f"whole seconds, 1 to {MONTH_S} (30 days)"
 
 
@@ -145,10 +182,16 @@ class Config(BaseModel):
     database_url: SecretStr = Field(
         SecretStr(""), alias="DATABASE_URL", description="postgresql://user:password@host:port/database"
     )
+    database_direct_url: SecretStr = Field(
+        SecretStr(""),
+        alias="DATABASE_DIRECT_URL",
+        description="postgresql://user:password@host:port/database, past the PgBouncer that DATABASE_URL leads to",
+    )
     redis_url: SecretStr = Field(
         SecretStr(""), alias="REDIS_URL", description="redis://host:port/0, rediss://… or unix:///path/to/socket"
     )
     data_dir: Path = Field(Path("var"), alias="DATA_DIR", description="a directory that this user may write")
+    storage_url: SecretStr = Field(SecretStr(""), alias="STORAGE_URL", description=BUCKET_FORM)
     port: int = Field(8000, alias="PORT", ge=1, le=65535, description="a port, 1 to 65535")
     admin_email: str = Field(
         "admin@localhost", alias="HYPERAGENT_ADMIN_EMAIL", pattern=r"^[^@\s]+@[^@\s]+$", description="an e-mail address"
@@ -157,7 +200,43 @@ class Config(BaseModel):
         SecretStr(""), alias="HYPERAGENT_ADMIN_PASSWORD", min_length=8, description="at least 8 characters"
     )
     registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description=FLAG)
+    invitation_days: int = Field(
+        7, alias="INVITATION_DAYS", ge=1, le=90, description="days until the link of an invitation ends, 1 to 90"
+    )
+    # Single sign-on by OpenID Connect, and second factors.
+    oidc_issuer: str = Field(
+        "",
+        alias="OIDC_ISSUER",
+        description="the issuer as the provider's discovery says it: https://host[:port][/path]",
+    )
+    oidc_client_id: str = Field("", alias="OIDC_CLIENT_ID", description="the client's id at the provider")
+    oidc_client_secret: SecretStr = Field(
+        SecretStr(""), alias="OIDC_CLIENT_SECRET", description="the client's secret; unset for a public client"
+    )
+    oidc_name: str = Field(
+        UNNAMED, alias="OIDC_NAME", max_length=60, description="what people call the provider, up to 60 characters"
+    )
+    oidc_scopes: Words = Field(
+        USUAL_SCOPES, alias="OIDC_SCOPES", description="scopes with spaces or commas between, openid among them"
+    )
+    oidc_roles_claim: str = Field(
+        "", alias="OIDC_ROLES_CLAIM", description="the claim that holds roles, such as groups or realm_access.roles"
+    )
+    oidc_roles: str = Field(
+        "{}",
+        alias="OIDC_ROLES",
+        description='JSON, a role or group of ours for each value of the claim: {"staff": "administrator"}',
+    )
+    oidc_create_users: bool = Field(True, alias="OIDC_CREATE_USERS", description=FLAG)
+    oidc_required: bool = Field(False, alias="OIDC_REQUIRED", description=FLAG)
+    oidc_allowed_domains: Words = Field(
+        (), alias="OIDC_ALLOWED_DOMAINS", description="domains of e-mail addresses, with commas between"
+    )
+    mfa_required_for: Annotated[RequiredFor, Lower] = Field(
+        RequiredFor.NONE, alias="MFA_REQUIRED_FOR", description="none, administrators or everybody"
+    )
     sharing: Annotated[Switch, Lower] = Field(Switch.ON, alias="SHARING", description="on or off")
+    a2a_enabled: bool = Field(False, alias="A2A_ENABLED", description=FLAG)
     runners: int = Field(1, alias="RUNNERS", ge=0, le=64, description="runner processes of one worker, 0 to 64")
     agent_concurrency: int = Field(
         64, alias="AGENT_CONCURRENCY", ge=1, le=1000, description="runs that one runner drives at once, 1 to 1000"
@@ -193,6 +272,46 @@ class Config(BaseModel):
         le=100_000_000_000_000,
         description="bytes of all files of one person or project, 1000 to 100000000000000",
     )
+    runs_per_minute: int = Field(
+        600, alias="RUNS_PER_MINUTE", ge=0, le=10**6, description="questions of one person in a minute, 0 for no limit"
+    )
+    runs_per_hour: int = Field(
+        6_000, alias="RUNS_PER_HOUR", ge=0, le=10**6, description="questions of one person in an hour, 0 for no limit"
+    )
+    runs_at_once: int = Field(
+        500,
+        alias="RUNS_AT_ONCE",
+        ge=0,
+        le=10**6,
+        description="questions of one person that are worked on or wait for a runner, 0 for no limit",
+    )
+    uploads_per_hour: int = Field(
+        1_000, alias="UPLOADS_PER_HOUR", ge=0, le=10**6, description="files of one person in an hour, 0 for no limit"
+    )
+    upload_bytes_per_day: int = Field(
+        20_000_000_000,
+        alias="UPLOAD_BYTES_PER_DAY",
+        ge=0,
+        le=10**15,
+        description="bytes of one person's files in a day, 0 for no limit",
+    )
+    searches_per_minute: int = Field(
+        300, alias="SEARCHES_PER_MINUTE", ge=0, le=10**6, description="searches of one person in a minute, 0: no limit"
+    )
+    requests_per_minute: int = Field(
+        1_200,
+        alias="REQUESTS_PER_MINUTE",
+        ge=0,
+        le=10**6,
+        description="requests of one person to the API in a minute, 0 for no limit",
+    )
+    sockets_at_once: int = Field(
+        100,
+        alias="SOCKETS_AT_ONCE",
+        ge=0,
+        le=10**6,
+        description="open sockets of one person in one web process, 0 for no limit",
+    )
     queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
     db_pool_size: int = Field(
         16,
@@ -225,6 +344,10 @@ class Config(BaseModel):
     )
     connector_allow_private: bool = Field(False, alias="CONNECTOR_ALLOW_PRIVATE", description=FLAG)
     metrics_token: SecretStr = Field(SecretStr(""), alias="METRICS_TOKEN", description="a token for /metrics")
+    metrics_port: int = Field(
+        0, alias="METRICS_PORT", ge=0, le=65535, description="a port for a worker's /metrics, 1 to 65535; 0 for none"
+    )
+    otel_capture_content: bool = Field(False, alias="OTEL_CAPTURE_CONTENT", description=FLAG)
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
     log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
 
@@ -239,6 +362,35 @@ class Config(BaseModel):
     run_budget_usd: float = Field(
         0, alias="RUN_BUDGET_USD", ge=0, le=1_000_000, description="dollars of one run such as 2.50, 0 for no limit"
     )
+    # What each person, and all together, may use in a day or a month (of UTC); others are set in `/usage/budgets/`.
+    user_budget_usd_per_day: float = Field(0, alias="USER_BUDGET_USD_PER_DAY", ge=0, le=1_000_000, description=DOLLARS)
+    user_budget_tokens_per_day: int = Field(0, alias="USER_BUDGET_TOKENS_PER_DAY", ge=0, le=10**12, description=TOKENS)
+    user_budget_usd_per_month: float = Field(
+        0, alias="USER_BUDGET_USD_PER_MONTH", ge=0, le=1_000_000, description=DOLLARS
+    )
+    user_budget_tokens_per_month: int = Field(
+        0, alias="USER_BUDGET_TOKENS_PER_MONTH", ge=0, le=10**12, description=TOKENS
+    )
+    installation_budget_usd_per_day: float = Field(
+        0, alias="INSTALLATION_BUDGET_USD_PER_DAY", ge=0, le=1_000_000, description=DOLLARS
+    )
+    installation_budget_tokens_per_day: int = Field(
+        0, alias="INSTALLATION_BUDGET_TOKENS_PER_DAY", ge=0, le=10**12, description=TOKENS
+    )
+    installation_budget_usd_per_month: float = Field(
+        0, alias="INSTALLATION_BUDGET_USD_PER_MONTH", ge=0, le=1_000_000, description=DOLLARS
+    )
+    installation_budget_tokens_per_month: int = Field(
+        0, alias="INSTALLATION_BUDGET_TOKENS_PER_MONTH", ge=0, le=10**12, description=TOKENS
+    )
+    budget_end: Annotated[BudgetEnd, Lower] = Field(BudgetEnd.FINISH, alias="BUDGET_END", description="finish or wait")
+    budget_alerts: Percents = Field(
+        (50, 80, 100), alias="BUDGET_ALERTS", description="percentages from 1 to 100, with commas between, or none"
+    )
+    unpriced_models: Annotated[UnpricedModels, Lower] = Field(
+        UnpricedModels.ALLOW, alias="UNPRICED_MODELS", description="allow or refuse"
+    )
+    model_prices: str = Field("", alias="MODEL_PRICES", description=PRICES_FORM)
     context_compression_enabled: bool = Field(True, alias="CONTEXT_COMPRESSION_ENABLED", description=FLAG)
     context_compression_token_threshold: int = Field(
         60_000,
@@ -265,6 +417,31 @@ class Config(BaseModel):
         300, alias="HITL_INPUT_TIMEOUT_SECONDS", ge=1, le=MONTH_S, description=SECONDS
     )
     hitl_expires_seconds: int = Field(259_200, alias="HITL_EXPIRES_SECONDS", ge=1, le=MONTH_S, description=SECONDS)
+    retention_days: int = Field(
+        0,
+        alias="RETENTION_DAYS",
+        ge=0,
+        le=36_500,
+        description="days without a word after which a conversation is deleted, 0 for never",
+    )
+    retention_deleted_days: int = Field(
+        30,
+        alias="RETENTION_DELETED_DAYS",
+        ge=0,
+        le=36_500,
+        description="days after which what was said in a deleted conversation is erased",
+    )
+    audit_retention_days: int = Field(
+        0, alias="AUDIT_RETENTION_DAYS", ge=0, le=36_500, description="days that the audit log is kept, 0 for ever"
+    )
+    audit_log_stream: str = Field(
+        "", alias="AUDIT_LOG_STREAM", description="stdout, or http(s)://host[:port][/path] that takes signed posts"
+    )
+    audit_log_stream_secret: SecretStr = Field(
+        SecretStr(""),
+        alias="AUDIT_LOG_STREAM_SECRET",
+        description="whsec_ and at least 24 random bytes in Base64",
+    )
     guardrails_enabled: bool = Field(True, alias="GUARDRAILS_ENABLED", description=FLAG)
     guardrails_input_enabled: bool = Field(True, alias="GUARDRAILS_INPUT_ENABLED", description=FLAG)
     guardrails_output_enabled: bool = Field(True, alias="GUARDRAILS_OUTPUT_ENABLED", description=FLAG)
@@ -276,6 +453,17 @@ class Config(BaseModel):
         500, alias="GUARDRAILS_TIMEOUT_MS", ge=1, le=60_000, description="milliseconds, 1 to 60000"
     )
     guardrails_strict: bool = Field(False, alias="GUARDRAILS_STRICT", description=FLAG)
+    guardrails_model: str = Field("", alias="GUARDRAILS_MODEL", description="a model's name; unset: no second look")
+    guardrails_model_timeout_ms: int = Field(
+        8_000, alias="GUARDRAILS_MODEL_TIMEOUT_MS", ge=1, le=120_000, description="milliseconds, 1 to 120000"
+    )
+    egress_allow: Words = Field((), alias="EGRESS_ALLOW", description=HOSTS)
+    egress_trusted: Words = Field((), alias="EGRESS_TRUSTED", description=HOSTS)
+    guardrails_redact: Words = Field(
+        REDACTABLE,
+        alias="GUARDRAILS_REDACT",
+        description=f"kinds, with commas between them, of: {', '.join(REDACTABLE)}",
+    )
     sandbox_provider: Annotated[SandboxProvider, Lower] = Field(
         SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, boxlite, docker or none"
     )
@@ -326,12 +514,19 @@ class Config(BaseModel):
             raise ValueError("not a web address")
         return value.rstrip("/")
 
-    @field_validator("database_url")
+    @field_validator("database_url", "database_direct_url")
     @classmethod
     def _postgres(cls, value: SecretStr) -> SecretStr:
         url = value.get_secret_value()
         if url and (not url.startswith(("postgresql://", "postgres://")) or not environ.Env.db_url_config(url)["NAME"]):
             raise ValueError("not a Postgres address")
+        return value
+
+    @field_validator("storage_url")
+    @classmethod
+    def _bucket(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value():
+            bucket_at(value.get_secret_value())
         return value
 
     @field_validator("redis_url")
@@ -373,11 +568,77 @@ class Config(BaseModel):
             raise ValueError("not a web address") from None
         return value.rstrip("/")
 
+    @field_validator("audit_log_stream")
+    @classmethod
+    def _stream(cls, value: str) -> str:
+        try:
+            if value not in ("", "stdout"):
+                canonical(value, allow_private=True)
+        except BadAddress:
+            raise ValueError("neither stdout nor a web address") from None
+        return value
+
+    @field_validator("audit_log_stream_secret")
+    @classmethod
+    def _signs(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not SIGNING_SECRET.fullmatch(value.get_secret_value()):
+            raise ValueError("not a secret for signatures")
+        return value
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, value: str) -> str:
+        try:
+            where = canonical(value, allow_private=True) if value else None
+        except BadAddress:
+            raise ValueError("not a web address") from None
+        if where is not None and "?" in where.path:
+            raise ValueError("not an issuer")
+        return value
+
+    @field_validator("oidc_scopes", mode="before")
+    @classmethod
+    def _scopes(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+    @field_validator("oidc_scopes")
+    @classmethod
+    def _with_openid(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if "openid" not in value:
+            raise ValueError("openid is missing")
+        return value
+
+    @field_validator("oidc_roles")
+    @classmethod
+    def _roles(cls, value: str) -> str:
+        roles_in(value)
+        return value
+
+    @field_validator("model_prices")
+    @classmethod
+    def _prices(cls, value: str) -> str:
+        read_prices(value)
+        return value
+
     @field_validator("watch_roots")
     @classmethod
     def _absolute(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(Path(root).is_absolute() for root in value):
             raise ValueError("not an absolute path")
+        return value
+
+    @field_validator("egress_allow", "egress_trusted")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if fault := next(filter(None, map(pattern_fault, value)), ""):
+            raise ValueError(fault)
+        return value
+
+    @field_validator("guardrails_redact")
+    @classmethod
+    def _redactable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := sorted(set(value) - set(REDACTABLE)):
+            raise ValueError(f"there is no kind {unknown[0]}")
         return value
 
     @field_validator("csrf_trusted_origins")
@@ -408,6 +669,29 @@ class Config(BaseModel):
         return self.csrf_trusted_origins or ((self.site_url,) if self.is_https else ())
 
     @property
+    def sign_on(self) -> SignOn | None:
+        """None where no provider is set."""
+        if not self.oidc_issuer or not self.oidc_client_id:
+            return None
+        return SignOn(
+            issuer=self.oidc_issuer,
+            client_id=self.oidc_client_id,
+            client_secret=self.oidc_client_secret.get_secret_value(),
+            name=self.oidc_name,
+            scopes=self.oidc_scopes,
+            roles_claim=self.oidc_roles_claim,
+            roles=roles_in(self.oidc_roles),
+            creates_users=self.oidc_create_users,
+            is_required=self.oidc_required,
+            allowed_domains=tuple(domain.lower().lstrip("@") for domain in self.oidc_allowed_domains),
+        )
+
+    @property
+    def direct_database_url(self) -> str:
+        """Whose sessions are Postgres' own: for listeners, locks that outlive a transaction, prepared statements."""
+        return self.database_direct_url.get_secret_value() or self.database_url.get_secret_value()
+
+    @property
     def data_path(self) -> Path:
         """DATA_DIR as an absolute path; a relative one counts from the project's folder."""
         return self.data_dir if self.data_dir.is_absolute() else BASE_DIR / self.data_dir
@@ -435,6 +719,9 @@ def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
         problems += [str(fault) for fault in error.faults]
     problems += _half(env, ("SMTP_URL", "IMAP_URL"), "the mailbox")
     problems += _half(env, ("GMAIL_CLIENT_ID", "GMAIL_CLIENT_SECRET"), "connecting Gmail")
+    problems += _half(env, ("OIDC_ISSUER", "OIDC_CLIENT_ID"), "single sign-on")
+    problems += _unsigned(env)
+    problems += _alone(env)
     problems += _search_without_means(env)
     if needs_servers:
         problems += _missing(env)
@@ -462,11 +749,30 @@ def _missing(env: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _unsigned(env: Mapping[str, str]) -> list[str]:
+    """Whoever takes the audit log has to be able to tell it from what others send."""
+    goes_to, secret = (env.get(f"AUDIT_LOG_STREAM{part}", "").strip() for part in ("", "_SECRET"))
+    if goes_to in ("", "stdout") or secret:
+        return []
+    return ["AUDIT_LOG_STREAM is set to an address, and AUDIT_LOG_STREAM_SECRET is not; what is posted there is signed"]
+
+
 def _half(env: Mapping[str, str], names: tuple[str, str], what: str) -> list[str]:
     missing = [name for name in names if not env.get(name, "").strip()]
     if len(missing) != 1:
         return []
     return [f"{missing[0]} is not set, and {what} needs both {names[0]} and {names[1]}: set it, or none of them"]
+
+
+def _alone(env: Mapping[str, str]) -> list[str]:
+    """Settings of single sign-on that do nothing by themselves, and would be believed to."""
+    needed = {"OIDC_REQUIRED": "OIDC_ISSUER", "OIDC_ALLOWED_DOMAINS": "OIDC_ISSUER", "OIDC_ROLES": "OIDC_ROLES_CLAIM"}
+    off = ("", "false", "0", "no", "off", "{}")
+    return [
+        f"{other} is not set, and {name} needs it: set it, or take {name} out"
+        for name, other in needed.items()
+        if env.get(name, "").strip().lower() not in off and not env.get(other, "").strip()
+    ]
 
 
 def _search_without_means(env: Mapping[str, str]) -> list[str]:

@@ -45,6 +45,7 @@ def remember_choice(response: HttpResponseBase, code: str) -> None:
         max_age=settings.LANGUAGE_COOKIE_AGE,
         samesite="Lax",
         secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=True,
     )
 
 

@@ -3,19 +3,22 @@
 import logging
 import re
 import sys
+import threading
 from collections.abc import Iterable
+from types import TracebackType
 from typing import Any
 
 import structlog
 
 from hyperagent.lib.conf import LogFormat
+from hyperagent.lib.telemetry import tracing
 
 HIDDEN = "[hidden]"
 # Credentials by their shape, wherever they come from: bearer headers, our tokens, providers' keys, passwords in
-# URLs, and what people bring back from a sign-in elsewhere (OAuth).
+# URLs, what people bring back from a sign-in elsewhere (OAuth), and the links by which they get a new password.
 _SHAPES = re.compile(
     r"(?i)(?<=bearer )[\w.~+/=-]{8,}|\b(?:sk|pk|ha|whsec|tvly|e2b)[-_][\w-]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{20,}"
-    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)|(?<=[?&]code=)[\w.~%/+-]{8,}"
+    r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)|(?<=[?&]code=)[\w.~%/+-]{8,}|(?<=/password/reset/)[\w-]+/[\w-]{20,}"
 )
 _SECRET_KEYS = re.compile(
     r"(?i)password|passwd|secret|authorization|cookie|api_?key|(?<!prompt_)(?<!completion_)token$"
@@ -67,6 +70,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
         hide_secret_keys,
+        tracing.trace_ids,
     ]
     structlog.configure(
         processors=[
@@ -87,9 +91,13 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
                 "foreign_pre_chain": shared,
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderer(log_format)],
                 "secrets": tuple(secrets),
-            }
+            },
+            "bare": {"format": "%(message)s"},
         },
-        "handlers": {"console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"},
+            "stdout": {"class": "logging.StreamHandler", "stream": sys.stdout, "formatter": "bare"},
+        },
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             # Ours is the request log of django-structlog; these say the same again, or speak for every query.
@@ -102,8 +110,31 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
             "django-q": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
             "asyncio": {"level": "WARNING"},
+            # Events as JSON and nothing else, for whoever collects them (AUDIT_LOG_STREAM=stdout).
+            "hyperagent.audit.stream": {"handlers": ["stdout"], "level": "INFO", "propagate": False},
+            # A collector that is away is one line of ours (`hyperagent.lib.telemetry.exporting`), not one a batch.
+            "opentelemetry.exporter": {"level": "CRITICAL"},
+            "opentelemetry.sdk._shared_internal": {"level": "CRITICAL"},
         },
     }
+
+
+def take_what_python_prints() -> None:
+    """Warnings, and exceptions that nobody caught, are lines of the log too: whoever reads JSON gets nothing else."""
+    logging.captureWarnings(True)
+
+    def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+        else:
+            logging.getLogger(__name__).critical("uncaught", exc_info=(kind, error, trace))
+
+    def uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
+        if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
+            uncaught(told.exc_type, told.exc_value, told.exc_traceback)
+
+    sys.excepthook = uncaught
+    threading.excepthook = uncaught_in_thread
 
 
 def _renderer(log_format: LogFormat) -> list[structlog.typing.Processor]:

@@ -1,16 +1,29 @@
-"""Which exceptions say that Postgres or Redis is away for the moment, so that the answer is "again later"."""
+"""Which exceptions say that Postgres, Redis or the file storage is away for the moment: the answer is "again later"."""
+
+import threading
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
-from django.utils.translation import gettext_noop
+
+# Marks a text, and needs no settings yet.
+from django.utils.translation.trans_null import gettext_noop
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 RETRY_AFTER_S = 5
+HEALED_WITHIN_S = 1.0
+_looking = threading.Lock()
 CODE = "unavailable"
 MESSAGE = gettext_noop("A part of the server is not there at the moment. Nothing is lost; try again in a few seconds.")
 
+
+class StorageAway(OSError):
+    """The bucket that files lie in does not answer, or refuses us."""
+
+
 _AWAY = (
+    StorageAway,
     OperationalError,
     InterfaceError,
     PoolClosed,
@@ -29,8 +42,18 @@ def heal() -> None:
     """After an outage: looks at all connections that lie in the pool at once, and replaces those that are dead.
 
     Left to itself the pool finds them one by one, with a pause of a second and more after each, so that the next
-    requests would wait in vain as well.
+    requests would wait in vain as well. Of a server that refuses this is done at once; where it says nothing each
+    connection has to run out, and nobody waits for that.
     """
     pool = getattr(connection, "pool", None)
-    if pool is not None and not pool.closed:
+    if pool is not None and not pool.closed and _looking.acquire(blocking=False):
+        looking = threading.Thread(target=_look, args=(pool,), daemon=True, name="heal")
+        looking.start()
+        looking.join(HEALED_WITHIN_S)
+
+
+def _look(pool: Any) -> None:
+    try:
         pool.check()
+    finally:
+        _looking.release()

@@ -4,6 +4,8 @@ A job is a hint with ids: it may be lost or come twice, and the row that it name
 
 - Only functions marked with `@task` are taken, and only ids as arguments: payloads are signed pickles.
 - The queue's row is written in the caller's transaction, so nobody sees the job before its row is committed.
+- What is taken out of the table was signed by us, and names a marked function: whoever can write into the tables of the
+  queue, and of its clock, still cannot say what is run.
 - A job that runs holds an advisory lock in Postgres, which ends with its process. So `is_stuck` can tell a cluster
   that works from one that stands still: an idle worker that is killed stops django-q2 for ever (its shared queue stays
   locked), and only a restart from outside helps.
@@ -27,9 +29,12 @@ from django_q.cluster import Cluster
 from django_q.conf import Conf
 from django_q.models import OrmQ, Schedule
 from django_q.signals import post_execute_in_worker, pre_execute
+from django_q.signing import BadSignature, SignedPackage
 from django_q.tasks import async_task
 
 from hyperagent.lib.child import end_with
+from hyperagent.lib.telemetry import tracing
+from hyperagent.lib.telemetry.jobs import JobWatch
 
 log = logging.getLogger(__name__)
 CHANNEL = "hyperagent_jobs"
@@ -72,7 +77,10 @@ def enqueue(name: str, *ids: Id) -> None:
     for value in ids:
         if not isinstance(value, UUID | str | int):
             raise TypeError(f"{name}: a job carries ids only, not {type(value).__name__}")
-    async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids])
+    # The one field of a job that is free: it is signed like the rest, and nothing is decided by it.
+    wanted_in = tracing.traceparent()
+    more = {"group": wanted_in} if wanted_in else {}
+    async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids], **more)
 
 
 def known(name: str) -> Callable[..., None]:
@@ -117,15 +125,30 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
                 cursor.execute(f"LISTEN {CHANNEL}")
             self._hears = connection.connection
         taken: list[tuple[int, str]] = []
+        is_idle = True
         # The database's clock: it stamps the rows of all machines.
         for row in OrmQ.objects.filter(key=self.list_key, lock__lte=Now()).order_by("id")[: Conf.BULK]:
             until = Now() + timedelta(seconds=Conf.RETRY)
-            if OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
+            is_idle = False
+            if not _is_ours(row.payload):
+                log.error("a job that is none of ours was thrown away: %s", row.pk)
+                OrmQ.objects.filter(id=row.id).delete()
+            elif OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
                 taken.append((row.pk, row.payload))
-        if not taken:
+        if is_idle:
             for _ in connection.connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                 pass
         return taken
+
+
+def _is_ours(payload: str) -> bool:
+    """Whether we have signed it, for a marked function with ids. Nothing is loaded that we have not signed."""
+    try:
+        job = SignedPackage.loads(payload)
+        known(job["func"])
+    except (BadSignature, UnknownTask):
+        return False
+    return not job["kwargs"] and not job.get("hook") and all(isinstance(value, str | int) for value in job["args"])
 
 
 def run_cluster() -> None:
@@ -134,6 +157,8 @@ def run_cluster() -> None:
     schedule_tasks()
     connection.close()
     pre_execute.connect(_hold_lock)
+    pre_execute.connect(_watch)
+    post_execute_in_worker.connect(_watched)
     post_execute_in_worker.connect(_release_lock)
     # Forked processes outlive a killed parent otherwise, and go on taking jobs.
     os.register_at_fork(after_in_child=lambda: end_with(os.getppid(), signal.SIGKILL))
@@ -148,6 +173,17 @@ def _hold_lock(task: dict[str, Any], **_: Any) -> None:
 def _release_lock(task: dict[str, Any], **_: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+
+
+_job = JobWatch()
+
+
+def _watch(task: dict[str, Any], **_: Any) -> None:
+    _job.begin(task["func"], task["args"], number=task["ack_id"], traceparent=task.get("group") or "")
+
+
+def _watched(task: dict[str, Any], **_: Any) -> None:
+    _job.end(task["func"], task["args"], failed=not task["success"])
 
 
 _RUNNING = f"""

@@ -10,21 +10,22 @@ from urllib.parse import urlencode
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from hyperagent.lib import looks
 from hyperagent.lib.admin_lists import QuickListAdmin
 from hyperagent.lib.admin_values import ago, as_json, long_text, moment, short_id, state, table
+from hyperagent.lib.looks import VIEW_CONTENT
 
 __all__ = [
     "VIEW_CONTENT", "ReadOnlyAdmin", "ReadableAdmin", "link_to", "link_to_id", "link_to_list", "list_address",
     "row_address", "table",
 ]  # fmt: skip
 
-VIEW_CONTENT = "agents.view_content"
 HIDDEN = _("(hidden: this is somebody else's. It takes the permission “Can read what other people's runs say”.)")
 
 Shown = Callable[[Any], Any]
@@ -80,7 +81,20 @@ class ReadableAdmin(QuickListAdmin):
         return found
 
 
-class ReadOnlyAdmin(ReadableAdmin):
+class UnchangedAdmin(ReadableAdmin):
+    """Nobody adds, changes or deletes here, except by its actions."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReadOnlyAdmin(UnchangedAdmin):
     """For every administrator to look at; nobody adds, changes or deletes here."""
 
     actions: tuple[str, ...] | None = None
@@ -92,15 +106,6 @@ class ReadOnlyAdmin(ReadableAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def owner_id(self, row: Any) -> Any:
         """Whose content it is."""
@@ -118,6 +123,34 @@ class ReadOnlyAdmin(ReadableAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [*super().get_readonly_fields(request, obj), *self._values.values(), "content_is_hidden"]
+
+    def shows_words_of_others(self, request: HttpRequest, row: Any) -> bool:
+        """What nobody owns is nobody's secret."""
+        is_others = self.content_fields and self.owner_id(row) not in (None, request.user.pk)
+        return bool(is_others and self.may_read(request, row))
+
+    def render_change_form(  # noqa: PLR0917 - Django's own
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Whoever reads what others said is noted."""
+        if obj is not None and self.shows_words_of_others(request, obj):
+            looks.note(request.user, [obj], looks.READ)
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """So is whoever reads some of it in a list."""
+        answer = super().changelist_view(request, extra_context)
+        changes = (getattr(answer, "context_data", None) or {}).get("cl")
+        if changes is not None and not {*self.content_fields}.isdisjoint(map(str, self.get_list_display(request))):
+            rows = [row for row in changes.result_list if self.shows_words_of_others(request, row)]
+            looks.note(request.user, rows, looks.READ_PREVIEW)
+        return answer
 
     @admin.display(description=_("Content"))
     def content_is_hidden(self, row: Any) -> str:

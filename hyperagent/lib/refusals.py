@@ -45,9 +45,17 @@ class Conflict(Refused):
 
 
 class TooMuch(Refused):
-    """Later perhaps."""
+    """Later perhaps; after `retry_after_s`, where that is known."""
 
     status = 429
+
+    def __init__(self, code: str, message: str, *, retry_after_s: int | None = None, **more: Any) -> None:
+        super().__init__(code, message, **more)
+        self.retry_after_s = retry_after_s
+
+    def as_error(self) -> dict[str, Any]:
+        shown = super().as_error()
+        return {**shown, "retry_after_s": self.retry_after_s} if self.retry_after_s else shown
 
 
 def error_object(

@@ -164,6 +164,12 @@ class Supervisor:
     def is_kept(self, name: str) -> bool:
         return name in self._children
 
+    def pid_of(self, name: str) -> int | None:
+        """Of a program that runs now; its group has the same number."""
+        child = self._children.get(name)
+        running = child is not None and child.process is not None and child.process.returncode is None
+        return child.process.pid if running and child is not None and child.process is not None else None
+
     async def stop_all(self) -> None:
         for name in reversed(list(self._children)):
             await self.stop(name)

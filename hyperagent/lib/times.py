@@ -1,8 +1,14 @@
 """How moments are told to others."""
 
-from datetime import datetime
+import math
+from datetime import UTC, datetime
 
 
 def iso(moment: datetime | None) -> str | None:
     """ISO 8601 in UTC, as the API and the events write it."""
     return moment.isoformat().replace("+00:00", "Z") if moment else None
+
+
+def seconds_until(moment: datetime) -> int:
+    """Whole ones from now, at least 1."""
+    return max(1, math.ceil((moment - datetime.now(UTC)).total_seconds()))

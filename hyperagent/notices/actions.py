@@ -13,6 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import UserKind
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.outside.addresses import url_fault
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -100,7 +103,8 @@ def tell_people(
     link_to(path)
     wanted = kind in ON_BY_DEFAULT
     with transaction.atomic():
-        people = set(User.objects.filter(pk__in=list(user_ids), is_active=True).values_list("pk", flat=True))
+        there = User.objects.filter(pk__in=list(user_ids), is_active=True, kind=UserKind.PERSON)
+        people = set(there.values_list("pk", flat=True))
         otherwise = Preference.objects.filter(user_id__in=people, kind=kind, wanted=not wanted)
         exceptions = set(otherwise.values_list("user", flat=True))
         chosen = people - exceptions if wanted else exceptions
@@ -126,8 +130,12 @@ def link_to(path: str) -> str:
 # ── Endpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def add_endpoint(user: User | None, *, url: str, events: Collection[str]) -> tuple[Endpoint, str]:
-    """The endpoint (without a user: the installation's), and its secret, which cannot be had again. Raises Refused."""
+def add_endpoint(
+    user: User | None, *, url: str, events: Collection[str], by: User | None = None
+) -> tuple[Endpoint, str]:
+    """The endpoint (without a user: the installation's), and its secret, which cannot be had again. Raises Refused.
+
+    `by`: the administrator who does it; without, it is the user."""
     checked = _checked_url(url)
     chosen = _checked_events(events)
     with transaction.atomic():
@@ -142,12 +150,18 @@ def add_endpoint(user: User | None, *, url: str, events: Collection[str]) -> tup
         secret = new_secret()
         sealed = seal(secret, key=settings.SECRET_KEY)
         endpoint = Endpoint.objects.create(user=user, url=checked, events=chosen, secret_sealed=sealed)
+        _record(AuditKind.WEBHOOK_ADDED, endpoint, by or user, events=chosen)
     endpoint.refresh_from_db()
     return endpoint, secret
 
 
 def change_endpoint(
-    endpoint: Endpoint, *, url: str | None = None, events: Collection[str] | None = None, enabled: bool | None = None
+    endpoint: Endpoint,
+    *,
+    url: str | None = None,
+    events: Collection[str] | None = None,
+    enabled: bool | None = None,
+    by: User | None = None,
 ) -> Endpoint:
     """Changes what is given. Switched off, it gives up what was still to be sent; switched on, it begins anew."""
     with transaction.atomic():
@@ -163,6 +177,10 @@ def change_endpoint(
         now.save()
         if enabled is False:
             disable(now.pk, why="")
+        given = {"url": url, "events": events, "enabled": enabled}
+        _record(
+            AuditKind.WEBHOOK_CHANGED, now, by or now.user, what=[name for name in given if given[name] is not None]
+        )
     now.refresh_from_db()
     return now
 
@@ -178,14 +196,17 @@ def disable(endpoint_id: uuid.UUID, *, why: str) -> bool:
             return False
         _give_up(endpoint_id, _("The webhook was switched off before this was delivered."))
         if why:
-            _tell_of_the_end(Endpoint.objects.get(pk=endpoint_id))
+            endpoint = Endpoint.objects.get(pk=endpoint_id)
+            _tell_of_the_end(endpoint)
+            _record(AuditKind.WEBHOOK_CHANGED, endpoint, None, what=["enabled"], why="it failed")
     return True
 
 
-def delete_endpoint(endpoint: Endpoint) -> None:
+def delete_endpoint(endpoint: Endpoint, *, by: User | None = None) -> None:
     """Its secret goes at once, and its log after a while."""
     with transaction.atomic():
-        Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=Now(), secret_sealed="")
+        if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=Now(), secret_sealed=""):
+            _record(AuditKind.WEBHOOK_REMOVED, endpoint, by or endpoint.user)
         _give_up(endpoint.pk, _("The webhook was deleted before this was delivered."))
 
 
@@ -231,6 +252,13 @@ def preferences_of(user: User) -> dict[MailKind, bool]:
     """Every kind, with what holds for this person. One query."""
     chosen = dict(Preference.objects.filter(user=user).values_list("kind", "wanted"))
     return {kind: chosen.get(kind.value, kind in ON_BY_DEFAULT) for kind in MailKind}
+
+
+def _record(kind: AuditKind, endpoint: Endpoint, by: User | None, **details: JSON) -> None:
+    """Its host and no more: an address may hold a secret."""
+    target = Target("webhook", str(endpoint.pk), endpoint.host)
+    details = {**details, "is_installations": endpoint.is_installations}
+    record(kind, actor=actor_of(by), target=target, details=details)
 
 
 def _send_now(delivery: Delivery) -> None:

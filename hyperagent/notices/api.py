@@ -99,7 +99,7 @@ class WebhookList(generics.ListAPIView[Endpoint]):
         if values["owner"] == INSTALLATION and not _is_administrators(request):
             self.permission_denied(request, message=HasScope(Scope.ADMIN).message, code="scope_missing")  # type: ignore[attr-defined]
         user = None if values["owner"] == INSTALLATION else _person(request)
-        endpoint, secret = actions.add_endpoint(user, url=values["url"], events=values["events"])
+        endpoint, secret = actions.add_endpoint(user, url=values["url"], events=values["events"], by=_person(request))
         shown = {**EndpointSerializer(endpoint).data, "secret": secret}
         return Response(shown, status=201, headers={"Cache-Control": "no-store"})
 
@@ -119,11 +119,12 @@ class WebhookDetail(APIView):
         endpoint = own_or_404(_visible(request), pk=endpoint_id)
         asked = EndpointChange(data=request.data)
         asked.is_valid(raise_exception=True)
-        return Response(EndpointSerializer(actions.change_endpoint(endpoint, **asked.validated_data)).data)
+        changed = actions.change_endpoint(endpoint, **asked.validated_data, by=_person(request))
+        return Response(EndpointSerializer(changed).data)
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, endpoint_id: uuid.UUID) -> Response:
-        actions.delete_endpoint(own_or_404(_visible(request), pk=endpoint_id))
+        actions.delete_endpoint(own_or_404(_visible(request), pk=endpoint_id), by=_person(request))
         return Response(status=204)
 
 

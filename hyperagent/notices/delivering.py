@@ -87,7 +87,7 @@ def _send(taken: Sequence[Taken]) -> None:
 
 def _post_of(one: Taken) -> Post:
     body = body_of(one.payload)
-    secret = unseal(one.secret_sealed, key=settings.SECRET_KEY)
+    secret = unseal(one.secret_sealed, key=settings.SECRET_KEY, former=settings.SECRET_KEY_FALLBACKS)
     signed = signed_headers(secret, event_id=one.event_id, timestamp_s=one.taken_at_s, body=body)
     return Post(one.url, {"content-type": "application/json", "user-agent": "HyperAgent-Webhooks/1", **signed}, body)
 

@@ -20,6 +20,8 @@ MAIL_LABELS = {
     MailKind.REQUEST_REMINDER: gettext_lazy("A reminder, before a request expires"),
     MailKind.REQUEST_TIMED_OUT: gettext_lazy("A request has ended without an answer"),
     MailKind.WEBHOOK_DISABLED: gettext_lazy("One of my webhooks was switched off, because it failed for days"),
+    MailKind.BUDGET_THRESHOLD: gettext_lazy("A budget is nearly used up"),
+    MailKind.SCHEDULE_FAILED: gettext_lazy("One of my schedules could not be asked, or was paused because it failed"),
 }
 
 

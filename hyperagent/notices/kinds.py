@@ -37,6 +37,8 @@ class MailKind(StrEnum):
     REQUEST_REMINDER = "request_reminder"
     REQUEST_TIMED_OUT = "request_timed_out"
     WEBHOOK_DISABLED = "webhook_disabled"
+    BUDGET_THRESHOLD = "budget_threshold"
+    SCHEDULE_FAILED = "schedule_failed"
 
 
 # Who has chosen nothing is told of everything that waits for them, and of what they have to mend.

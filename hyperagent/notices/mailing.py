@@ -33,12 +33,16 @@ HEADINGS = {
     MailKind.REQUEST_REMINDER: gettext_noop("A request still waits for an answer"),
     MailKind.REQUEST_TIMED_OUT: gettext_noop("A request ended without an answer"),
     MailKind.WEBHOOK_DISABLED: gettext_noop("A webhook was switched off"),
+    MailKind.BUDGET_THRESHOLD: gettext_noop("A budget comes to its end"),
+    MailKind.SCHEDULE_FAILED: gettext_noop("A schedule does not work"),
 }
 BUTTONS = {
     MailKind.REQUEST_WAITING: gettext_noop("Look at it and decide"),
     MailKind.REQUEST_REMINDER: gettext_noop("Look at it and decide"),
     MailKind.REQUEST_TIMED_OUT: gettext_noop("Look at it"),
     MailKind.WEBHOOK_DISABLED: gettext_noop("Look at the webhook"),
+    MailKind.BUDGET_THRESHOLD: gettext_noop("Look at the budgets"),
+    MailKind.SCHEDULE_FAILED: gettext_noop("Look at the schedule"),
 }
 
 

@@ -116,6 +116,7 @@ class Delivery(models.Model):
         )
         indexes = (
             models.Index(fields=("endpoint", "-created_at", "-id"), name="notices_delivery_newest"),
+            models.Index(fields=("-created_at", "-id"), name="notices_delivery_newest_of_all"),
             models.Index(
                 fields=("next_attempt_at",), name="notices_delivery_due", condition=Q(status__in=[*map(str, OPEN)])
             ),
@@ -157,6 +158,7 @@ class Mail(models.Model):
                 name="notices_mail_due",
                 condition=Q(sent_at__isnull=True, given_up_at__isnull=True),
             ),
+            models.Index(fields=("-created_at", "-id"), name="notices_mail_newest"),
         )
 
     def __str__(self) -> str:

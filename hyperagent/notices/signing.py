@@ -1,17 +1,19 @@
-"""Secrets of endpoints, and the signatures made with them, by the Standard Webhooks convention
-(standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`. Knows no table.
+"""Secrets of endpoints: made, and kept so that no dump shows them. Signatures are made in `hyperagent.lib.signatures`.
+Knows no table.
 """
 
 import base64
-import hashlib
-import hmac
 import secrets
+from collections.abc import Sequence
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-PREFIX = "whsec_"
+from hyperagent.lib.signatures import PREFIX, signed_headers
+
+__all__ = ["PREFIX", "SecretUnreadable", "new_secret", "seal", "signed_headers", "unseal"]
+
 SECRET_BYTES = 32
 _PURPOSE = b"hyperagent.notices: secrets of webhooks, version 1"
 
@@ -29,24 +31,14 @@ def seal(secret: str, *, key: str) -> str:
     return _box(key).encrypt(secret.encode()).decode()
 
 
-def unseal(sealed: str, *, key: str) -> str:
+def unseal(sealed: str, *, key: str, former: Sequence[str] = ()) -> str:
+    """`former`: keys that the installation had before."""
     try:
-        return _box(key).decrypt(sealed.encode()).decode()
+        return MultiFernet([_box(one) for one in (key, *former)]).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise SecretUnreadable(
             "The secret of this endpoint cannot be read, because SECRET_KEY was changed. Delete it and add it anew."
         ) from None
-
-
-def signed_headers(secret: str, *, event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
-    """The three headers by which a receiver knows that the body is ours, whole and not old."""
-    key = base64.b64decode(secret.removeprefix(PREFIX))
-    digest = hmac.new(key, f"{event_id}.{timestamp_s}.".encode() + body, hashlib.sha256).digest()
-    return {
-        "webhook-id": event_id,
-        "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
-    }
 
 
 def _box(key: str) -> Fernet:

@@ -47,7 +47,7 @@ class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
         user = _person(self.request)
         try:
             endpoint, secret = actions.add_endpoint(
-                None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"]
+                None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"], by=user
             )
         except Refused as refused:
             return _refused(self, form, refused)
@@ -78,7 +78,7 @@ class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     def form_valid(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
         try:
-            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"])
+            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"], by=_person(self.request))
         except Refused as refused:
             return _refused(self, form, refused)
         messages.success(self.request, _("Saved."))
@@ -96,27 +96,27 @@ class WebhookVerb(LoginRequiredMixin, View):
     """One of the buttons of an endpoint's page."""
 
     http_method_names = ("post", "options")
-    act: Callable[[Endpoint], object]
+    act: Callable[[Endpoint, User], object]
     said = ""
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
         endpoint = _own(request, endpoint_id)
-        _tried(request, lambda: type(self).act(endpoint), _(self.said))
+        _tried(request, lambda: type(self).act(endpoint, _person(request)), _(self.said))
         return _back_to(endpoint_id)
 
 
 class TestWebhook(WebhookVerb):
-    act = staticmethod(actions.send_test)
+    act = staticmethod(lambda endpoint, _by: actions.send_test(endpoint))
     said = gettext_noop("A test is on its way. Reload this page in a moment to see what came of it.")
 
 
 class EnableWebhook(WebhookVerb):
-    act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=True))
+    act = staticmethod(lambda endpoint, by: actions.change_endpoint(endpoint, enabled=True, by=by))
     said = gettext_noop("Switched on.")
 
 
 class DisableWebhook(WebhookVerb):
-    act = staticmethod(lambda endpoint: actions.change_endpoint(endpoint, enabled=False))
+    act = staticmethod(lambda endpoint, by: actions.change_endpoint(endpoint, enabled=False, by=by))
     said = gettext_noop("Switched off. What was still to be delivered is given up.")
 
 
@@ -124,7 +124,7 @@ class DeleteWebhook(LoginRequiredMixin, View):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
-        actions.delete_endpoint(_own(request, endpoint_id))
+        actions.delete_endpoint(_own(request, endpoint_id), by=_person(request))
         messages.success(request, _("The webhook is deleted. Nothing is sent there any more."))
         return redirect("notices:webhooks")
 

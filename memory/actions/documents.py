@@ -2,6 +2,7 @@
 document is read: `memory.ingestion`.
 """
 
+import io
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import IO, Any, Final
@@ -13,7 +14,11 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
+from hyperagent.accounts.quotas import Work
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -45,9 +50,12 @@ def add(
     source_url: str = "",
 ) -> tuple[Document, bool]:
     """The document, and whether it is new. The same bytes of the same owner are the first document, as it is; one that
-    failed or was cancelled is begun again. Raises Refused: too big, no room, a group that is not theirs to share with.
+    failed or was cancelled is begun again. Raises Refused: too big, no room, a group that is not theirs to share with,
+    more than they may give. What a folder, a website or an administrator's command brings is not counted.
     """
     shared_with = _groups_allowed(user, visibility, groups)
+    if origin == Origin.UPLOAD:
+        take(user.pk, Work.UPLOAD, 1, _size_of(file))
     document_id = uuid.uuid4()
     name = files.name_of(user.pk, document_id)
     kept = files.keep(file, name=name, limit_bytes=settings.CONFIG.document_max_bytes)
@@ -76,6 +84,13 @@ def add(
     return document, is_new
 
 
+def _size_of(file: IO[bytes]) -> int:
+    file.seek(0, io.SEEK_END)
+    size = file.tell()
+    file.seek(0)
+    return size
+
+
 def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
     for _try in range(_TRIES):
         with transaction.atomic():
@@ -86,6 +101,8 @@ def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
                 continue
             if found.pk == fresh.pk:
                 found.groups.set(groups)
+                if found.visibility != Visibility.PRIVATE:
+                    _tell_of_sharing(found, groups, by=found.owner)
                 enqueue(INGEST, found.pk)
                 tell(found.pk)
                 return found, True
@@ -153,7 +170,19 @@ def share(user: User, document_id: uuid.UUID, *, visibility: Visibility, groups:
         document.groups.set(shared_with)
         _change(document, visibility=visibility)
         tell(document.pk)
+        _tell_of_sharing(document, shared_with, by=user)
     return document
+
+
+def _tell_of_sharing(document: Document, groups: Iterable[Group], *, by: User) -> None:
+    """By ids: its name is what somebody wrote."""
+    is_private = document.visibility == Visibility.PRIVATE
+    record(
+        AuditKind.DOCUMENT_UNSHARED if is_private else AuditKind.DOCUMENT_SHARED,
+        actor=actor_of(by),
+        target=Target("document", str(document.pk)),
+        details={"visibility": str(document.visibility), "groups": sorted(group.pk for group in groups)},
+    )
 
 
 def rename(user: User, document_id: uuid.UUID, title: str) -> Document:

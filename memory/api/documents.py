@@ -208,7 +208,12 @@ class DocumentPages(DocumentsView):
 
 
 class DocumentFile(DocumentsView):
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, 404: ErrorSerializer})
+    @extend_schema(
+        responses={
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            **dict.fromkeys((404, 410), ErrorSerializer),
+        }
+    )
     def get(self, request: Request, document_id: UUID) -> HttpResponseBase:
         """The file as it was given, to be saved."""
         return files.download(own_or_404(self.seen(), pk=document_id))
@@ -217,7 +222,11 @@ class DocumentFile(DocumentsView):
 class DocumentPageImage(DocumentsView):
     @extend_schema(
         parameters=[OpenApiParameter("width", int, description="Pixels, 100 to 2000; rounded up to a few sizes.")],
-        responses={(200, "image/png"): OpenApiTypes.BINARY, 304: None, 404: ErrorSerializer},
+        responses={
+            (200, "image/png"): OpenApiTypes.BINARY,
+            304: None,
+            **dict.fromkeys((404, 410, 422), ErrorSerializer),
+        },
     )
     def get(self, request: Request, document_id: UUID, number: int) -> HttpResponse:
         """A page of a PDF as a picture."""

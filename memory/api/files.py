@@ -21,7 +21,7 @@ WIDTHS: Final = (400, 800, 1200, 1600, 2000)
 _DRAWING: Final = BoundedSemaphore(2)
 DRAWN_WITHIN_S: Final = 20.0
 # Whatever a file claims to be, no browser may run it.
-NOTHING_RUNS: Final = "default-src 'none'; sandbox"
+NOTHING_RUNS: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _HARMLESS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": NOTHING_RUNS,

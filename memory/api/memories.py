@@ -12,6 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hyperagent.accounts.scoped import ScopedView
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.api import ErrorSerializer
 from memory.api import memory_serializers as serializers
 from memory.remembering import actions, looking
@@ -38,7 +40,7 @@ class Memories(ScopedView):
         actions.turn(self.caller, on=asked.validated_data["on"])
         return Response(looking.everything_of(self.caller))
 
-    @extend_schema(operation_id="v1_memory_forget_everything", responses=serializers.ForgottenSerializer)
+    @extend_schema(operation_id="v1_memory_forget_everything", responses={200: serializers.ForgottenSerializer})
     def delete(self, request: Request) -> Response:
         """Forgets everything."""
         return Response({"forgotten": actions.forget_everything(self.caller)})
@@ -48,6 +50,7 @@ class MemoryExport(ScopedView):
     @extend_schema(responses=serializers.MemoriesSerializer)
     def get(self, request: Request) -> HttpResponseBase:
         """Everything, as a JSON file."""
+        record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=Target("memories", ""))
         response = JsonResponse(looking.export_of(self.caller), json_dumps_params={"indent": 1, "ensure_ascii": False})
         response["Content-Disposition"] = 'attachment; filename="memories.json"'
         return response

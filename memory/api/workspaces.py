@@ -25,7 +25,7 @@ from memory.models import WorkspaceFile
 from memory.workspaces import files, places
 from memory.workspaces.overview import places_of
 from memory.workspaces.places import Place, Scope
-from memory.workspaces.showing import HEAD_BYTES, PDF, shown_as
+from memory.workspaces.showing import HEAD_BYTES, PDF, SHOWN, shown_as
 
 ERRORS: Final = dict.fromkeys((400, 403, 404, 409), ErrorSerializer)
 WRITING: Final = dict.fromkeys((400, 403, 404, 409, 412, 413, 507), ErrorSerializer)
@@ -91,7 +91,11 @@ class FileDetail(FilesView):
             OpenApiParameter("page", int, description="Of a PDF: this page as a picture."),
             OpenApiParameter("width", int, description="Of that picture, in pixels."),
         ],
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, 304: None, 404: ErrorSerializer},
+        responses={
+            **{(200, kind): OpenApiTypes.BINARY for kind in ("application/octet-stream", *SHOWN)},
+            304: None,
+            **dict.fromkeys((404, 410, 422), ErrorSerializer),
+        },
     )
     def get(self, request: Request, scope: str, scope_id: UUID, path: str) -> HttpResponseBase:
         """The file's bytes, to be saved."""
@@ -130,13 +134,15 @@ class FileDetail(FilesView):
     def put(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
         """The body is what stands there from now on; what stood there is a version. 201 for a new file."""
         places.rights(self.caller.pk, self.place)
-        files.check_size(int(request.META.get("CONTENT_LENGTH") or 0))
+        size_bytes = int(request.META.get("CONTENT_LENGTH") or 0)
+        files.check_size(size_bytes)
         facts = files.put(
             self.caller.pk,
             self.place,
             path,
             # As it came: no parser reads it into memory.
             cast(IO[bytes], request._request),
+            size_bytes=size_bytes,
             media_type=(request.content_type or "").split(";")[0].strip().lower(),
             expected=_expected(request),
         )

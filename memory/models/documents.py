@@ -100,6 +100,7 @@ class Document(models.Model):
         )
         indexes = (
             models.Index(fields=["owner", "-created_at", "filename"], name="memory_document_of_owner"),
+            models.Index(fields=["-created_at", "filename"], name="memory_document_newest"),
             models.Index(fields=["doc_type"], name="memory_document_type"),
             models.Index(fields=["date"], name="memory_document_date"),
             models.Index(
@@ -112,7 +113,7 @@ class Document(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.filename
+        return str(self.id)
 
 
 class DocumentPage(models.Model):

@@ -89,6 +89,7 @@ class WorkspaceFile(models.Model):
             models.Index(
                 fields=["deleted_at"], condition=~models.Q(deleted_at=None), name="memory_workspacefile_in_bin"
             ),
+            models.Index(fields=["-changed_at", "id"], name="memory_workspacefile_newest"),
         )
 
     def __str__(self) -> str:

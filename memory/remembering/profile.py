@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
-from django.utils.translation import gettext_noop
+# Marks a text, and needs no settings yet.
+from django.utils.translation.trans_null import gettext_noop
 
 from memory.kinds import MemoryKind, ProfileField
 

@@ -6,22 +6,26 @@ makes the rows. Whoever dies in between leaves bytes without a row, which the sw
 
 import hashlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from hyperagent.accounts.metering import take
+from hyperagent.accounts.quotas import Work
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import files as storage
 from memory.ingestion.files import NoRoom, TooBig
-from memory.models import WorkspaceFile
+from memory.models import FileVersion, WorkspaceFile
 from memory.workspaces import keeping
 from memory.workspaces.keeping import KEPT_VERSIONS, QuotaUsedUp, check_size
 from memory.workspaces.paths import clean_path, media_type_of
@@ -109,6 +113,15 @@ def standing(place: Place, prefix: str = "") -> "QuerySet[WorkspaceFile]":
     return there.filter(path__startswith=clean_text(prefix))
 
 
+def stands_by_others(user_id: UUID, place: Place, path: str, runs: Sequence[UUID]) -> bool:
+    """Whether a file is there whose present version none of these runs wrote. A path that ends with a slash: any file
+    below it. Two queries."""
+    rights(user_id, place)
+    there = standing(place, path) if path.endswith("/") else standing(place).filter(path=clean_path(path))
+    theirs = FileVersion.objects.filter(file=OuterRef("pk"), number=OuterRef("version"), by_execution__in=list(runs))
+    return there.filter(~Exists(theirs)).exists()
+
+
 def read(user_id: UUID, place: Place, path: str, *, version: int | None = None) -> tuple[FileFacts, bytes]:
     """The file as it stands, or an older version. Raises NotThere."""
     facts, content = opened(user_id, place, path, version=version)
@@ -193,10 +206,21 @@ def write(
 
 
 def put(
-    user_id: UUID, place: Place, path: str, content: IO[bytes], *, media_type: str = "", expected: int | None = None
+    user_id: UUID,
+    place: Place,
+    path: str,
+    content: IO[bytes],
+    *,
+    size_bytes: int = 0,
+    media_type: str = "",
+    expected: int | None = None,
 ) -> FileFacts:
-    """The same by the person themselves from a stream, which is never whole in memory."""
+    """The same by the person themselves from a stream, which is never whole in memory. Raises TooMuch as well.
+
+    `size_bytes`: as it was announced; where it was not, it counts as the largest that there may be.
+    """
     may = _writer(user_id, place)
+    take(user_id, Work.UPLOAD, 1, size_bytes or settings.CONFIG.workspace_file_max_bytes)
     return _put(may, keeping.Writer(user_id), place, path, content, media_type=media_type, expected=expected)
 
 

@@ -14,6 +14,8 @@ _PICTURES: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+# All that `shown_as` gives.
+SHOWN: Final = (PDF, *dict.fromkeys(picture for _, picture in _PICTURES), "image/webp", "text/plain")
 
 
 def shown_as(head: bytes, media_type: str) -> str | None:

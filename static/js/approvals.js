@@ -71,8 +71,18 @@ export function lateWords(request, me) {
   return t("{how} meanwhile. Your answer changed nothing.", { how: [words, who].filter(Boolean).join(" ") });
 }
 
+const AFTER_TAINT = ": a person decides each time."; // the end of the sentence of hitl/policy.py
+
+// Why somebody is asked, without the sentence for which the card has a place of its own. That names titles which others chose.
+export function otherReasons(request) {
+  const why = request.why ?? request.details?.why ?? "";
+  const end = request.tainted_by?.length ? why.lastIndexOf(AFTER_TAINT) : -1;
+  return end < 0 ? why : why.slice(end + AFTER_TAINT.length).trim();
+}
+
 // Why no rule can be made of it.
 export function whyNoRule(request) {
+  if (request.tainted_by?.length) return t("No rule is made of an answer while text of others stands in the run.");
   if (request.stage === "agent") return t("Each start of this agent is asked about anew.");
   if (isIrreversible(request)) return t("This cannot be undone, so you are asked each time.");
   return t("An administrator decided that this is asked about each time.");

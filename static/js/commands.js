@@ -34,12 +34,14 @@ function pages(isStaff) {
     ["/documents/", t("Go to the documents"), "document", ""],
     ["/files/", t("Go to the files"), "files", ""],
     ["/projects/", t("Go to the projects"), "folder", ""],
+    ["/schedules/", t("Go to the schedules"), "clock", ""],
     ["/memory/", t("Go to the memory"), "bookmark", ""],
     ["/usage/", t("Go to the usage"), "chart", "cost tokens"],
     ["/search/", t("Search on a page of its own"), "search", ""],
     ["/mail/", t("Go to the mailboxes"), "mail", ""],
     ["/settings/", t("Go to the settings"), "gear", "profile tokens notifications"],
     ["/settings/language/", t("Change the language"), "globe", "language Sprache"],
+    isStaff && ["/people/", t("Go to the people"), "person", "roles groups invitations"],
     isStaff && ["/admin/", t("Go to the administration"), "shield", "admin"],
   ].filter(Boolean);
 }

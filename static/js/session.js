@@ -4,6 +4,7 @@ import { isWaiting } from "./activity.js";
 import { ApiError } from "./api.js";
 import { readOutbox, writeOutbox } from "./drafts.js";
 import { freshId } from "./ids.js";
+import { addressesIn, textsIn } from "./links.js";
 import { createRequests } from "./requests.js";
 import { CLOSE, openSocket } from "./socket.js";
 import { createSteering } from "./steering.js";
@@ -351,6 +352,12 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     dispatch({ type: "traced", execution_id: executionId, events: found });
   }
 
+  // What an answer's links are held against: a new value only when the person has written a new address.
+  const messages = computed(() => state.value.messages);
+  const known = computed(() => [...addressesIn(messages.value.filter(({ role }) => role === "user").map(({ text }) => text))].join("\n"));
+  const words = () => textsIn([state.peek().messages, state.peek().executions]);
+  const said = computed(() => ({ known: known.value, words }));
+
   addEventListener("online", cameOnline);
   document.addEventListener("visibilitychange", wake);
   start();
@@ -370,6 +377,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     isEmpty: computed(() => !loading.value && !failure.value && !state.value.messages.length && !state.value.outbox.length),
     showsMessages: computed(() => !loading.value || state.value.outbox.length > 0),
     notice: computed(() => lastOf(state.value, ({ execution }) => execution?.notice)?.execution.notice ?? null),
+    said,
     lastQuestion: computed(() => lastOf(state.value, ({ message }) => message.role === "user")?.message.text ?? null),
   };
 }

@@ -4,10 +4,13 @@ import { Prose } from "./components/prose.js";
 
 const { messages } = JSON.parse(document.getElementById("page-data").textContent);
 
+// Who reads here has written none of it: no address is known but those of the sources.
+const SAID = { known: "", words: () => messages.map(({ text }) => text) };
+
 function Answer({ text, sources }) {
   const element = useRef(null);
   useLayoutEffect(() => disown(element.current), [text]);
-  return html`<div ref=${element}><${Prose} text=${text} live=${false} sources=${sources} /></div>`;
+  return html`<div ref=${element}><${Prose} text=${text} live=${false} sources=${sources} said=${SAID} /></div>`;
 }
 
 // Nothing of what is drawn leads into this installation: whoever reads here need not know what there is.

@@ -35,7 +35,10 @@ const EVENTS = {
     kind: "handoff", source: event.source_agent, target: event.target_agent, task: event.task_description, context: event.context ?? "",
   }),
   ...Object.fromEntries(Object.entries(HANDS).map(([type, apply]) => [type, (trace, event) => withEntries(trace, event.agent_id, (entries) => apply(entries, event))])),
-  guardrail: (trace, event) => noted(trace, event, { kind: "guardrail", scanner: event.scanner, action: event.action, reason: event.reason }),
+  guardrail: (trace, event) => noted(trace, event, {
+    kind: "guardrail", scanner: event.scanner, action: event.action, reason: event.reason,
+    place: event.place ?? "", found: event.kind ?? "", tool: event.tool ?? "", count: event.count ?? 1,
+  }),
   skill_output: (trace, event) => noted(trace, event, { kind: "skill", skill: event.skill_id, output: event.output }),
   agent_shutdown: (trace, event) => noted({ ...trace, agents: trace.agents.map(withLost) }, event, { kind: "resumed", reason: event.reason }),
   journal_cut: cutShort,

@@ -9,13 +9,16 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.engine.states import AgentStatus, ExecutionStatus, StepKind, StepStatus
+from agents.guardrails.models import Verdict
 from agents.mail.models import MailAccount
 from agents.mcp.models import McpServer
 from agents.models import AgentExecution, Event, Execution, Step
 from agents.usage.models import ModelCall
 from conversations.models import Conversation, Message
+from conversations.schedules.models import Schedule, ScheduledRun
 from hitl.models import Decision, Request, Rule
 from hyperagent.accounts import actions
+from hyperagent.accounts.people_models import Invitation
 from memory import projects
 from memory.actions import documents
 from memory.ingestion import driver
@@ -42,6 +45,10 @@ def keep_something_of(user: Any, friend: Any) -> Kept:
     actions.make_token(user, name=f"{SECRET} laptop")
     conversation = Conversation.objects.create(user=user, title=f"About {SECRET}/1")
     run = _run(user, conversation)
+    Verdict.objects.create(
+        execution=run, seq=1, user=user, place="input", scanner="injection", kind="order", certainty="suspected",
+        action="warn", reason=f"It asks for {SECRET}.", excerpt=SECRET, created_at=timezone.now(),
+    )  # fmt: skip
     asked = Message.objects.create(conversation=conversation, role="user", text=f"What is {SECRET}?")
     Message.objects.create(conversation=conversation, role="assistant", parent=asked, execution=run)
     request = Request.objects.create(
@@ -58,10 +65,26 @@ def keep_something_of(user: Any, friend: Any) -> Kept:
     files.write(user.pk, Place(Scope.CONVERSATION, conversation.pk), f"{SECRET}.csv", b"a,b\n" + SECRET.encode())
     Memory.objects.create(user=user, kind="fact", text=f"Likes {SECRET}", origin_key="1")
     MailAccount.objects.create(user=user, kind="imap", address=f"{SECRET}@example.org", sealed="sealed")
+    Invitation.objects.create(email=user.email, accepted_by=user, accepted_at=timezone.now(), ends_at=timezone.now())
     McpServer.objects.create(owner=user, name=SECRET, kind="http", url="https://example.org/mcp", sealed="sealed")
+    _schedule(user, conversation, run)
     shared = projects.create(user, name=f"Ours {SECRET}")
     projects.add_member(user, shared.pk, friend.email)
     return Kept(conversation, run, request, document, shared, projects.create(user, name=f"Mine {SECRET}"))
+
+
+def _schedule(user: Any, conversation: Conversation, run: Execution) -> None:
+    now = timezone.now()
+    schedule = Schedule.objects.create(
+        user=user, title=f"{SECRET} daily", question=f"What is new of {SECRET}?", kind="cron", cron="0 9 * * *",
+        time_zone="UTC", counts_from=now, talk="same", conversation=conversation, on_approval="wait", next_due_at=now,
+    )  # fmt: skip
+    ScheduledRun.objects.create(
+        schedule=schedule, due_at=now, cause="time", outcome="started", execution=run, conversation=conversation
+    )
+    ScheduledRun.objects.create(
+        schedule=schedule, due_at=run.created_at, cause="time", outcome="refused", refusal=SECRET
+    )
 
 
 def _run(user: Any, conversation: Conversation) -> Execution:

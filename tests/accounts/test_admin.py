@@ -37,7 +37,7 @@ def bobs_page(bob: Any) -> Client:
     return client
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_admin_has_no_login_of_its_own(root: User, page: Client, method: str) -> None:
     typed = {"username": root.email, "password": PASSWORD}

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, people
 from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.tokens import user_for_token
 from tests.accounts.conftest import PASSWORD
@@ -63,7 +63,7 @@ def test_an_end_date_may_be_given(alice: Any, api: Any) -> None:
     assert ApiToken.objects.get(pk=made["id"]).expires_at.isoformat() == end
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @pytest.mark.parametrize("email", ["alice@example.org", "nobody@example.org"])
 def test_a_wrong_password_and_an_unknown_account_are_one_answer(alice: Any, api: Any, email: str) -> None:
     before = CountingHasher.work
@@ -76,7 +76,7 @@ def test_a_wrong_password_and_an_unknown_account_are_one_answer(alice: Any, api:
     assert CountingHasher.work - before == 1
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @pytest.mark.parametrize("email", ["alice@example.org", "nobody@example.org"])
 def test_too_many_tries_are_refused_with_the_time_to_wait(alice: Any, api: Any, email: str) -> None:
     statuses = [api.post(TOKEN, {"email": email, "password": "wrong"}).status_code for _ in range(20)]
@@ -89,7 +89,7 @@ def test_too_many_tries_are_refused_with_the_time_to_wait(alice: Any, api: Any, 
     assert error(answer)["message"].startswith("Too many tries. Wait ")
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 def test_the_page_and_the_endpoint_are_one_door(alice: Any, api: Any, page: Client) -> None:
     for _ in range(3):
         api.post(TOKEN, {"email": alice.email, "password": "wrong"})
@@ -157,7 +157,7 @@ def test_a_body_that_is_no_object_is_refused(api: Any, body: bytes) -> None:
     assert error(answer)["message"]
 
 
-@pytest.mark.spec("T13")
+@pytest.mark.threat("T13")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_a_form_of_a_foreign_page_cannot_ask_for_tokens(alice: Any, api: Any, kind: str) -> None:
     answer = api.post(TOKEN, json.dumps({"email": alice.email, "password": PASSWORD}), content_type=kind)
@@ -206,7 +206,7 @@ def test_a_token_that_ended_is_401(alice: Any, api: Any, how: str) -> None:
     elif how == "revoked":
         actions.revoke_token(alice, api.token.pk)
     else:
-        actions.deactivate(alice)
+        people.deactivate(None, alice.pk)
 
     assert api.get(ME).status_code == 401
 
@@ -216,6 +216,7 @@ def test_me_says_who_one_is_and_invents_no_budget(alice: Any, api: Any) -> None:
         "id": str(alice.pk),
         "email": "alice@example.org",
         "display_name": "Alice",
+        "kind": "person",
         "roles": ["user"],
         "budget": None,
     }
@@ -261,7 +262,7 @@ def test_the_list_costs_the_same_for_one_token_and_for_many(
     assert len({token["id"] for token in first["results"] + second["results"]}) == 61
 
 
-@pytest.mark.spec("T01")
+@pytest.mark.threat("T01")
 @pytest.mark.parametrize("method", ["get", "delete"])
 def test_charlie_gets_404_for_alices_token_as_for_one_that_never_was(
     alice: Any, charlie: Any, api: Any, method: str
@@ -286,7 +287,7 @@ def test_alice_revokes_a_token_in_her_session(alice: Any, api: Any) -> None:
     assert api.get(f"{TOKENS}/{token.pk}").json()["revoked_at"] is not None
 
 
-@pytest.mark.spec("T13")
+@pytest.mark.threat("T13")
 def test_a_session_without_a_csrf_token_revokes_nothing(alice: Any, db: None) -> None:
     from rest_framework.test import APIClient
 

@@ -32,7 +32,7 @@ def knock(email: str, *, address: str = "192.0.2.1", door: Door = Door.LOGIN) ->
     return True
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 def test_of_forty_tries_at_the_same_instant_only_the_free_ones_get_through(
     together: Callable[..., list[bool]],
 ) -> None:
@@ -41,7 +41,7 @@ def test_of_forty_tries_at_the_same_instant_only_the_free_ones_get_through(
     assert sum(let_through) == FREE_FOR_AN_ACCOUNT
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 def test_tries_that_share_an_account_or_an_address_never_stand_in_each_others_way_for_ever(
     together: Callable[..., list[bool]],
 ) -> None:
@@ -57,7 +57,7 @@ def test_tries_that_share_an_account_or_an_address_never_stand_in_each_others_wa
     assert LoginAttempt.objects.count() == 3 + 2
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @pytest.mark.django_db
 def test_a_thousand_names_from_one_address_are_held_up_by_the_address() -> None:
     let_through = [knock(f"person{number}@example.org") for number in range(200)]
@@ -65,7 +65,7 @@ def test_a_thousand_names_from_one_address_are_held_up_by_the_address() -> None:
     assert sum(let_through) == FREE_FOR_AN_ADDRESS
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @pytest.mark.django_db
 def test_a_hundred_addresses_that_try_one_account_are_held_up_by_the_account() -> None:
     let_through = [knock("alice@example.org", address=f"192.0.2.{number}") for number in range(100)]
@@ -127,7 +127,7 @@ def test_old_counters_are_pruned_and_young_ones_stay() -> None:
     assert subjects == {"young@example.org", "192.0.2.2"}
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 def test_a_lost_redis_lifts_no_limit(alice: Any, page: Client, settings: Any) -> None:
     settings.CACHES = {
         "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1"}

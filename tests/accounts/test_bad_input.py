@@ -9,7 +9,7 @@ FORM = "application/x-www-form-urlencoded"
 PAGES = ["/accounts/login/", "/accounts/register/", "/accounts/password/reset/"]
 
 
-@pytest.mark.spec("T34")
+@pytest.mark.threat("T34")
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize(
     "body",
@@ -30,7 +30,7 @@ def test_a_page_answers_a_broken_address_with_its_form(alice: Any, page: Client,
     assert "sessionid" not in page.cookies
 
 
-@pytest.mark.spec("T34")
+@pytest.mark.threat("T34")
 @pytest.mark.parametrize("path", PAGES[:2])
 @pytest.mark.parametrize(
     "password", [b"a%00b", b"x" * 1_000_000, b"", b"%ff" * 2000], ids=["NUL", "1 MB", "nothing", "broken UTF-8"]

@@ -46,6 +46,7 @@ async def _read(answer: Any) -> bytes:
 
 
 @pytest.mark.spec("S148")
+@pytest.mark.threat("T04")
 def test_alices_file_has_all_that_is_hers_and_only_alice_opens_it(
     alice: Any, charlie: Any, alices_page: Client, charlies_page: Client
 ) -> None:
@@ -91,6 +92,7 @@ def test_one_is_made_at_a_time_and_a_newer_one_takes_its_place(alice: Any, alice
     assert len(mail.outbox) == 2
 
 
+@pytest.mark.threat("T04")
 def test_the_link_ends_after_seven_days_and_the_file_with_it(alice: Any, alices_page: Client) -> None:
     export = made_for(alice)
     assert export.ends_at is not None

@@ -64,7 +64,7 @@ def test_giving_back_to_an_empty_counter_leaves_it_empty() -> None:
     assert give_back(Counter(), LIMIT) == Counter()
 
 
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 @given(
     st.sampled_from(sorted(LIMITS)),
     st.lists(st.floats(min_value=0, max_value=5000), min_size=1, max_size=300),
@@ -108,7 +108,7 @@ def test_after_the_longest_memory_every_counter_is_as_new(key: tuple[Door, Subje
         ("", 1, "10.0.0.1"),
     ],
 )
-@pytest.mark.spec("T26")
+@pytest.mark.threat("T26")
 def test_only_what_a_trusted_proxy_added_is_believed(forwarded_for: str | None, trusted: int, address: str) -> None:
     found = client_address(remote="10.0.0.1", forwarded_for=forwarded_for, trusted_proxies=trusted)
 

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, people
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope
 from hyperagent.accounts.tokens import new_token, scopes_of, user_for_token
@@ -82,7 +82,7 @@ def test_an_unknown_token_speaks_for_nobody(alice: Any) -> None:
     assert user_for_token(new_token()) is None
 
 
-@pytest.mark.spec("T25")
+@pytest.mark.threat("T25")
 @pytest.mark.parametrize("end", ["expired", "revoked", "inactive", "deactivated", "deleted"])
 def test_a_token_that_ended_stops_at_once(alice: Any, end: str) -> None:
     token, raw = actions.make_token(alice)
@@ -92,7 +92,7 @@ def test_a_token_that_ended_stops_at_once(alice: Any, end: str) -> None:
         "expired": lambda: ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1)),
         "revoked": lambda: actions.revoke_token(alice, token.pk),
         "inactive": lambda: User.objects.update(is_active=False),
-        "deactivated": lambda: actions.deactivate(alice),
+        "deactivated": lambda: people.deactivate(None, alice.pk),
         "deleted": alice.delete,
     }
     ways[end]()
@@ -102,7 +102,7 @@ def test_a_token_that_ended_stops_at_once(alice: Any, end: str) -> None:
 
 def test_the_tokens_of_a_deactivated_person_stay_dead_when_the_account_is_opened_again(alice: Any) -> None:
     _, raw = actions.make_token(alice)
-    actions.deactivate(alice)
+    people.deactivate(None, alice.pk)
 
     User.objects.update(is_active=True)
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Those whose quick form takes seconds; `make bench` measures all of them in the same way.
-MEASURED = ("idle", "first_token", "first_token_at_once", "latency", "vectors")
+MEASURED = ("first_token", "latency", "vectors")
 
 
 @pytest.mark.slow

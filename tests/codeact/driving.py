@@ -152,7 +152,8 @@ def script_tool(scripts: ProcessScripts, *, waits: Waits, limits: Limits | None,
 
 
 class Notes:
-    """Where tools write. `written` has what really happened, by the keys of its calls."""
+    """Where tools write. `written` has what really happened, by the keys of its calls. `write_note` writes new files of
+    the user's own, about which nobody is asked, whatever a script has read."""
 
     def __init__(self) -> None:
         self.written: dict[str, str] = {}
@@ -166,7 +167,15 @@ class Notes:
         async def was_written(call: Call, **_: Any) -> bool:
             return call.key in self.written
 
-        @tool(agents=ANY_AGENT, effect="write", requires_approval=asks, probe=was_written, name=name)
+        @tool(
+            agents=ANY_AGENT,
+            effect="write",
+            requires_approval=asks,
+            own_files=not asks,
+            replaces=lambda _: (),
+            probe=was_written,
+            name=name,
+        )
         async def write(call: Call, text: str) -> Reply:
             """Writes a note."""
             assert call.key not in self.written, f"{text} was written twice"

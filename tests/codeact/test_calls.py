@@ -45,6 +45,7 @@ raise SystemExit(4)
 
 
 @pytest.mark.spec("S198", "S199", "S200")
+@pytest.mark.threat("T19")
 async def test_a_script_calls_the_agents_tools_and_hears_the_gateways_own_words() -> None:
     case = scripted(ALL_OF_IT, checks=APPROVE_ALL)
 
@@ -261,6 +262,7 @@ async def test_the_run_that_is_cancelled_ends_the_script() -> None:
     assert not case.scripts.running
 
 
+@pytest.mark.threat("T19")
 async def test_a_refusal_inside_is_told_to_the_agent_also_on_a_replay() -> None:
     """What was not let through makes the task not done, whether or not the script was run by this driver."""
     attempts: list[list[tuple[str, str]]] = []

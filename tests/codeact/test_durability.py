@@ -125,6 +125,7 @@ async def test_an_answer_that_comes_soon_finds_the_process_still_there() -> None
     assert (end.value["data"]["stdout"], case.scripts.began) == ("b\n", 1)
 
 
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize(
     ("status", "code"), [("denied", "denied_by_user"), ("expired", "hitl_timeout"), ("cancelled", "hitl_cancelled")]
 )

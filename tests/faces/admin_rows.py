@@ -14,13 +14,18 @@ from hyperagent.accounts.models import User
 
 # What the database's constraints want beyond the kinds of columns.
 EXACTLY: dict[str, dict[str, Any]] = {
+    "audit.AuditEvent": {"number": None, "hash": None},
     "agents.Execution": {"forked_from": None, "result": None},
     "agents.McpServer": {"owner": None},
     "conversations.Message": {"execution": None, "parent": None},
+    "conversations.Schedule": {"paused_at": None, "cron": "0 9 * * *", "time_zone": "UTC"},
+    "conversations.ScheduledRun": {"outcome": "skipped"},
     "hitl.Switch": {"scope": "tool", "lifted_at": None},
     "memory.WorkspaceFile": {"project": None},
     "memory.Memory": {"superseded_by": None},
     "accounts.User": {"is_active": True},
+    "accounts.Budget": {"whose": "user", "group": None},
+    "accounts.UserQuota": {"group": None},
 }
 
 

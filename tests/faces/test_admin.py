@@ -130,6 +130,7 @@ def test_a_plan_that_is_not_in_the_result_is_read_from_the_log(alice: Any, clien
 
 
 @pytest.mark.spec("S210")
+@pytest.mark.threat("T06")
 def test_what_alice_said_is_hidden_from_bob_until_he_has_the_permission(
     a_turn: Any, bob: Any, client_of: Callable[[Any], Client]
 ) -> None:
@@ -165,6 +166,7 @@ def test_bob_reads_his_own_without_the_permission(bob: Any, client_of: Callable[
     assert "own question" in shown
 
 
+@pytest.mark.threat("T06")
 def test_nothing_can_be_added_changed_or_deleted(
     a_turn: Any, admin_user: Any, client_of: Callable[[Any], Client]
 ) -> None:

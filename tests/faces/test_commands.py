@@ -187,16 +187,22 @@ async def test_ctrl_c_stops_the_run(alice: Any, echo_server: ScriptedServer, mak
 async def test_what_goes_wrong_is_said_in_a_line(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
-    nobody_works = await Asking("Hi", "--user", alice.email).ended()
+    asked = [
+        Asking("Hi", "--user", alice.email),
+        Asking("Hi", "--user", "nobody@example.org"),
+        Asking("Hi"),
+    ]
+    early = [await one.ended() for one in asked]
     scripted_server.script(Script(status=401))
     await make_runner(scripted_server.url)
-    unknown = await Asking("Hi", "--user", "nobody@example.org").ended()
-    unnamed = await Asking("Hi").ended()
-    empty = await Asking(" ", "--user", alice.email).ended()
-    mode = await Asking("Hi", "--user", alice.email, "--mode", "juggling").ended()
-    failed = await Asking("Hi", "--user", alice.email).ended()
+    asked = [
+        Asking(" ", "--user", alice.email),
+        Asking("Hi", "--user", alice.email, "--mode", "juggling"),
+        Asking("Hi", "--user", alice.email),
+    ]
+    *wrong, failed = [await one.ended() for one in asked]
 
-    answers = [nobody_works, unknown, unnamed, empty, mode, failed]
+    answers = [*early, *wrong, failed]
     assert [status for status, _, _ in answers] == [1] * 6
     words = ["manage.py worker", "nobody@example.org", "--user", "empty", "juggling"]
     assert [word in err for word, (_, _, err) in zip(words, answers, strict=False)] == [True] * 5

@@ -164,7 +164,7 @@ def test_a_question_costs_few_queries(alice: Any, django_assert_max_num_queries:
     conversation = actions.create(alice)
     actions.say(alice, conversation.id, "First")
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         actions.say(alice, conversation.id, "Second", client_id="c2")
 
 

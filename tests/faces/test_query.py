@@ -288,6 +288,7 @@ async def test_a_session_without_the_csrf_token_asks_nothing(alice: Any) -> None
     assert await Execution.objects.acount() == 0
 
 
+@pytest.mark.spec("S143")
 async def test_the_events_of_a_run_are_read_from_any_number_as_pages_or_as_a_stream(api: Program, alice: Any) -> None:
     run = await sync_to_async(make_run)(alice)
     await sync_to_async(append)(run, *tokens("a", "b", "c"), Complete(answer="abc"))
@@ -355,6 +356,7 @@ async def test_a_run_is_cancelled_over_the_api_once_or_twice(
     assert (await post(api, f"/api/v1/executions/{run.id}/cancel", {})).json()["status"] == "cancelled"
 
 
+@pytest.mark.spec("S143")
 async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Program, alice: Any) -> None:
     conversation = await sync_to_async(actions.create)(alice)
     said = await sync_to_async(actions.say)(alice, conversation.id, "Hi")

@@ -60,6 +60,7 @@ def page_of(link: Any, client: Client | None = None) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.threat("T04")
 def test_whoever_has_the_link_reads_questions_and_answers_and_nothing_that_is_private(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:
@@ -128,6 +129,7 @@ def test_sources_and_names_of_files_are_shown_as_chosen(alice: Any, api_of: Call
     assert "Quarterly.pdf" not in bare
 
 
+@pytest.mark.threat("T01")
 def test_the_owner_alone_shares_lists_and_revokes(alice: Any, charlie: Any, api_of: Callable[..., Any]) -> None:
     turn = said(alice, "Q", "A")
     api, strange = api_of(alice), api_of(charlie)
@@ -155,6 +157,7 @@ def test_the_owner_alone_shares_lists_and_revokes(alice: Any, charlie: Any, api_
     assert api_of(alice, scopes=("read",)).post(url, {}).status_code == 403
 
 
+@pytest.mark.threat("T04")
 def test_revoked_ended_wrong_and_orphaned_links_all_lead_to_the_same_page(
     alice: Any, api_of: Callable[..., Any], settings: Any
 ) -> None:

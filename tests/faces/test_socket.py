@@ -14,6 +14,7 @@ from conversations import actions
 from conversations.models import Conversation, Message
 from hitl.models import Request
 from hyperagent.accounts import actions as accounts
+from hyperagent.accounts import people
 from hyperagent.lib.announcing import publish
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_agent, make_request, make_run, tell, tokens
@@ -50,6 +51,7 @@ async def alices_cookie(in_threads: None, alice: Any) -> str:
         None,
     ],
 )
+@pytest.mark.threat("T14")
 async def test_a_page_of_another_origin_gets_no_socket_on_alices_cookie(
     alices_cookie: str, conversation: Conversation, origin: str | None
 ) -> None:
@@ -67,6 +69,7 @@ async def test_a_program_with_a_token_needs_no_origin(alice: Any, conversation: 
         assert await socket.frame() == {"type": "pong"}
 
 
+@pytest.mark.threat("T14")
 async def test_a_token_from_a_foreign_page_is_refused(alice: Any, conversation: Conversation) -> None:
     token = await sync_to_async(token_of)(alice)
 
@@ -93,6 +96,7 @@ async def test_a_token_without_the_scope_read_is_closed(alice: Any, conversation
 
 
 @pytest.mark.parametrize("whose", ["alices", "nobodys", "deleted"])
+@pytest.mark.threat("T02")
 async def test_charlie_gets_the_same_answer_for_alices_conversation_and_for_none(
     alice: Any, charlie: Any, conversation: Conversation, whose: str
 ) -> None:
@@ -247,6 +251,7 @@ async def test_a_log_that_lost_its_end_under_a_socket_is_told_anew(
         assert (await socket.events(1))[0]["content"] == "a"
 
 
+@pytest.mark.threat("T02")
 async def test_anothers_run_is_not_told_even_if_its_id_is_named(
     alice: Any, charlie: Any, conversation: Conversation
 ) -> None:
@@ -270,6 +275,7 @@ async def test_a_run_is_cancelled_from_the_socket(alice: Any, alices_cookie: str
 
 
 @pytest.mark.parametrize("kind", ["cancel", "steer"])
+@pytest.mark.threat("T02")
 async def test_charlie_reaches_no_run_of_alice_from_a_socket_of_his_own(
     alice: Any, charlie: Any, conversation: Conversation, kind: str
 ) -> None:
@@ -340,6 +346,7 @@ async def test_an_agent_is_changed_and_a_run_is_steered_from_the_socket(
     assert wishes == [("modify", "In the archive"), ("steer", "Shorter")]
 
 
+@pytest.mark.threat("T02")
 async def test_each_word_on_the_socket_needs_its_scope(alice: Any, conversation: Conversation) -> None:
     run = await run_of(alice, conversation.id)
     asked = await ask(run)
@@ -355,6 +362,7 @@ async def test_each_word_on_the_socket_needs_its_scope(alice: Any, conversation:
             assert (await socket.frame())["type"] in {"steered", "responded"}
 
 
+@pytest.mark.threat("T02")
 async def test_what_belongs_to_another_conversation_is_not_there_on_this_socket(
     alice: Any, alices_cookie: str, conversation: Conversation
 ) -> None:
@@ -397,7 +405,7 @@ async def log_out(alice: Any, client: Client) -> None:
 
 
 async def deactivate(alice: Any, client: Client) -> None:
-    await sync_to_async(accounts.deactivate)(alice)
+    await sync_to_async(people.deactivate)(None, alice.pk)
 
 
 async def change_password(alice: Any, client: Client) -> None:
@@ -406,6 +414,7 @@ async def change_password(alice: Any, client: Client) -> None:
 
 @pytest.mark.spec("S160")
 @pytest.mark.parametrize("end", [log_out, deactivate, change_password])
+@pytest.mark.threat("T25")
 async def test_the_socket_is_closed_within_five_seconds_of_the_sessions_end(
     alice: Any, conversation: Conversation, end: Any
 ) -> None:
@@ -416,6 +425,7 @@ async def test_the_socket_is_closed_within_five_seconds_of_the_sessions_end(
         assert await socket.closed(timeout_s=5) == 4401
 
 
+@pytest.mark.threat("T25")
 async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(
     alice: Any, conversation: Conversation
 ) -> None:
@@ -426,6 +436,7 @@ async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(
         assert await socket.closed(timeout_s=5) == 4401
 
 
+@pytest.mark.threat("T25")
 async def test_nothing_is_said_on_a_socket_whose_session_has_just_ended(alice: Any, conversation: Conversation) -> None:
     client = await browser(alice)
     async with Socket(address(conversation.id), cookie=cookie_of(client)) as socket:
@@ -612,6 +623,7 @@ async def test_the_inbox_tells_alice_how_many_requests_wait_for_her_and_charlie_
         assert (await inbox.frame())["error"]["code"] == "not_here"
 
 
+@pytest.mark.threat("T25")
 async def test_the_inbox_closes_with_the_session(alice: Any) -> None:
     client = await browser(alice)
     async with Socket("/ws/inbox/", cookie=cookie_of(client)) as inbox:

@@ -54,10 +54,10 @@ class Web:
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def start_afresh(self) -> None:
+    def start_afresh(self, **more: str) -> None:
         """For who weighs it: what an earlier test left on the heap would hide what is added."""
         self.kill()
-        self.start()
+        self.start(**more)
 
     def answers(self) -> bool:
         assert self.process is not None

@@ -38,6 +38,7 @@ def history(request: Request) -> list[str]:
 
 
 @pytest.mark.spec("B5", "S119")
+@pytest.mark.threat("T18")
 def test_an_approval_names_the_hash_of_what_was_shown_and_who_gave_it_by_which_door(alice: Any) -> None:
     asked = ask(alice)
 
@@ -148,6 +149,7 @@ def test_a_request_about_an_agent_or_about_two_calls_takes_no_other_arguments(al
 
 
 @pytest.mark.spec("B5")
+@pytest.mark.threat("T18")
 def test_who_was_shown_something_else_approves_nothing(alice: Any) -> None:
     asked = ask(alice)
 
@@ -159,6 +161,7 @@ def test_who_was_shown_something_else_approves_nothing(alice: Any) -> None:
 
 
 @pytest.mark.spec("B5")
+@pytest.mark.threat("T18")
 @pytest.mark.parametrize(
     "response", [APPROVE, Response(RequestStatus.APPROVED, edited_arguments={**MAIL, "body": "Hey"})]
 )
@@ -178,6 +181,7 @@ def test_a_row_whose_arguments_were_changed_in_the_database_cannot_be_approved_a
     assert say(alice, asked, DENY).status == "denied", "to say no is always safe"
 
 
+@pytest.mark.threat("T18")
 def test_a_row_whose_hash_was_changed_with_its_arguments_is_found_too(alice: Any) -> None:
     asked = ask(alice)
     call = asked.question["tool_calls"][0]

@@ -25,8 +25,9 @@ def test_the_stamp_follows_what_is_installed() -> None:
     assert bootstrap.stamp_of(True) == bootstrap.stamp_of(True)
 
 
+@pytest.mark.threat("T32")
 def test_every_locked_package_has_a_hash_and_no_host_is_named() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt", bootstrap.MODEL):
+    for name in ("requirements.txt", "requirements-dev.txt", bootstrap.MODEL, bootstrap.UV, bootstrap.SANDBOX_LOCK):
         text = (BASE_DIR / name).read_text()
         packages = re.split(r"\n(?=\S)", text.strip())
 
@@ -35,6 +36,7 @@ def test_every_locked_package_has_a_hash_and_no_host_is_named() -> None:
         assert "://" not in text
 
 
+@pytest.mark.threat("T32")
 def test_no_dependency_runs_code_at_start_up() -> None:
     """LiteLLM 1.82.7 and 1.82.8 stole credentials by a .pth file."""
     found = subprocess.run(

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hyperagent.lib.conf import BASE_DIR
 from hyperagent.management.commands.doctor import fits
 
@@ -23,6 +25,7 @@ def doctor(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.spec("B31")
 def test_without_anything_it_says_what_to_set(tmp_path: Path) -> None:
     report = doctor(tmp_path)
 
@@ -47,6 +50,7 @@ def test_it_works_while_the_servers_are_away_and_shows_no_password(tmp_path: Pat
     assert "Traceback" not in report.stderr
 
 
+@pytest.mark.spec("B31")
 def test_it_warns_of_what_is_unsafe_and_finds_what_people_could_not_open(tmp_path: Path) -> None:
     report = doctor(
         tmp_path, SECRET_KEY="k" * 40, DEBUG="true", SITE_URL="http://agents.example.org", ALLOWED_HOSTS="example.org"

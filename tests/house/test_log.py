@@ -3,12 +3,15 @@
 import json
 import logging
 import logging.config
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 import structlog
 
-from hyperagent.lib.conf import LogFormat, secrets_in
+from hyperagent.lib.conf import BASE_DIR, LogFormat, secrets_in
 from hyperagent.lib.log import HIDDEN, logging_config, redact
 
 SECRET = "canary-3f9a8b7c6d"
@@ -94,3 +97,22 @@ def test_the_environment_s_secrets_are_known() -> None:
 
     assert {"s" * 40, "hunter22", "sk-whatever-it-is", "deep-secret"} <= set(found)
     assert "8000" not in found
+
+
+def test_what_python_itself_prints_is_json_as_well() -> None:
+    code = (
+        "import warnings, threading, django; django.setup()\n"
+        "warnings.warn('an old name')\n"
+        "thread = threading.Thread(target=lambda: 1 / 0); thread.start(); thread.join()\n"
+        f"raise ValueError('with {SECRET}')"
+    )
+    env = {**os.environ, "LOG_FORMAT": "json", "LOG_LEVEL": "INFO", "A_PASSWORD": SECRET}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=BASE_DIR, env=env, capture_output=True, text=True, check=False
+    )
+
+    told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert [line["event"] for line in told][1:] == ["uncaught", "uncaught"]
+    assert "an old name" in told[0]["event"]
+    assert ["ZeroDivisionError" in told[1]["exception"], "ValueError" in told[2]["exception"]] == [True, True]
+    assert (done.returncode, SECRET in done.stderr) == (1, False)

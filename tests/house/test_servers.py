@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
 import psycopg
 import pytest
 import redis
@@ -88,8 +87,7 @@ def test_the_cache_holds_json_and_never_unpickles() -> None:
     serializer = JsonSerializer()
 
     assert serializer.loads(b'{"a": [1, "x"]}') == {"a": [1, "x"]}
-    with pytest.raises(orjson.JSONDecodeError):
-        serializer.loads(b"\x80\x04cos\nsystem\n.")
+    assert serializer.loads(b"\x80\x04cos\nsystem\n.") is None
     with pytest.raises(TypeError):
         serializer.dumps(object())
 

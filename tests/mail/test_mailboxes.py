@@ -156,7 +156,8 @@ async def test_a_persons_server_that_leads_inside_is_not_reached_even_if_it_did_
     assert (touch.times, sink.arrived) == (0, [])
 
 
-@pytest.mark.spec("T18", "B2", "S131")
+@pytest.mark.spec("B2", "S131")
+@pytest.mark.threat("T18")
 async def test_people_approve_the_address_and_the_very_files_that_a_mail_leaves_with(
     alice: Any, dovecot: Dovecot, mailbox: Inside, sink: Sink
 ) -> None:

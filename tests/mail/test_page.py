@@ -214,7 +214,7 @@ def test_an_address_suggests_its_servers_and_what_its_provider_wants(alice: Any,
     assert Client().get("/mail/servers/", {"address": "a@gmail.com"}).status_code == 302
 
 
-@pytest.mark.spec("T23")
+@pytest.mark.threat("T23")
 def test_no_password_and_no_token_stands_in_the_table_the_log_or_a_page(
     alice: Any, bob: Any, client_of: ClientOf, dovecot: Dovecot, sink: Sink, google: Google, caplog: Any
 ) -> None:

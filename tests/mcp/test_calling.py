@@ -138,6 +138,7 @@ async def test_a_server_that_dies_in_mid_call_leaves_a_doubt_that_a_person_settl
 
 
 @pytest.mark.spec("B26", "B17")
+@pytest.mark.threat("T19")
 async def test_switches_and_policies_hold_for_them_by_name(
     alice: Any,
     bob: Any,
@@ -194,6 +195,7 @@ def test_ones_own_server_is_ones_own(alice: Any, charlie: Any, bob: Any, calcula
 
 
 @pytest.mark.spec("B26")
+@pytest.mark.threat("T31")
 async def test_a_tool_that_was_offered_is_not_called_for_somebody_else(
     alice: Any, charlie: Any, calculating: Served, connect: Any, reached: ConnectedServers, in_threads: None
 ) -> None:
@@ -210,6 +212,7 @@ async def test_a_tool_that_was_offered_is_not_called_for_somebody_else(
 
 
 @pytest.mark.spec("B26")
+@pytest.mark.threat("T18", "T31")
 async def test_a_tool_that_its_server_describes_otherwise_by_now_is_not_called_and_waits_for_review(
     alice: Any, bob: Any, calculating: Served, connect: Any, reached: ConnectedServers, in_threads: None
 ) -> None:
@@ -241,6 +244,7 @@ async def test_a_tool_that_its_server_describes_otherwise_by_now_is_not_called_a
 
 
 @pytest.mark.spec("B26")
+@pytest.mark.threat("T31")
 @pytest.mark.parametrize(
     "change",
     [
@@ -269,6 +273,7 @@ async def test_what_was_decided_anew_holds_for_runs_that_have_begun(
     assert calculating.calls == []
 
 
+@pytest.mark.threat("T31")
 async def test_what_a_server_gives_is_text_pictures_and_values_and_what_it_says_is_marked(
     alice: Any, calculating: Served, lying: Served, connect: Any, reached: ConnectedServers, in_threads: None
 ) -> None:

@@ -28,6 +28,7 @@ def defined(**more: Any) -> Definition:
     return definition("add", **values)
 
 
+@pytest.mark.threat("T31")
 def test_what_nobody_can_see_is_taken_out_of_a_description() -> None:
     found = defined(description=f"{INJECTED}\U000e0041\U000e0042\x07")
 
@@ -40,6 +41,7 @@ def test_a_description_has_an_end() -> None:
 
 
 @pytest.mark.spec("B26")
+@pytest.mark.threat("T31")
 @pytest.mark.parametrize(
     "change",
     [
@@ -96,6 +98,7 @@ def test_references_are_written_out_and_a_schema_within_itself_ends() -> None:
     assert schema["properties"]["n"]["properties"] == {"next": {}, "name": {"type": "string"}}
 
 
+@pytest.mark.threat("T31")
 def test_a_pattern_that_could_take_for_ever_is_told_and_not_tried() -> None:
     schema = usable_schema(
         {"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}, "pattern": OBJECT}}, tool="t"
@@ -119,6 +122,7 @@ def bomb() -> dict[str, Any]:
     return {"type": "object", "properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": {**steps, "D30": {}}}
 
 
+@pytest.mark.threat("T31")
 @pytest.mark.parametrize(
     "schema",
     [

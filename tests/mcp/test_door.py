@@ -22,6 +22,7 @@ async def got(url: str, **more: Any) -> httpx2.Response:
         return await client.get(url)
 
 
+@pytest.mark.threat("T07", "T31")
 @pytest.mark.parametrize(
     "url",
     [
@@ -38,6 +39,7 @@ async def test_what_leads_inside_or_is_no_address_is_not_connected_to(url: str) 
         await got(url, allow_private=False, lookup=lookup)
 
 
+@pytest.mark.threat("T07")
 @pytest.mark.parametrize("answers", [["127.0.0.1"], [PUBLIC, "10.0.0.1"], ["::1"], ["100.64.0.1"], []])
 async def test_a_name_with_one_address_inside_is_not_connected_to(web: Web, answers: list[str]) -> None:
     with pytest.raises(Refused):
@@ -47,6 +49,7 @@ async def test_a_name_with_one_address_inside_is_not_connected_to(web: Web, answ
     assert web.read == []
 
 
+@pytest.mark.threat("T07")
 async def test_the_connection_goes_to_the_address_that_was_looked_at(web: Web) -> None:
     asked = []
 
@@ -64,6 +67,7 @@ async def test_the_connection_goes_to_the_address_that_was_looked_at(web: Web) -
     assert headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.threat("T08")
 async def test_a_redirect_is_given_back_and_not_followed(web: Web) -> None:
     web.pages["/"] = Page(status=307, headers={"location": "http://169.254.169.254/latest/"})
 
@@ -73,6 +77,7 @@ async def test_a_redirect_is_given_back_and_not_followed(web: Web) -> None:
     assert len(web.read) == 1
 
 
+@pytest.mark.threat("T08")
 async def test_no_more_is_read_than_the_bound(web: Web) -> None:
     web.pages["/"] = b"x" * 20_000
 

@@ -11,7 +11,8 @@ from agents.mcp.definitions import definition
 from agents.mcp.models import McpServer, McpTool
 from agents.mcp.sealing import opened
 from agents.mcp.sessions import Listing
-from tests.accounts.test_in_a_browser import browser, faults_of, open_page, sign_in
+from tests.accounts.test_in_a_browser import browser, open_page, sign_in
+from tests.clean_page import faults_of
 from tests.mcp.servers import INJECTED, Served
 
 __all__ = ["browser", "open_page"]

@@ -84,6 +84,8 @@ async def test_another_programs_agent_asks_and_gets_the_answer(
     assert (done["status"], done["answer"], done["sources"]) == ("completed", "Four.", [])
     assert again == done
     assert foreign == missing == {"code": "not_found", "message": foreign["message"]}
+    run = await Execution.objects.aget()
+    assert [read["kind"] for read in run.input["tainted_by"]["sources"]] == ["agent"], "a model wrote the question"
     assert await Execution.objects.filter(user=charlie).acount() == 0
 
 

@@ -40,6 +40,7 @@ def test_sample_documents_are_found_once_they_are_read(alice: Any, charlie: Any)
     assert search(charlie.pk, wanted).passages == ()
 
 
+@pytest.mark.threat("T06")
 def test_an_administrator_sees_a_document_and_not_what_it_says(alice: Any, bob: Any, client: Client) -> None:
     document = given(alice, "The merger is planned for May.", filename="plans.md", title="Secret merger")
     client.force_login(bob)
@@ -47,8 +48,8 @@ def test_an_administrator_sees_a_document_and_not_what_it_says(alice: Any, bob: 
     listed = client.get(reverse("admin:memory_document_changelist")).content.decode()
     shown = client.get(reverse("admin:memory_document_change", args=[document.pk])).content.decode()
 
-    assert document.filename in listed
-    assert document.filename in shown
+    assert str(document.pk) in shown
+    assert document.filename not in listed + shown
     assert document.title not in shown
     assert document.description
     assert document.description not in shown

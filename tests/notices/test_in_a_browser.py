@@ -7,7 +7,8 @@ import pytest
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import EventType
 from hyperagent.notices.models import Delivery
-from tests.accounts.test_in_a_browser import browser, faults_of, open_page, sign_in
+from tests.accounts.test_in_a_browser import browser, open_page, sign_in
+from tests.clean_page import faults_of
 
 __all__ = ["browser", "open_page"]
 LONG = "https://hooks.example.org/" + "a-path-without-any-end/" * 6

@@ -233,7 +233,8 @@ def test_text_of_agents_is_never_mixed(open_stage: Any) -> None:
     expect(stage.page.locator(".prose p")).to_have_text(["first part", "FIRST PART"])
 
 
-@pytest.mark.spec("B24", "T10", "T11")
+@pytest.mark.spec("B24")
+@pytest.mark.threat("T10", "T11")
 def test_whatever_models_and_tools_write_is_text(open_stage: Any) -> None:
     step = e.PlannedStep(id=HOSTILE, agent=HOSTILE, task=HOSTILE, expected_outcome=HOSTILE, tools=(HOSTILE,))
     run = Recorded()

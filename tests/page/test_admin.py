@@ -19,13 +19,30 @@ def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, pe
         " RETURNING id",
         _run(run_id := uuid4(), root.id, hostile),
     )
+    made = live_site.query(
+        "INSERT INTO agents_verdict (execution_id, seq, agent_name, user_id, place, scanner, kind, certainty, action,"
+        " reason, excerpt, tool, count, created_at)"
+        " VALUES (%s, 7, 'chat', %s, 'content', 'injection', 'override', 'certain', 'quote', %s, %s, 'fetch_url', 3,"
+        " now()) RETURNING id",
+        run_id,
+        root.id,
+        hostile,
+        hostile[:80],
+    )
+    verdict_id = made[0]["id"]
     watched = visit(root, **FORMS[form])
     page = watched.new_page()
-    paths = ("/admin/", "/admin/agents/execution/", f"/admin/agents/execution/{run_id}/change/", "/admin/jobs/")
+    paths = (
+        "/admin/", "/admin/agents/execution/", f"/admin/agents/execution/{run_id}/change/", "/admin/jobs/",
+        "/admin/agents/verdict/", f"/admin/agents/verdict/{verdict_id}/change/",
+    )  # fmt: skip
 
     for path in paths:
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    page.goto(paths[5])
+    page.get_by_role("button", name="Wrong").click()
+    assert page.locator(".field-its_feedback").inner_text().split()[-1] == "wrong"
     page.goto(paths[2])
     assert hostile in page.locator(".field-question pre").inner_text()
     assert (watched.errors, watched.dialogs, watched.foreign) == ([], [], [])

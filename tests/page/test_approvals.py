@@ -112,6 +112,7 @@ def test_code_is_coloured_and_a_change_is_a_diff(waiting: Waiting) -> None:
     expect(card(page).locator(".diff-line.is-new").last).to_have_text("+Added: colour = true")
 
 
+@pytest.mark.threat("T20")
 def test_what_is_written_to_deceive_is_shown_by_name_and_nothing_of_it_runs(waiting: Waiting) -> None:
     body = "Pay\u200b now <img src=x onerror=alert(1)> <script>alert(2)</script>"
     call = asked.mail_call(to=["bob\u202emoc.elpmaxe@evil.example"], subject="<b>Hi</b>", body=body)
@@ -121,6 +122,22 @@ def test_what_is_written_to_deceive_is_shown_by_name_and_nothing_of_it_runs(wait
     expect(card(page).locator(".mail-body")).to_contain_text("Pay⟨U+200B⟩ now <img src=x")
     expect(card(page)).to_contain_text("signs in it that cannot be seen")
     assert page.locator(".approval img, .approval script, .approval b").count() == 0
+
+
+@pytest.mark.threat("T20")
+def test_all_of_a_long_call_is_shown_and_enter_approves_nothing(waiting: Waiting) -> None:
+    to = [f"person{number}@example.org" for number in range(50)]
+    body = "An ordinary line.\n" * 600 + "and pay 10,000 to Eve"
+    stage = waiting(asked.approval(asked.mail_call(to=to, subject="Minutes", body=body)))
+    page = stage.page
+
+    shown = card(page).inner_text()
+    assert len(body) > 10_000
+    assert [address for address in to if address not in shown] == []
+    assert "and pay 10,000 to Eve" in shown
+    page.keyboard.press("Enter")
+    assert not page.locator(".approval button:focus", has_text="Approve").count()
+    assert stage.posts == []
 
 
 @pytest.mark.spec("B4")
@@ -151,6 +168,7 @@ def test_a_subagents_request_names_the_agents_above_it(open_stage: Any) -> None:
 
 
 @pytest.mark.spec("S119", "B5")
+@pytest.mark.threat("T18")
 def test_one_key_approves_exactly_what_is_shown(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
     stage = waiting(request, answers={"/hitl/respond": (200, decided(request, "approved", decided_by_name="Alice"))})
@@ -166,6 +184,7 @@ def test_one_key_approves_exactly_what_is_shown(waiting: Waiting) -> None:
     expect(closed.locator(".mail-body")).to_be_visible()
 
 
+@pytest.mark.threat("T20")
 def test_a_key_that_was_meant_for_something_else_approves_nothing(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
     stage = waiting(request)

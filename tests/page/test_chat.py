@@ -268,7 +268,7 @@ def test_a_conversation_is_renamed_and_deleted(page: Page, alices: Watched, live
     assert (alices.dialogs, alices.errors) == ([], [])
 
 
-@pytest.mark.spec("T10", "T12")
+@pytest.mark.threat("T10", "T12")
 def test_hostile_answers_and_questions_do_nothing(page: Page, alices: Watched, live_site: Any) -> None:
     text = "\n\n".join(payload.replace("\x00", "") for payload in list(PAYLOADS.values())[:40])
     live_site.model.script(Script(match="img", text=text))

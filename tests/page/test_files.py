@@ -145,7 +145,7 @@ def test_a_projects_files_are_its_members_on_a_phone_and_a_picture_is_pasted(per
 
     picture = page.locator(".file-preview img")
     expect(picture).to_be_visible()
-    assert picture.evaluate("(image) => image.complete && image.naturalWidth") == 1
+    expect(picture).to_have_js_property("naturalWidth", 1)
     expect(page.locator(".version-list")).to_contain_text("by Bob")
     faults += faults_of(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -28,12 +28,16 @@ PAGES = (
     "/projects/",
     "/memory/",
     "/mail/",
+    "/schedules/",
+    "/schedules/new/",
     "/usage/",
     "/search/?q=support",
     "/settings/",
     "/settings/language/",
     "/settings/data/",
     "/settings/security/",
+    "/settings/security/confirm/",
+    "/settings/security/second-factor/",
     "/settings/tokens/",
     "/settings/connections/",
     "/settings/notifications/",
@@ -42,6 +46,16 @@ PAGES = (
     "/accounts/profile/",
     "/documents/00000000-0000-0000-0000-000000000000/",
 )
+OF_ADMINISTRATORS = (
+    "/usage/budgets/",
+    "/usage/prices/",
+    "/people/",
+    "/people/groups/",
+    "/people/invitations/",
+    "/people/service-accounts/",
+    "/people/service-accounts/new/",
+)
+OF_STRANGERS = ("/accounts/login/", "/accounts/register/", "/accounts/invited/x/")
 # Words of every English sentence that no German one has.
 ENGLISH = re.compile(
     r"\b(the|and|of|is|are|with|your|you|this|that|from|not|what|which|has|have|it|its|by|or|on|be|been|here|there|"
@@ -53,8 +67,8 @@ ALLOWED = re.compile(
     r"Open ?AI|Open ?Document|[A-Z]+(?:_[A-Z]+)+|manage\.py \w+|[\w.+-]+@[\w.-]+|https?://\S+|\S*/\S*|Model Context "
     r"Protocol|Standard Webhooks|read:|run:|approve:|documents:|admin:"
 )
-# Agents are called by these names where they are configured.
-NAMES = {"code"}
+# An agent is called by the first where it is configured, an argument of a tool by the second.
+NAMES = {"code", "to"}
 # What people and models have called things in the furnished house, where it stands within a sentence of ours.
 RULE = "Always allow make_ticket by the data agent, in every run of yours."
 THEIRS = re.compile(
@@ -69,6 +83,7 @@ THEIRS = re.compile(
             "Revenue by month",
             "by month.csv",
             "Revenue by region",
+            "Support search",
             RULE,
         )
     )
@@ -122,22 +137,28 @@ def too_wide(page: Page) -> int:
 def test_no_page_has_english_left_or_is_wider_than_a_phone_in_either_direction(
     live_site: Any, person: Any, visit: Any, originals: set[str]
 ) -> None:
-    alice = person()
+    alice, ada = person(), person("Ada", is_staff=True, is_superuser=True)
     furnish = f"from tests.page import furnished_house; furnished_house.furnish({alice.email!r})"
     places = json.loads(live_site.manage("shell", "-v0", "-c", furnish).splitlines()[-1])
     request = open_request(live_site, alice, asked.mail_call(), question="")
     make_rule(live_site, alice, RULE)
-    watched = visit(alice, viewport={"width": 390, "height": 844}, locale="de-DE", reduced_motion="reduce")
-    page = watched.new_page()
+    walks = (
+        (alice, (*PAGES, f"/inbox/{request}/", *places.values())),
+        (ada, (*OF_ADMINISTRATORS, f"/people/{alice.id}/")),
+        (None, OF_STRANGERS),
+    )
     faults: list[str] = []
 
-    for address in (*PAGES, f"/inbox/{request}/", *places.values()):
-        open_page(page, address)
-        assert page.locator("html").get_attribute("lang") == "de"
-        faults += [f"{address}: {text}" for text in english(page.evaluate(TEXTS), originals)]
-        for direction in ("ltr", "rtl"):
-            page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-            if (wide := too_wide(page)) > 0:
-                faults.append(f"{address}, {direction}: {wide} px wider than the window")
+    for who, addresses in walks:
+        watched = visit(who, viewport={"width": 390, "height": 844}, locale="de-DE", reduced_motion="reduce")
+        page = watched.new_page()
+        for address in addresses:
+            open_page(page, address)
+            assert page.locator("html").get_attribute("lang") == "de"
+            faults += [f"{address}: {text}" for text in english(page.evaluate(TEXTS), originals)]
+            for direction in ("ltr", "rtl"):
+                page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+                if (wide := too_wide(page)) > 0:
+                    faults.append(f"{address}, {direction}: {wide} px wider than the window")
 
     assert not faults, "\n".join(faults)

@@ -152,7 +152,8 @@ def test_commands_the_browser_an_app_and_a_skill_are_shown_in_words(open_stage: 
     expect(skill.get_by_role("definition")).to_have_text(["What sells?", "2", "a.csv, b.csv"])
 
 
-@pytest.mark.spec("B24", "T10")
+@pytest.mark.spec("B24")
+@pytest.mark.threat("T10")
 def test_what_programs_and_models_say_is_text_and_nothing_of_elsewhere_is_loaded(open_stage: Any) -> None:
     run = Recorded()
     run.agent("x", "data", "running", task="x")

@@ -12,16 +12,17 @@ from tests.page.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 
-MESSAGES, EVENTS = 160, 900
+MESSAGES, EVENTS = 130, 900
 FIRST_LOAD_BYTES = 250_000
 
-# Up to the beginning, so much with each frame. How far what was read jumped besides, at most; and all messages.
+# Up to the beginning, so much with each frame. How often what was read jumped besides; and all messages.
 TO_THE_TOP = """async (step) => {
     const thread = document.querySelector(".thread");
     const frame = () => new Promise(requestAnimationFrame);
     const all = () => [...document.querySelectorAll("article[data-message]")];
-    let jumped = 0;
-    for (let still = 0; still < 60; ) {
+    let [jumps, steps] = [0, 0];
+    for (let still = 0; still < 60; steps += 1) {
+        if (steps > 1000) throw new Error(`still at ${thread.scrollTop}, ${all().length} messages drawn`);
         const edge = thread.getBoundingClientRect();
         const read = all().find((one) => one.getBoundingClientRect().bottom > edge.top + edge.height / 2);
         const [top, count, place] = [read.getBoundingClientRect().top, all().length, thread.scrollTop];
@@ -29,11 +30,20 @@ TO_THE_TOP = """async (step) => {
         await frame();
         await frame();
         const moved = read.getBoundingClientRect().top - top;
-        if (place >= step) jumped = Math.max(jumped, Math.abs(moved - step));
+        if (place >= step && Math.abs(moved - step) > 4) jumps += 1;
         still = place === 0 && all().length === count && !document.querySelector(".earlier") ? still + 30 : 0;
     }
-    return { jumped, ids: all().map((one) => one.dataset.message) };
+    return { jumps, ids: all().map((one) => one.dataset.message) };
 }"""
+
+# A slow machine tells of several moments in one call: here each is told together with one that is over.
+LATE = """window.IntersectionObserver = class extends IntersectionObserver {
+    constructor(tell, options) {
+        const over = ({ isIntersecting, target, boundingClientRect }) => (
+            { isIntersecting: !isIntersecting, target, boundingClientRect });
+        super((entries, observer) => tell([over(entries[0]), ...entries], observer), options);
+    }
+};"""
 
 
 @pytest.fixture
@@ -48,12 +58,14 @@ def rows(live_site: Any, person: Any) -> tuple[Any, dict[str, Any]]:
     return alice, json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.timeout(300)
 def test_a_long_conversation_is_read_and_drawn_from_its_end_and_keeps_the_readers_place(
     rows: tuple[Any, dict[str, Any]], live_site: Any, visit: Any
 ) -> None:
     alice, made = rows
     watched = visit(alice, viewport={"width": 1280, "height": 900})
     page: Page = watched.new_page()
+    page.add_init_script(LATE)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/messages?" in request.url else None)
 
@@ -69,7 +81,8 @@ def test_a_long_conversation_is_read_and_drawn_from_its_end_and_keeps_the_reader
         "SELECT id FROM conversations_message WHERE conversation_id = %s ORDER BY created_at", made["long"]
     )
     assert found["ids"] == [str(row["id"]) for row in stored]
-    assert found["jumped"] <= 4
+    # A reader who is faster than a busy machine draws is at the very top for a moment, where browsers hold nothing.
+    assert found["jumps"] <= 2
     assert len(asked) == 3
     assert watched.errors == []
 

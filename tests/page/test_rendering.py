@@ -16,7 +16,7 @@ INLINE = {"a", "b", "br", "code", "del", "em", "i", "img", "kbd", "s", "strong",
 BLOCKS = {"blockquote", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
 TAGS = INLINE | BLOCKS | {"table", "tbody", "td", "th", "thead", "tr", "button"}
 ATTRIBUTES = {
-    "a": {"href", "target", "rel", "title", "dir"},
+    "a": {"href", "target", "rel", "title", "dir", "data-leads-to", "role", "tabindex", "aria-haspopup"},
     "img": {"src", "alt", "loading", "align"},
     "div": {"class", "tabindex", "role", "aria-label"},
     "button": {"type", "data-copy-table"},
@@ -46,8 +46,9 @@ def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
         foreign = set(attributes) - ATTRIBUTES.get(tag, {"dir", "align"})
         if tag not in TAGS or foreign or attributes.get("class", "") not in CLASSES:
             faults.append(f"<{tag} {attributes}>")
-        if not attributes.get("href", "https://").startswith(("https://", "http://", "mailto:")):
-            faults.append(f"link to {attributes['href']}")
+        address = attributes.get("href") or attributes.get("data-leads-to", "https://")
+        if not address.startswith(("https://", "http://", "mailto:")):
+            faults.append(f"link to {address}")
         if "href" in attributes and (attributes["rel"], attributes["target"]) != (
             "noopener noreferrer nofollow",
             "_blank",
@@ -58,7 +59,7 @@ def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
     return faults
 
 
-@pytest.mark.spec("T10", "T12")
+@pytest.mark.threat("T10", "T12")
 def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watched: Watched, static_site: str) -> None:
     faults = {}
     for name, text in everything_hostile().items():
@@ -73,7 +74,7 @@ def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watche
     assert (watched.dialogs, watched.foreign, page.url) == ([], [], f"{static_site}/tests/page/render.html")
 
 
-@pytest.mark.spec("T10", "T12")
+@pytest.mark.threat("T10", "T12")
 def test_no_payload_does_harm_half_written(page: Page, watched: Watched, static_site: str) -> None:
     faults = {}
     for name, text in PAYLOADS.items():
@@ -103,7 +104,10 @@ def test_a_picture_from_elsewhere_becomes_a_link_that_says_where_it_leads(page: 
 
     link = page.locator("#shown a")
     assert link.inner_text() == "Picture: Sales by month (on charts.example)"
-    assert link.get_attribute("href") == "https://charts.example/a.png?q=1"
+    assert (link.get_attribute("href"), link.get_attribute("data-leads-to")) == (
+        None,
+        "https://charts.example/a.png?q=1",
+    )
     assert watched.foreign == []
 
 
@@ -232,7 +236,7 @@ def test_formulas_are_set_and_prices_are_not(page: Page, watched: Watched) -> No
     assert (watched.errors, watched.foreign) == ([], [])
 
 
-@pytest.mark.spec("T10", "T12")
+@pytest.mark.threat("T10", "T12")
 def test_a_formula_runs_nothing_and_loads_nothing(page: Page, watched: Watched) -> None:
     page.evaluate("show('$x$')")
     page.locator("#shown math").wait_for()

@@ -200,7 +200,8 @@ def test_every_part_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> Non
     expect(page.locator(".activity-open")).to_be_focused()
 
 
-@pytest.mark.spec("B24", "T10")
+@pytest.mark.spec("B24")
+@pytest.mark.threat("T10")
 def test_whatever_a_run_says_is_text(open_stage: Any) -> None:
     hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
     run = Recorded()

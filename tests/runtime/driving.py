@@ -96,7 +96,7 @@ def events(id_: UUID) -> list[dict[str, Any]]:
     ]
 
 
-async def until(condition: Callable[[], Any], *, timeout_s: float = 15) -> Any:
+async def until(condition: Callable[[], Any], *, timeout_s: float = 45) -> Any:
     """Awaits the condition's truth; fails with what it last gave."""
     value = None
     try:

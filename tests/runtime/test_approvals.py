@@ -84,6 +84,7 @@ def output(run: Any) -> Any:
 
 
 @pytest.mark.spec("S113", "S121", "S132", "B5")
+@pytest.mark.threat("T18")
 async def test_an_approved_call_is_carried_out_with_exactly_what_was_shown(alice: Any, board: Board, asks: Any) -> None:
     id_ = await asks(pins("Hello"), Script(text="It is pinned."))
     request = await the_request(id_)
@@ -163,6 +164,7 @@ async def test_edited_arguments_are_carried_out_and_stand_beside_the_original(
 
 
 @pytest.mark.spec("B5", "S132")
+@pytest.mark.threat("T18")
 async def test_a_request_that_was_changed_in_the_table_after_it_was_shown_is_not_executed(
     alice: Any, board: Board, asks: Any
 ) -> None:
@@ -187,6 +189,7 @@ async def test_a_request_that_was_changed_in_the_table_after_it_was_shown_is_not
 
 
 @pytest.mark.spec("B5")
+@pytest.mark.threat("T18")
 async def test_a_request_whose_arguments_alone_were_changed_cannot_be_approved(
     alice: Any, board: Board, asks: Any
 ) -> None:
@@ -237,6 +240,7 @@ async def test_what_is_approved_at_a_second_try_counts_as_done(alice: Any, board
 
 
 @pytest.mark.spec("S110", "S102")
+@pytest.mark.threat("T19")
 async def test_a_subagents_request_is_shown_at_its_root_and_the_answer_flows_back(
     alice: Any, board: Board, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -542,6 +546,7 @@ async def test_a_gated_agent_follows_the_runs_rule_and_the_administrators_policy
 
 
 @pytest.mark.spec("B8", "S124")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -595,6 +600,7 @@ async def test_people_are_told_with_the_request_when_its_time_is_over(
     assert required["timeout_seconds"] == request.question["timeout_seconds"] == 120
 
 
+@pytest.mark.threat("T18")
 async def test_while_the_database_is_away_the_desk_asks_again_and_lets_nothing_through(
     transactional_db: None, alice: Any
 ) -> None:

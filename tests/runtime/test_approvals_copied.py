@@ -44,6 +44,7 @@ async def the_call(id_: UUID) -> tuple[UUID, str]:
 
 
 @pytest.mark.spec("B5", "B14")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize("flags", [{}, {"effect": "read", "probe": None}])
 async def test_a_yes_that_came_to_nothing_is_no_yes_for_a_copy_of_the_run(
     flags: Any, alice: Any, admin_user: Any, board: Board, asks: Any

@@ -72,6 +72,7 @@ async def test_an_agent_that_asks_before_it_begins_does_not_begin_where_there_is
 
 
 @pytest.mark.spec("B1", "B2", "B5", "S122", "S123", "S129")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize("death", list(Death))
 @pytest.mark.parametrize(
     ("answer", "gated"),

@@ -71,6 +71,21 @@ async def test_f26_runs_that_wait_for_approval_survive_a_rolling_deploy_and_repe
         assert cuts or run.answer == "approved", "who goes on with other code says so"
 
 
+async def test_f26_a_run_that_another_version_began_is_refused_with_a_sentence_and_no_model_is_asked(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    id_ = await start(alice, "say 3 tokens")
+    await Execution.objects.filter(id=id_).aupdate(input={"version": 99, "history": [], "options": {}})
+
+    await make_runner(echo_server.url, name="old")
+    run = await ended(id_)
+
+    assert (run.status, run.error_code) == ("failed", "other_version")
+    assert "begun by another version of HyperAgent (its input has the form 99" in run.error_message
+    assert (await events(id_))[-1]["message"] == run.error_message
+    assert echo_server.calls == []
+
+
 async def _waiting(count: int) -> bool:
     return await Execution.objects.filter(status="awaiting_user").acount() == count
 

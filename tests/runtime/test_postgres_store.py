@@ -1,5 +1,6 @@
 """The contract suite on Postgres, through the runner's own writer."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -126,6 +127,21 @@ async def test_a_record_that_postgres_refuses_harms_no_other_run(store: Postgres
     assert loaded.agents["root"].id == root.id
 
 
+async def test_a_writer_whose_database_is_gone_for_good_ends_when_it_is_told_to() -> None:
+    announcer = Announcer(settings.CONFIG.redis_url.get_secret_value())
+    writer = Writer("postgresql://127.0.0.1:1/nowhere", announcer=announcer, deadlines=Deadlines())
+    outbox = Outbox(uuid4(), epoch=1, group="test.gone", wake_writer=writer.wake)
+    announcer.start()
+    writing = writer.start()
+    outbox.write(agent())
+
+    async with asyncio.timeout(30):
+        await writer.stop(within_s=0.2)
+
+    assert writing.cancelled()
+    await announcer.stop()
+
+
 async def test_a_driver_whose_last_frames_went_with_a_crash_of_postgres_does_not_count_on(
     store: PostgresUnderTest,
 ) -> None:
@@ -140,6 +156,24 @@ async def test_a_driver_whose_last_frames_went_with_a_crash_of_postgres_does_not
     with pytest.raises(LeaseLost):
         await journal.committed()
     assert [seq for seq, _, _ in await store.events(id_)] == [1]
+
+
+async def test_nor_does_it_end_its_run_with_a_gap_in_the_log(store: PostgresUnderTest) -> None:
+    """What leaves with the frames that cannot follow is not stored either, and of others in the same tick all is."""
+    cut, whole = await store.new_execution(), await store.new_execution()
+    (journal, _), (other, _) = await store.take_over(cut), await store.take_over(whole)
+    root, another = agent(), agent()
+    await stored(journal, root, said(root, "one"), said(root, "two"))
+    await sync_to_async(Event.objects.filter(execution_id=cut, seq=2).delete)()
+
+    journal.write(Moved(ExecutionStatus.COMPLETED, "one two"), said(root, "the end"))
+    other.write(another, said(another, "one"))
+    await other.committed()
+
+    with pytest.raises(LeaseLost):
+        await journal.committed()
+    assert (await sync_to_async(Execution.objects.get)(id=cut)).status == ExecutionStatus.RUNNING
+    assert [seq for seq, _, _ in await store.events(whole)] == [1]
 
 
 async def test_an_older_driver_closes_no_question(store: PostgresUnderTest) -> None:

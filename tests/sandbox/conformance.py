@@ -239,7 +239,7 @@ async def test_a_folder_is_packed_and_unpacked_into_another_box(box: Box, provid
     assert ran.stdout == "run\none"
 
 
-@pytest.mark.spec("T36")
+@pytest.mark.threat("T36")
 async def test_an_archive_puts_nothing_outside_of_the_writable_folders(box: Box) -> None:
     made = io.BytesIO()
     home = HOME.lstrip("/")

@@ -293,7 +293,7 @@ class SmallWeb:
     async def search(self, about: Any, query: str, *, search_type: str, max_results: int) -> SearchPage:
         return SearchPage(query=query, results=(SearchResult(title="The Daily", url=str(NEWS.url), snippet="Rose."),))
 
-    async def fetch(self, about: Any, url: str) -> FetchedPage:
+    async def fetch(self, about: Any, url: str, *, stays: bool = False) -> FetchedPage:
         return FetchedPage(url=url, title="The Daily", text="Rates rose by a quarter.")
 
 

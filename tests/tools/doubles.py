@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from uuid import UUID
 
 from agents.apps.starters import STARTERS
 from agents.browser.values import SeenPage
@@ -73,7 +74,7 @@ class FakePages:
     pages: dict[str, FetchedPage] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    async def fetch(self, about: About, url: str) -> FetchedPage:
+    async def fetch(self, about: About, url: str, *, stays: bool = False) -> FetchedPage:
         self.asked.append(url)
         if url not in self.pages:
             raise ToolError(f"{url} could not be read: there is no such page.")
@@ -142,6 +143,7 @@ class FakeSandbox:
     outputs: dict[str, CodeRun] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
+    has_network: bool = False
 
     async def run(
         self,
@@ -294,7 +296,7 @@ class FakeImages:
         self.made.append(prompt)
         return MadeImage(path=f"images/{len(self.made)}.png", alt=prompt)
 
-    async def look(self, about: About, image: str, question: str) -> ImageReading:
+    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
         return ImageReading(image=image, question=question, text="A red bicycle.")
 
 
@@ -337,6 +339,11 @@ class FakeWorkspace:
 
     async def was_written(self, about: About, path: str, key: str, *, scope: str) -> bool:
         return key in self.written.get(path, ())
+
+    async def stood_before(self, about: About, path: str, *, scope: str, runs: Sequence[UUID] = ()) -> bool:
+        """Whoever writes here is the run that asks."""
+        found = [one for one in self.files if one == path or (path.endswith("/") and one.startswith(path))]
+        return any(one not in self.written for one in found)
 
     async def read_bytes(self, about: About, path: str, *, scope: str = "conversation") -> bytes:
         return (await self.read_file(about, path, scope=scope)).text.encode("latin-1")

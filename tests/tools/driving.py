@@ -1,7 +1,7 @@
 """Drives a program that calls tools, with as many drivers as it takes, over the store in memory."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -30,6 +30,8 @@ class ToolCase(Case):
     desk: Desk | None = None
     user_id: UUID = ALICE
     conversation_id: UUID | None = None
+    turn: Mapping[str, Any] = field(default_factory=dict)
+    """What the run was begun with."""
 
     def take_over(self, *, death: Death | None = None, at: int = 0) -> tuple[Run, MemoryJournal]:
         journal, loaded = self.store.take_over(self.execution_id, death=death, at=at)
@@ -44,6 +46,7 @@ class ToolCase(Case):
             settings=self.settings,
             desk=self.desk,
         )
+        run.turn = self.turn
         return run, journal
 
 
@@ -56,6 +59,7 @@ def case_of(
     others: Mapping[str, Any] | None = None,
     settings: PipelineSettings | None = None,
     desk: Desk | None = None,
+    turn: Mapping[str, Any] | None = None,
 ) -> ToolCase:
     """A run whose root is `agent` at work on `task`. `others`: programs that it may fork."""
 
@@ -64,7 +68,7 @@ def case_of(
         found.task_input = task
         return await program(found)
 
-    return ToolCase({"root": root, **(others or {})}, gateway=gateway, settings=settings, desk=desk)
+    return ToolCase({"root": root, **(others or {})}, gateway=gateway, settings=settings, desk=desk, turn=turn or {})
 
 
 def gateway_of(*tools: Tool, **more: Any) -> Gateway:

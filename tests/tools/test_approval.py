@@ -190,6 +190,7 @@ async def test_a_preview_that_breaks_does_not_keep_people_from_being_asked() -> 
 
 
 @pytest.mark.spec("S114")
+@pytest.mark.threat("T19")
 async def test_toggling_the_flag_of_a_tool_is_all_that_it_takes() -> None:
     protected, free = Notes(), Notes(requires_approval=False)
     asked, done = writing(protected), writing(free)
@@ -212,6 +213,7 @@ async def deploy(call: Call, service: str) -> str:
 
 
 @pytest.mark.spec("S114")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize("flag", [True, False])
 async def test_a_tool_that_is_discovered_is_asked_about_if_its_flag_says_so_and_nothing_else_changes(
     flag: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -287,6 +289,7 @@ async def test_a_request_that_nobody_decided_is_told_as_that_and_never_as_a_no(s
     assert "declined" not in reply["content"]
 
 
+@pytest.mark.threat("T18")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -314,6 +317,7 @@ async def test_whatever_is_no_clear_yes_lets_nothing_through(answer: Any) -> Non
 
 
 @pytest.mark.spec("B5", "S132")
+@pytest.mark.threat("T18")
 @pytest.mark.parametrize(
     "more",
     [
@@ -353,6 +357,7 @@ async def test_nobody_is_asked_about_the_same_call_for_ever() -> None:
 
 
 @pytest.mark.spec("S133", "B5")
+@pytest.mark.threat("T18")
 async def test_edited_arguments_are_what_is_carried_out_and_the_model_is_told() -> None:
     notes = Notes()
     case = writing(notes)
@@ -384,6 +389,7 @@ async def test_edited_arguments_that_the_tool_cannot_take_are_asked_about_again_
     assert asked.question["tool_calls"][0]["arguments"] == {"text": "hello", "copies": 1}
 
 
+@pytest.mark.threat("T18")
 async def test_edited_arguments_that_are_read_otherwise_than_they_were_written_are_shown_first() -> None:
     """What was left out is filled in, and whoever approved did not see that."""
     notes = Notes()
@@ -403,6 +409,7 @@ async def test_edited_arguments_that_are_read_otherwise_than_they_were_written_a
 
 
 @pytest.mark.spec("S207", "S133")
+@pytest.mark.threat("T18")
 async def test_edited_arguments_pass_the_scanner_too() -> None:
     scanned: list[str] = []
 
@@ -422,6 +429,7 @@ async def test_edited_arguments_pass_the_scanner_too() -> None:
 
 
 @pytest.mark.spec("S127")
+@pytest.mark.threat("T18")
 async def test_a_call_that_was_approved_with_instructions_is_not_carried_out_yet() -> None:
     notes = Notes()
     case = writing(notes)
@@ -444,6 +452,7 @@ async def test_a_call_that_was_approved_with_instructions_is_not_carried_out_yet
 
 
 @pytest.mark.spec("S127", "B5")
+@pytest.mark.threat("T18")
 async def test_the_same_call_after_instructions_needs_no_second_yes_and_another_one_does() -> None:
     notes = Notes()
     case = writing(notes)
@@ -635,6 +644,7 @@ async def test_a_switch_stops_effects_that_need_no_yes_and_lets_reading_go_on() 
 
 
 @pytest.mark.spec("B8", "S124")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -680,6 +690,7 @@ async def test_what_was_approved_beforehand_is_carried_out_and_only_that() -> No
     assert (irreversible.written, never["data"]["error"]) == ([], "hitl_skipped_non_streaming")
 
 
+@pytest.mark.threat("T19")
 async def test_without_a_desk_a_protected_tool_is_not_called() -> None:
     notes = Notes()
 
@@ -743,6 +754,7 @@ SAID: dict[str, Callable[[ToolCase], dict[str, Any]]] = {
 
 
 @pytest.mark.spec("B1", "B2", "B5")
+@pytest.mark.threat("T19")
 @pytest.mark.parametrize("death", list(Death))
 @pytest.mark.parametrize("decision", SAID)
 @pytest.mark.parametrize("phase", ["before the decision", "after the decision"])
@@ -803,12 +815,38 @@ async def test_what_stands_is_looked_up_once_and_a_replay_decides_the_same() -> 
     await waits(case)
 
     desk.rules = (rule(),)
-    desk.policies = (PolicyFacts("Nothing at all", action=PolicyAction.DENY),)
+    desk.policies = (PolicyFacts("All of it", action=PolicyAction.ALLOW),)
     await waits(case)
+    looked = desk.looked
     case.answer(yes(case))
     await outcome(case)
 
-    assert (desk.looked, notes.written) == (1, ["hello"])
+    assert (looked, notes.written) == (1, ["hello"])
+
+
+@pytest.mark.threat("T18")
+@pytest.mark.parametrize(
+    ("made_meanwhile", "code"),
+    [
+        ({"rules": (rule(effect=RuleEffect.DENY),)}, "denied_by_user"),
+        ({"policies": (PolicyFacts("Nothing at all", action=PolicyAction.DENY),)}, "denied_by_policy"),
+    ],
+)
+async def test_a_no_in_general_that_came_while_a_person_was_asked_stops_the_call_that_they_approve(
+    made_meanwhile: dict[str, Any], code: str
+) -> None:
+    notes = Notes()
+    desk = MemoryDesk()
+    case = writing(notes, desk=desk)
+    await waits(case)
+
+    for name, value in made_meanwhile.items():
+        setattr(desk, name, value)
+    case.answer(yes(case))
+    value = await outcome(case)
+
+    assert notes.written == []
+    assert value["data"]["error"] == code
 
 
 # --- helpers
@@ -825,6 +863,7 @@ def _small(notes: Notes, *texts: str) -> dict[str, Any]:
     return dict(case_of(program, gateway_of(notes.tool), task=task).programs)
 
 
+@pytest.mark.threat("T18")
 async def test_a_condition_of_a_rule_looks_at_the_final_arguments() -> None:
     notes = Notes()
     only_hello = rule(conditions=(Condition("text", Op.EQUALS, "hello"),))

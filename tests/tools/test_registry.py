@@ -143,6 +143,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "tool 'stranger' in a_tools is for the agent 'chef', which is not there (there are chat, web)",
         "tool 'look_up' is in a_tools and again in b_tools",
         "tool 'needy' in b_tools needs the provider 'oracle', which is not there",
+        "tool 'needy' in b_tools needs web, by which data may go out: say by sends= where to",
         "tool 'nobody' in b_tools is for no agent: name them, or say ANY_AGENT",
     ]
 

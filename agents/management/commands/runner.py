@@ -13,6 +13,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from agents import registry, wholeness
 from agents.availability import providers_of
+from agents.guardrails.registry import BadScanner
+from agents.guardrails.settings import GuardSettings
 from agents.pipeline.programs import programs
 from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
@@ -25,6 +27,8 @@ from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.slots_postgres import PostgresSlots
+from hyperagent.lib.patience import patient
+from hyperagent.lib.telemetry import tracing
 
 
 class Command(BaseCommand):
@@ -42,12 +46,12 @@ async def _serve(name: str, concurrency: int) -> None:
     config = settings.CONFIG
     try:
         wholeness.check()
-    except (registry.BadAgent, BadTool, BadSkill) as error:
+    except (registry.BadAgent, BadTool, BadSkill, BadScanner) as error:
         raise CommandError(str(error)) from error
     models = LLMSettings.from_env(os.environ)
     if faults := models.faults_of_agents(registry.agents()):
         raise CommandError("\n".join(map(str, faults)))
-    dsn = config.database_url.get_secret_value()
+    dsn = patient(config.direct_database_url)
     slots = PostgresSlots(partial(psycopg.AsyncConnection.connect, dsn, autocommit=True))
     options = Options(
         name=name,
@@ -73,6 +77,7 @@ async def _serve(name: str, concurrency: int) -> None:
         loop.run_in_executor(None, adapter.preload)
     await runner.run()
     await slots.aclose()
+    tracing.flush()
 
 
 def _deadlines(config: Config) -> Deadlines:
@@ -93,4 +98,20 @@ def _pipeline_settings(config: Config) -> PipelineSettings:
         compression_enabled=config.context_compression_enabled,
         compression_tokens=config.context_compression_token_threshold,
         compression_keeps=config.context_compression_preserve_recent,
+        guards=_guards(config),
+    )
+
+
+def _guards(config: Config) -> GuardSettings:
+    return GuardSettings(
+        enabled=config.guardrails_enabled,
+        input=config.guardrails_input_enabled,
+        output=config.guardrails_output_enabled,
+        tool=config.guardrails_tool_enabled,
+        action=config.guardrails_violation_action.value,
+        timeout_ms=config.guardrails_timeout_ms,
+        strict=config.guardrails_strict,
+        redacted=config.guardrails_redact,
+        model=config.guardrails_model,
+        model_timeout_ms=config.guardrails_model_timeout_ms,
     )

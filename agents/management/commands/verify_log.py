@@ -1,5 +1,8 @@
-"""`manage.py verify_log [EXECUTION]`: checks the numbering and the hashes of the event log. Changes nothing."""
+"""`manage.py verify_log [EXECUTION]`: checks the numbering and the hashes of the event log; with `--audit`, those of
+the audit log. Changes nothing.
+"""
 
+import re
 import sys
 import uuid
 from argparse import ArgumentParser
@@ -11,6 +14,8 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.engine.chain import GENESIS, Fault, faults
 from agents.models import Event, Execution
 from agents.reading import unfolded
+from hyperagent.audit.verifying import End, end
+from hyperagent.audit.verifying import verify as verify_audit
 
 CHUNK = 500
 
@@ -20,8 +25,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("execution", nargs="?", help="The id of one execution; all of them without it.")
+        parser.add_argument("--audit", action="store_true", help="The audit log instead.")
+        parser.add_argument("--noted", metavar="NUMBER:HASH", help="An end of the audit log that was told before.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["audit"]:
+            self._audit(options["noted"])
+            return
         checked = faulty = 0
         for execution in _executions(options["execution"]):
             checked += 1
@@ -31,6 +41,28 @@ class Command(BaseCommand):
         self.stdout.write(f"{checked:,} executions checked, {faulty:,} faults")
         if faulty:
             sys.exit(1)
+
+    def _audit(self, noted: str | None) -> None:
+        """Tells where the log ends, to be noted elsewhere: whoever cuts the end off leaves no other trace."""
+        faulty = 0
+        for fault in verify_audit(noted=_noted(noted)):
+            faulty += 1
+            self.stderr.write(f"audit event {fault.number}: {fault.what}")
+        finish = end()
+        self.stdout.write(
+            f"{finish.number:,} audit events, {faulty:,} faults; the log ends at {finish.number}:{finish.hash}"
+        )
+        if faulty:
+            sys.exit(1)
+
+
+def _noted(text: str | None) -> End | None:
+    number, _colon, digest = (text or "").partition(":")
+    if not text:
+        return None
+    if not number.isascii() or not number.isdigit() or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise CommandError(f"'{text[:80]}' is no end of the log, such as 1200:9f86…, 64 digits after the colon.")
+    return End(int(number), digest)
 
 
 def verify(execution: Execution) -> Iterator[Fault]:

@@ -19,6 +19,7 @@ from agents.actions import release_runner
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR, SandboxProvider
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
+from hyperagent.lib.telemetry.port import MetricsPort
 from hyperagent.settings import CONFIG
 
 log = logging.getLogger(__name__)
@@ -65,8 +66,18 @@ async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: boo
     # The same machine may serve several installations, and be started again: names must not meet.
     worker = f"{socket.gethostname()}-{os.getpid()}"
     cluster = f"{worker}-{JOBS}"
-    programs = [_runner(f"{worker}-{number}", number, concurrency) for number in range(1, runners + 1)]
-    programs += [_jobs(cluster), *([_embedder(worker)] if embedder else [])]
+    metrics = _metrics(worker)
+    try:
+        if metrics is not None:
+            metrics.start()
+    except OSError as error:
+        supervisor.log.say(
+            "worker", f"cannot go on: METRICS_PORT={CONFIG.metrics_port} cannot be had: {error.strerror}"
+        )
+        return False
+    counted = {} if metrics is None else metrics.env
+    programs = [_runner(f"{worker}-{number}", number, concurrency, counted) for number in range(1, runners + 1)]
+    programs += [_jobs(cluster, counted), *([_embedder(worker)] if embedder else [])]
     programs += [_sandboxes(worker)] if sandboxes and CONFIG.sandbox_provider is not SandboxProvider.NONE else []
     try:
         await asyncio.gather(*(supervisor.start(program) for program in programs))
@@ -76,24 +87,33 @@ async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: boo
         return False
     finally:
         await _stop_all(supervisor, [program.name for program in programs])
+        if metrics is not None:
+            metrics.stop()
     return True
 
 
-def _runner(name: str, number: int, concurrency: int) -> Program:
+def _metrics(worker: str) -> MetricsPort | None:
+    if not CONFIG.metrics_port:
+        return None
+    folder = CONFIG.data_path / "run" / f"metrics-{worker}"
+    return MetricsPort(CONFIG.metrics_port, folder=folder, token=CONFIG.metrics_token.get_secret_value())
+
+
+def _runner(name: str, number: int, concurrency: int, counted: dict[str, str]) -> Program:
     return Program(
         f"runner-{number}",
         _manage("runner", "--name", name, "--concurrency", str(concurrency)),
-        env={**os.environ, "HYPERAGENT_PROCESS": "runner", "HYPERAGENT_NAME": name},
+        env={**os.environ, "HYPERAGENT_PROCESS": "runner", "HYPERAGENT_NAME": name, **counted},
         after_death=_releasing(name),
         stop_timeout_s=STOP_TIMEOUT_S,
     )
 
 
-def _jobs(cluster: str) -> Program:
+def _jobs(cluster: str, counted: dict[str, str]) -> Program:
     return Program(
         JOBS,
         _manage("jobs"),
-        env={**os.environ, "HYPERAGENT_PROCESS": "queue", "HYPERAGENT_NAME": cluster},
+        env={**os.environ, "HYPERAGENT_PROCESS": "queue", "HYPERAGENT_NAME": cluster, **counted},
         stop_timeout_s=STOP_TIMEOUT_S,
         # A parent that is gone leaves nobody who could drain it.
         stop_signal=signal.SIGTERM,

@@ -8,7 +8,7 @@ from agents.apps.starters import FOLDER, PORT, STARTERS, in_project
 from agents.engine.events import AppPreview, TerminalCommand, TerminalComplete, TerminalError
 from agents.tools import previews
 from agents.tools.catalogue.code_tools import updated
-from agents.tools.tool import ANY_AGENT, Call, Reply, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
 from agents.tools.values import StoredFile
 
 Template = Literal["static", "react", "vue", "flask", "fastapi", "node", "express", "nextjs"]
@@ -26,7 +26,19 @@ async def _was_created(call: Call, template: Template, **_: Any) -> bool | None:
     return await call.providers.workspace.was_written(call.about, f"{FOLDER}/{last}", call.key, scope="conversation")
 
 
-@tool(agents=ANY_AGENT, needs=("apps", "workspace"), effect="write", own_files=True, probe=_was_created)
+def _project(_: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return (("conversation", f"{FOLDER}/"),)
+
+
+@tool(
+    agents=ANY_AGENT,
+    needs=("apps", "workspace"),
+    effect="write",
+    own_files=True,
+    probe=_was_created,
+    sends=Sends.NOWHERE,
+    replaces=_project,
+)
 async def create_app_project(
     call: Call, template: Annotated[Template, f"What it begins with. {TOLD}"] = "static"
 ) -> Reply:
@@ -53,7 +65,19 @@ async def _stands_there(call: Call, path: str, **_: Any) -> bool | None:
     )
 
 
-@tool(agents=ANY_AGENT, needs=("apps", "workspace"), effect="write", own_files=True, probe=_stands_there)
+def _file(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return (("conversation", f"{FOLDER}/{in_project(arguments['path'])}"),)
+
+
+@tool(
+    agents=ANY_AGENT,
+    needs=("apps", "workspace"),
+    effect="write",
+    own_files=True,
+    probe=_stands_there,
+    sends=Sends.NOWHERE,
+    replaces=_file,
+)
 async def app_write_file(
     call: Call,
     path: Annotated[str, "From the project's folder on, such as src/list.js", Field(min_length=1, max_length=400)],
@@ -66,7 +90,7 @@ async def app_write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("apps",), requires_approval=True, timeout_s=300, untrusted=True)
+@tool(agents=ANY_AGENT, needs=("apps",), requires_approval=True, timeout_s=300, untrusted=True, sends=Sends.NETWORK)
 async def app_install_packages(
     call: Call,
     packages: Annotated[
@@ -88,6 +112,7 @@ async def app_install_packages(
     timeout_s=120,
     untrusted=True,
     preview=previews.command,
+    sends=Sends.NETWORK,
 )
 async def app_start_server(
     call: Call,

@@ -6,13 +6,13 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.pipeline.handoffs import ARTIFACT_PATTERNS, MAX_ARTIFACTS, MAX_ARTIFACTS_MB
-from agents.tools.tool import ANY_AGENT, Call, Reply, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
 from agents.tools.values import Artifacts
 
 Paths = Annotated[tuple[str, ...], "Paths in the working folder", Field(max_length=MAX_ARTIFACTS)]
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True)
+@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE)
 async def collect_artifacts(
     call: Call,
     patterns: Annotated[tuple[str, ...], "What their names are like", Field(max_length=50)] = ARTIFACT_PATTERNS,
@@ -26,14 +26,14 @@ async def collect_artifacts(
     return Reply(content=told(found, none="There are no files to give along."), data=found)
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True)
+@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE)
 async def restore_artifacts(call: Call, paths: Paths) -> Reply:
     """Puts files that were given along into the sandbox, as far as they do not lie there."""
     found = await call.providers.sandbox.restore_artifacts(call.about, paths)
     return Reply(content=told(found, none="None of them is there."), data=found)
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",))
+@tool(agents=ANY_AGENT, needs=("sandbox",), sends=Sends.NOWHERE)
 async def cleanup_artifacts(call: Call, paths: Paths) -> str:
     """Removes files that were given along from the sandbox; in the workspace they stay."""
     await call.providers.sandbox.cleanup_artifacts(call.about, paths)

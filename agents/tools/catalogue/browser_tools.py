@@ -13,7 +13,7 @@ from pydantic import Field
 
 from agents.browser.values import SeenPage
 from agents.engine.events import BrowserAction, BrowserStream
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool
 
 FOLDER: Final = ".browser"
 """Of the pictures. Hidden, so that they are not carried into the sandbox and back."""
@@ -29,7 +29,7 @@ Pixels = Annotated[int | None, "Pixels from the left upper corner of the picture
 ONE_OF_TWO: Final = "Say what to click: either target, or both x and y."
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=120, untrusted=True)
+@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=120, untrusted=True, sends=Sends.ADDRESS, address="url")
 async def browser_navigate(
     call: Call, url: Annotated[str, "An address with http:// or https://", Field(min_length=1, max_length=2_000)]
 ) -> Reply:
@@ -41,13 +41,13 @@ async def browser_navigate(
     return await _shown(call, page, action="navigate")
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True)
+@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True, sends=Sends.NOWHERE)
 async def browser_screenshot(call: Call) -> Reply:
     """Looks at the page that is open: a picture for the user, and its text with references for you."""
     return await _shown(call, await call.providers.browser.look(call.about), action="screenshot")
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True)
+@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True, sends=Sends.NOWHERE)
 async def browser_scroll(
     call: Call,
     direction: Annotated[Literal["up", "down"], "Where to"] = "down",
@@ -90,6 +90,7 @@ async def _has_happened(call: Call, **_: Any) -> bool | None:
     settle=_clicked,
     timeout_s=60,
     untrusted=True,
+    sends=Sends.OTHERS,
 )
 async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pixels = None, on: On = "") -> Reply:
     """Clicks an element of the page that is open: by its reference, or, if it has none, by its place in the picture."""
@@ -107,6 +108,7 @@ async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pi
     settle=_typed,
     timeout_s=60,
     untrusted=True,
+    sends=Sends.OTHERS,
 )
 async def browser_type(
     call: Call,
@@ -130,6 +132,7 @@ async def browser_type(
     settle=_pressed,
     timeout_s=60,
     untrusted=True,
+    sends=Sends.OTHERS,
 )
 async def browser_press_key(
     call: Call,
@@ -141,7 +144,7 @@ async def browser_press_key(
     return await _shown(call, page, action="press_key", target=key)
 
 
-@tool(agents=ANY_AGENT, needs=("browser",))
+@tool(agents=ANY_AGENT, needs=("browser",), sends=Sends.NOWHERE)
 async def browser_get_stream_url(call: Call) -> Reply:
     """Gives the address at which the user can watch the browser of this conversation, and shows it to them."""
     if call.about.conversation_id is None:

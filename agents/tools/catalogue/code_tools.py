@@ -11,14 +11,14 @@ import re
 import secrets
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from agents.engine.events import Body, CodeResult, Image, TerminalCommand, TerminalComplete, WorkspaceUpdate
 from agents.sandbox.telling import Terminal
 from agents.tools import previews
-from agents.tools.tool import Call, Reply, ToolError, tool
+from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 from agents.tools.values import CodeRun, Language, StoredFile
 
 PROGRAMMERS = ("code", "data", "chat")
@@ -33,6 +33,7 @@ MOST_PICTURES = 12
     timeout_s=240,
     untrusted=True,
     preview=previews.code,
+    sends=Sends.NETWORK,
 )
 async def execute_code(
     call: Call,
@@ -75,7 +76,12 @@ async def execute_code(
     return Reply(content=_outcome(run), data=run)
 
 
-@tool(agents=PROGRAMMERS, needs=("sandbox",), untrusted=True)
+def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Of a file that is written the workspace gets its new version, too."""
+    return (("conversation", arguments["path"]),) if arguments["operation"] == "write" else ()
+
+
+@tool(agents=PROGRAMMERS, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE, replaces=_replaced)
 async def sandbox_file(
     call: Call,
     operation: Annotated[Literal["read", "write", "list"], "What to do"],

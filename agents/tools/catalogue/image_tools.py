@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.engine.events import Image, Source, WorkspaceUpdate
-from agents.tools.tool import ANY_AGENT, Call, Reply, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
 
 
-@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300)
+@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300, sends=Sends.SERVICE)
 async def generate_image(
     call: Call,
     prompt: Annotated[
@@ -37,7 +37,7 @@ async def generate_image(
     return Reply(content=said, data=made.model_copy(update={"use": None}), use=made.use)
 
 
-@tool(agents=ANY_AGENT, needs=("images",), untrusted=True, timeout_s=180)
+@tool(agents=ANY_AGENT, needs=("images",), untrusted=True, timeout_s=180, sends=Sends.ADDRESS, address="image")
 async def analyze_image(
     call: Call,
     image: Annotated[
@@ -51,7 +51,7 @@ async def analyze_image(
 ) -> Reply:
     """Looks at an image and answers a question about it, text in it included. For a file of the workspace, an
     attached file, or an address that the user gave or a search found. Not for PDFs and documents (read_document)."""
-    reading = await call.providers.images.look(call.about, image, question)
+    reading = await call.providers.images.look(call.about, image, question, stays=call.stays)
     is_of_web = image.startswith(("http://", "https://"))
     sources = (Source(type="web", source=image, url=image, excerpt=reading.text[:300] or None),) if is_of_web else ()
     return Reply(content=reading.text, data=reading.model_copy(update={"use": None}), sources=sources, use=reading.use)

@@ -9,7 +9,7 @@ from agents.engine.events import Source, WorkspaceUpdate
 from agents.mail.attachment_text import text_of_attachment
 from agents.mail.files import safe_name
 from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
-from agents.tools.tool import Call, Reply, ToolError, tool
+from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 
 EXCERPT_CHARS = 300
 FOLDER = "mail"
@@ -17,7 +17,7 @@ FOLDER = "mail"
 Number = Annotated[int, "Which of its attachments, as read_message numbers them", Field(ge=1, le=500)]
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, timeout_s=120)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, timeout_s=120, sends=Sends.NOWHERE)
 async def read_attachment(call: Call, message_id: MessageId, attachment: Number = 1, account: Account = "") -> Reply:
     """Reads the text of an attachment (PDF, Office, CSV, HTML, text). For the file itself: save_attachment."""
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
@@ -36,7 +36,21 @@ async def _is_saved(call: Call, *, message_id: str, attachment: int, path: str, 
         return False
 
 
-@tool(agents=MAIL, needs=("mailbox", "workspace"), effect="write", own_files=True, probe=_is_saved, timeout_s=120)
+def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Without a path the mail says what the file is called: that may be any of those that were saved so."""
+    return (("conversation", arguments["path"] or f"{FOLDER}/"),)
+
+
+@tool(
+    agents=MAIL,
+    needs=("mailbox", "workspace"),
+    effect="write",
+    own_files=True,
+    probe=_is_saved,
+    timeout_s=120,
+    sends=Sends.NOWHERE,
+    replaces=_replaced,
+)
 async def save_attachment(
     call: Call,
     message_id: MessageId,

@@ -11,7 +11,7 @@ from agents.engine.events import Source
 from agents.mail.answering import quoting, reply_to
 from agents.mail.attaching import Attachment, files_of, looked_at
 from agents.tools import previews
-from agents.tools.tool import Call, Reply, ToolError, tool
+from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 from agents.tools.values import (
     Address,
     DraftMail,
@@ -41,7 +41,7 @@ Account = Annotated[
 Attachments = Annotated[tuple[Attachment, ...], "Files of the workspace that go along", Field(max_length=20)]
 
 
-@tool(agents=MAIL, needs=("mailbox",))
+@tool(agents=MAIL, needs=("mailbox",), sends=Sends.NOWHERE)
 async def list_mailboxes(call: Call) -> Reply:
     """Lists the user's mailboxes, the default one first."""
     found = await call.providers.mailbox.accounts(call.about)
@@ -50,7 +50,7 @@ async def list_mailboxes(call: Call) -> Reply:
     return Reply(content="\n".join(lines) or "There is no mailbox.", data=data)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def list_labels(call: Call, account: Account = "") -> Reply:
     """Lists the labels that the user made, for searching by label:name. Only Gmail has them."""
     found = await call.providers.mailbox.labels(call.about, account=account)
@@ -58,25 +58,25 @@ async def list_labels(call: Call, account: Account = "") -> Reply:
     return Reply(content="\n".join(found) or "This mailbox has no labels.", data=data)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_inbox(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user received; the newest without a query. Only their heads: read_message has the text."""
     return await _search(call, "inbox", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_sent(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user sent. Only their heads: read_message has the text."""
     return await _search(call, "sent", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_drafts(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds the user's drafts, which were not sent. Only their heads: read_message has the text."""
     return await _search(call, "drafts", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def read_message(call: Call, message_id: MessageId, account: Account = "") -> Reply:
     """Reads one mail with its whole text. What is attached is named only: read_attachment, save_attachment."""
     message = await call.providers.mailbox.read(call.about, message_id, account=account)
@@ -85,7 +85,7 @@ async def read_message(call: Call, message_id: MessageId, account: Account = "")
     )
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True)
+@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def read_thread(
     call: Call,
     message_id: MessageId,
@@ -154,7 +154,15 @@ async def _whole_draft(call: Call, *, draft_id: str, account: str = "", **_: Any
     return {"draft": draft.model_dump(mode="json")}
 
 
-@tool(agents=MAIL, needs=("mailbox",), effect="write", probe=_is_among_drafts, settle=_new_mail, timeout_s=120)
+@tool(
+    agents=MAIL,
+    needs=("mailbox",),
+    effect="write",
+    probe=_is_among_drafts,
+    settle=_new_mail,
+    timeout_s=120,
+    sends=Sends.NOWHERE,
+)
 async def draft_email(
     call: Call,
     *,
@@ -183,6 +191,7 @@ async def draft_email(
     preview=previews.mail,
     settle=_new_mail,
     timeout_s=SENDING_S,
+    sends=Sends.OTHERS,
 )
 async def send_email(
     call: Call,
@@ -212,6 +221,7 @@ async def send_email(
     preview=previews.mail,
     settle=_answer,
     timeout_s=SENDING_S,
+    sends=Sends.OTHERS,
 )
 async def reply_to_message(
     call: Call,
@@ -248,6 +258,7 @@ async def reply_to_message(
     preview=previews.draft,
     settle=_whole_draft,
     timeout_s=SENDING_S,
+    sends=Sends.OTHERS,
 )
 async def send_draft(
     call: Call,

@@ -8,7 +8,7 @@ from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.running import run_script
 from agents.runtime.context import AgentContext
 from agents.tools import previews
-from agents.tools.tool import Reply, tool
+from agents.tools.tool import Reply, Sends, tool
 from hyperagent.lib.conf import ExecutionMode
 
 
@@ -19,6 +19,7 @@ from hyperagent.lib.conf import ExecutionMode
     composite=True,
     only_in=ExecutionMode.CODEACT.value,
     preview=previews.code,
+    sends=Sends.NETWORK,
     name=SCRIPT_TOOL,
 )
 async def execute_script(

@@ -26,12 +26,20 @@ async def _was_written(call: Call, path: str, **_: Any) -> bool | None:
     return await call.providers.workspace.was_written(call.about, file_path(path), call.key, scope=_scope(call))
 
 
+def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The file, and the folder of its pictures. In a run without a conversation they are the user's."""
+    place = file_path(arguments["path"] or arguments["title"])
+    paths = (place, f"{place.removesuffix(_ENDING)}/")
+    return tuple((scope, path) for scope in ("conversation", "user") for path in paths)
+
+
 @tool(
     agents=ANY_AGENT,
     effect="write",
     own_files=True,
     needs=("workspace",),
     probe=_was_written,
+    replaces=_made,
     timeout_s=180,
 )
 async def generate_slides(

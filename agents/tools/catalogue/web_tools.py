@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agents.engine.events import Source
 from agents.tools.clip import clip
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool
 from agents.tools.values import FetchedPage, SearchPage, SearchResult
 
 EXCERPT_CHARS = 300
@@ -18,7 +18,7 @@ Query = Annotated[str, "What to search for, as one would type it into a search e
 Count = Annotated[int, "How many results at most", Field(ge=1, le=20)]
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True)
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
 async def web_search(call: Call, query: Query, max_results: Count = 5) -> Reply:
     """Searches the web and gives title, address and a snippet of each result.
 
@@ -27,19 +27,19 @@ async def web_search(call: Call, query: Query, max_results: Count = 5) -> Reply:
     return await _search(call, query, search_type="basic", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True)
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
 async def web_search_news(call: Call, query: Query, max_results: Count = 5) -> Reply:
     """Searches recent news articles. Not for what does not change from week to week (web_search)."""
     return await _search(call, query, search_type="news", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, timeout_s=90)
+@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, timeout_s=90, sends=Sends.SERVICE)
 async def web_search_deep(call: Call, query: Query, max_results: Count = 3) -> Reply:
     """Searches the web thoroughly and brings the pages' texts along. Slow and long: only where snippets do not do."""
     return await _search(call, query, search_type="deep", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True, timeout_s=90)
+@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True, timeout_s=90, sends=Sends.ADDRESS, address="url")
 async def fetch_url(
     call: Call,
     url: Annotated[str, "The whole address, with http:// or https://"],
@@ -50,7 +50,7 @@ async def fetch_url(
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ToolError(f"'{url[:200]}' is no web address: it has to begin with http:// or https:// and name a host.")
-    page = part_of(await call.providers.pages.fetch(call.about, url), part)
+    page = part_of(await call.providers.pages.fetch(call.about, url, stays=call.stays), part)
     source = Source(
         type="web", source=page.title or _host(page.url), url=page.url, excerpt=page.text[:EXCERPT_CHARS] or None
     )

@@ -73,6 +73,10 @@ def part_of(text: str, first_line: int, last_line: int | None) -> tuple[str, str
     return "".join(kept), f"[lines {first_line:,} to {last:,} of {len(lines):,}{cut}{more}]"
 
 
+def _named(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return ((arguments["scope"], arguments["path"]),)
+
+
 async def _was_written(call: Call, path: str, scope: str, **_: Any) -> bool | None:
     return await call.providers.workspace.was_written(call.about, path, call.key, scope=scope)
 
@@ -83,7 +87,7 @@ async def _is_gone(call: Call, path: str, scope: str, **_: Any) -> bool | None:
     return path not in {file.path for file in listed}
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written)
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named)
 async def write_file(
     call: Call,
     path: FilePath,
@@ -99,7 +103,7 @@ async def write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written)
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named)
 async def edit_file(
     call: Call,
     path: FilePath,
@@ -115,7 +119,7 @@ async def edit_file(
     return Reply(content=f"{file.path} was changed ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_is_gone)
+@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_is_gone, replaces=_named)
 async def delete_file(call: Call, path: FilePath, scope: Scope = "conversation") -> Reply:
     """Deletes a file of the workspace. Only where the user asked for it, or for a file that this run made."""
     file = await call.providers.workspace.delete_file(call.about, path, scope=scope)

@@ -36,7 +36,11 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="The e-mail address of who asks; the first administrator without it.")
         parser.add_argument("--mode", help="The mode, such as chat.")
         parser.add_argument("--json", action="store_true", help="Print one event a line, as JSON.")
-        parser.add_argument("--yes", action="store_true", help="Approve whatever the run asks to do.")
+        parser.add_argument(
+            "--yes",
+            action="store_true",
+            help="Approve whatever the run asks to do, until it has read text that others wrote.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         question = sys.stdin.read() if options["question"] == "-" else options["question"]

@@ -26,6 +26,7 @@ from pydantic import SecretStr
 from hyperagent.lib.llm import images, plain
 from hyperagent.lib.llm.errors import ModelError, Reason, model_error, scrub
 from hyperagent.lib.llm.images import Drawn, Shape
+from hyperagent.lib.llm.prices import MILLION, Price
 from hyperagent.lib.llm.providers import Limits, Protocol, Provider
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.retry import retry_after_s
@@ -198,6 +199,27 @@ def cost_usd(target: Target, usage: Usage) -> Decimal | None:
     except Exception:  # noqa: BLE001 - LiteLLM raises a bare Exception for a model that is not in its table
         return None
     return Decimal(str(round(prompt + completion, 10)))
+
+
+def price_of(target: Target) -> Price | None:
+    """By LiteLLM's price table, at its dearest where longer prompts cost more; None where it has no price."""
+    if target.provider.plain:
+        return None
+    try:
+        known = litellm_library().litellm.get_model_info(model=target.model, custom_llm_provider=target.provider.name)
+    except Exception:  # noqa: BLE001 - LiteLLM raises a bare Exception for a model that is not in its table
+        return None
+    read, written = (_dearest(known, f"{side}_cost_per_token") for side in ("input", "output"))
+    if not read and not written:
+        return None
+    thought = _dearest(known, "output_cost_per_reasoning_token")
+    return Price(input=read, output=written, reasoning=thought or None)
+
+
+def _dearest(known: Any, name: str) -> Decimal:
+    """Dollars per million tokens."""
+    found = [float(value) for key, value in known.items() if key.startswith(name) and isinstance(value, int | float)]
+    return round(Decimal(repr(max(found, default=0.0))) * MILLION, 6)
 
 
 def has_schemas(target: Target) -> bool:

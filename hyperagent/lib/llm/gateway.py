@@ -7,6 +7,7 @@ import random
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from decimal import Decimal
 from itertools import count
 from typing import TypeVar
 
@@ -17,12 +18,14 @@ from hyperagent.lib.llm import adapter, images, plain, resolve, retry, structure
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
 from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
 from hyperagent.lib.llm.images import Drawn, Shape
-from hyperagent.lib.llm.providers import LOCAL_EMBEDDING, Protocol
+from hyperagent.lib.llm.prices import FREE, NO_PRICES, Price
+from hyperagent.lib.llm.providers import BUNDLED, LOCAL_EMBEDDING, Protocol
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
 from hyperagent.lib.llm.structured import Structured, Unfit
 from hyperagent.lib.llm.transport import ERROR_BODY_LIMIT_BYTES, Response, Transport, TransportFault
 from hyperagent.lib.llm.types import Delta, FinishReason, ModelReply, ModelRequest, Piece, Restarted
+from hyperagent.lib.llm.watching import Watched
 from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_fields, reason_of
 from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer
 
@@ -45,6 +48,8 @@ class ModelGateway:
         self._slots = slots or ProcessSlots()
         self._chance = chance
         self._transport = Transport(settings.limits)
+        self.prices = NO_PRICES
+        """The installation's own; they go before LiteLLM's. Replaced as a whole when they change."""
         self._without_schemas: set[tuple[str, str]] = set()
 
     async def aclose(self) -> None:
@@ -151,6 +156,31 @@ class ModelGateway:
         await asyncio.to_thread(adapter.litellm_library)
         return adapter.has_vision(target)
 
+    async def prices_of(self, request: ModelRequest) -> dict[str, Price | None]:
+        """By `provider/model` what those cost to whom this request may go; None: not known. Empty where nobody serves
+        models."""
+        try:
+            asked = resolve.targets(self.settings, request)
+        except ModelError:
+            return {}
+        if not adapter.is_loaded() and not all(self._own_price(target) or target.provider.plain for target in asked):
+            await asyncio.to_thread(adapter.litellm_library)
+        return {
+            f"{target.provider.name}/{target.model}": self._own_price(target) or adapter.price_of(target)
+            for target in asked
+        }
+
+    def _own_price(self, target: Target) -> Price | None:
+        own = self.prices.price_of(target.provider.name, target.model)
+        return FREE if own is None and target.provider.name == BUNDLED else own
+
+    def _cost_usd(self, target: Target, answer: Answer) -> Decimal | None:
+        """By the own price, else as the provider says, else by LiteLLM's table; None: not known."""
+        own = self._own_price(target)
+        if own is not None:
+            return own.cost(answer.usage)
+        return answer.cost_usd if answer.cost_usd is not None else adapter.cost_usd(target, answer.usage)
+
     async def _patiently(self, target: Target, once: Callable[[], Awaitable[R]]) -> R:
         """One whole answer, asked for again where that may help. Raises ModelError."""
         clock = asyncio.get_running_loop().time
@@ -173,17 +203,23 @@ class ModelGateway:
         """One call to one model: its pieces, then its reply. Raises ModelError."""
         if not target.provider.plain and not adapter.is_loaded():
             await asyncio.to_thread(adapter.litellm_library)
-        async with self._slot(target):
-            answer: Answer | None = None
-            async with aclosing(self._open(target, request)) as items:
-                async for item in items:
-                    if isinstance(item, Answer):
-                        answer = item
-                    else:
-                        yield item
-        if answer is None:
-            raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
-        yield _reply(target, answer)
+        with Watched(target, request) as watched:
+            async with self._slot(target):
+                watched.asked()
+                answer: Answer | None = None
+                async with aclosing(self._open(target, request)) as items:
+                    async for item in items:
+                        if isinstance(item, Answer):
+                            answer = item
+                        else:
+                            if not watched.has_begun:
+                                watched.begun()
+                            yield item
+            if answer is None:
+                raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
+            reply = _reply(target, answer, cost_usd=self._cost_usd(target, answer))
+            watched.answered(reply)
+        yield reply
 
     def _open(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
         if adapter.reads_itself(target, request):
@@ -294,7 +330,7 @@ def _error(fault: TransportFault | WireFault | ErrorInStream, target: Target) ->
     )
 
 
-def _reply(target: Target, answer: Answer) -> ModelReply:
+def _reply(target: Target, answer: Answer, *, cost_usd: Decimal | None) -> ModelReply:
     """Raises ModelError for an answer that is cut off or empty."""
     if answer.finish_reason is None:
         raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
@@ -304,7 +340,6 @@ def _reply(target: Target, answer: Answer) -> ModelReply:
             FinishReason.LENGTH: Reason.ALL_THOUGHT,
         }.get(answer.finish_reason, Reason.EMPTY_ANSWER)
         raise model_error(reason, provider=target.provider.name, model=target.model)
-    cost = answer.cost_usd if answer.cost_usd is not None else adapter.cost_usd(target, answer.usage)
     return ModelReply(
         text=answer.text,
         thinking=answer.thinking,
@@ -314,7 +349,7 @@ def _reply(target: Target, answer: Answer) -> ModelReply:
         usage=answer.usage,
         provider=target.provider.name,
         model=target.model,
-        cost_usd=cost,
+        cost_usd=cost_usd,
     )
 
 

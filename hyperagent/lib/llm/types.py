@@ -108,6 +108,8 @@ class Usage(Value):
     completion_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
     """Part of `prompt_tokens` that the provider read from its cache."""
+    reasoning_tokens: int = Field(default=0, ge=0)
+    """Part of `completion_tokens` that was thought and not said."""
 
 
 class ModelReply(Value):

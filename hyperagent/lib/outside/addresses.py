@@ -138,6 +138,21 @@ def url_fault(url: str, *, allow_private: bool) -> str | None:
     return None
 
 
+def pattern_fault(pattern: str) -> str:
+    """What is wrong with a host, or `*.` and a host, as an administrator writes it; empty if nothing is."""
+    bare = pattern.removeprefix("*.")
+    try:
+        named = canonical(f"https://{bare}/", allow_private=True, any_port=True)
+    except BadAddress:
+        named = None
+    return "" if named is not None and named.host == bare else f"'{pattern}' is no host"
+
+
+def is_same_site(host: str, other: str) -> bool:
+    """Whether two hosts are the same, but for `www.`: that is its owner's own."""
+    return host.removeprefix("www.") == other.removeprefix("www.")
+
+
 def is_public(address: str) -> bool:
     """Whether this IP address is one of the internet's. False for loopback, private, link-local, metadata and what
     embeds such a one; and for what is no address.

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from hyperagent.lib.outside.addresses import Address, BadAddress, InsideBadAddress, canonical
+from hyperagent.lib.outside.addresses import Address, BadAddress, InsideBadAddress, canonical, is_same_site
+from hyperagent.lib.outside.egress import Egress, NotAllowed
+from hyperagent.lib.outside.egress import egress as configured
 
 if TYPE_CHECKING:
     import aiohttp
@@ -26,6 +28,8 @@ _READ_BYTES: Final = 65_536
 class Fault(StrEnum):
     BAD_ADDRESS = "bad_address"
     PRIVATE_ADDRESS = "private_address"
+    NOT_ALLOWED = "not_allowed"
+    ELSEWHERE = "elsewhere"
     TOO_MANY_REDIRECTS = "too_many_redirects"
     TOO_BIG = "too_big"
     TIMED_OUT = "timed_out"
@@ -62,9 +66,12 @@ async def fetch(
     allow_private: bool = False,
     headers: Mapping[str, str] | None = None,
     lookup: "Lookup | None" = None,
+    stays: bool = False,
+    egress: Egress | None = None,
 ) -> Fetched:
     """Follows MOST_REDIRECTS. `max_bytes`: of the body, unpacked; more is refused, not cut. `timeout_s`: for all of it.
-    `lookup` answers for DNS. Raises NotFetched.
+    `lookup` answers for DNS. `stays`: not to another host, unless that counts as ours. `egress`: where one may go at
+    all, as the installation is configured unless it is given. Raises NotFetched.
     """
     from hyperagent.lib.outside import client  # half a second; only who follows addresses opens this door
 
@@ -72,20 +79,44 @@ async def fetch(
     session = client.guarded_session(
         allow_private=allow_private, timeout_s=timeout_s, connections=1, lookup=lookup or client.asked_of_dns
     )
+    rules = configured() if egress is None else egress
     try:
         async with session, asyncio.timeout(timeout_s):
             address = canonical(url, allow_private=allow_private)
             for _ in range(MOST_REDIRECTS + 1):
+                rules.check(address.host)
                 found = await _read(session, address, sent, max_bytes)
                 if isinstance(found, Fetched):
                     return found
-                address = address.at(found, allow_private=allow_private)
+                address = _next(address, found, allow_private=allow_private, stays=stays, rules=rules)
     except BadAddress as error:
-        inside = isinstance(error, InsideBadAddress)
-        raise NotFetched(Fault.PRIVATE_ADDRESS if inside else Fault.BAD_ADDRESS, str(error)) from None
+        raise NotFetched(_fault_of(error), str(error)) from None
     except TimeoutError:
         raise NotFetched(Fault.TIMED_OUT, f"No answer within {timeout_s:g} seconds.") from None
     raise NotFetched(Fault.TOO_MANY_REDIRECTS, f"It redirects more than {MOST_REDIRECTS} times.")
+
+
+def _next(address: Address, location: str, *, allow_private: bool, stays: bool, rules: Egress) -> Address:
+    """Where a redirect leads to. Raises BadAddress, and NotFetched for another host where one is to stay.
+
+    A redirect itself adds nothing of ours: the server makes it of the address that it was sent. But it may hand all of
+    that on, `https://ours.example/out?to=https://theirs.example/?…` say. So an address that was let through for its
+    host, or that somebody agreed to for its host, stays there; one that says nothing new may lead anywhere.
+    """
+    there = address.at(location, allow_private=allow_private)
+    if stays and not is_same_site(there.host, address.host) and not rules.trusts(there.host):
+        raise NotFetched(Fault.ELSEWHERE, f"It redirects to another host, to {there.url}, which was not followed.")
+    return there
+
+
+def _fault_of(error: BadAddress) -> Fault:
+    match error:
+        case InsideBadAddress():
+            return Fault.PRIVATE_ADDRESS
+        case NotAllowed():
+            return Fault.NOT_ALLOWED
+        case _:
+            return Fault.BAD_ADDRESS
 
 
 async def _read(

@@ -15,6 +15,8 @@ import httpx2
 
 from hyperagent.lib.outside.addresses import INSIDE, Address, BadAddress, canonical, is_public
 from hyperagent.lib.outside.client import Lookup, asked_of_dns
+from hyperagent.lib.outside.egress import Egress
+from hyperagent.lib.outside.egress import egress as configured
 from hyperagent.lib.outside.fetching import USER_AGENT
 
 # For who catches and types them: httpx2 is imported here only.
@@ -41,8 +43,9 @@ class TooMuch(httpx2.ReadError):
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """`last_status`: of the newest answer, for who gets no more than "it failed" from the library above."""
 
-    def __init__(self, *, allow_private: bool, max_bytes: int, lookup: Lookup) -> None:
+    def __init__(self, *, allow_private: bool, max_bytes: int, lookup: Lookup, egress: Egress) -> None:
         self.last_status = 0
+        self._egress = egress
         self._allow_private = allow_private
         self._max_bytes = max_bytes
         self._pool = httpcore2.AsyncConnectionPool(
@@ -89,7 +92,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     def _address(self, request: httpx2.Request) -> Address:
         try:
-            return canonical(str(request.url), allow_private=self._allow_private)
+            address = canonical(str(request.url), allow_private=self._allow_private)
+            self._egress.check(address.host)
+            return address
         except BadAddress as fault:
             raise Refused(str(fault), request=request) from None
 
@@ -163,9 +168,12 @@ def guarded_http_client(
     headers: Mapping[str, str] | None = None,
     auth: httpx2.Auth | None = None,
     lookup: Lookup = asked_of_dns,
+    egress: Egress | None = None,
 ) -> tuple[httpx2.AsyncClient, GuardedTransport]:
-    """To be closed by whoever opens it. `max_bytes`: of each answer. `read_timeout_s`: of silence within one."""
-    transport = GuardedTransport(allow_private=allow_private, max_bytes=max_bytes, lookup=lookup)
+    """To be closed by whoever opens it. `max_bytes`: of each answer. `read_timeout_s`: of silence within one. `egress`:
+    as the installation is configured, unless it is given."""
+    rules = configured() if egress is None else egress
+    transport = GuardedTransport(allow_private=allow_private, max_bytes=max_bytes, lookup=lookup, egress=rules)
     client = httpx2.AsyncClient(
         transport=transport,
         headers={"user-agent": USER_AGENT, **(headers or {})},

@@ -12,6 +12,8 @@ from typing import Final
 
 from hyperagent.lib.outside import sockets
 from hyperagent.lib.outside.addresses import INSIDE, PORTS, BadAddress, InsideBadAddress, is_public
+from hyperagent.lib.outside.egress import Egress, NotAllowed
+from hyperagent.lib.outside.egress import egress as configured
 
 # The IP addresses of a name.
 Lookup = Callable[[str, int], Awaitable[list[str]]]
@@ -43,12 +45,20 @@ async def asked_of_dns(host: str, port: int) -> list[str]:
 
 
 async def connected(
-    host: str, port: int, *, timeout_s: float, allow_private: bool = False, lookup: Lookup = asked_of_dns
+    host: str,
+    port: int,
+    *,
+    timeout_s: float,
+    allow_private: bool = False,
+    lookup: Lookup = asked_of_dns,
+    egress: Egress | None = None,
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """To the first of its addresses that answers, all of it within `timeout_s`. Raises NotConnected."""
+    """To the first of its addresses that answers, all of it within `timeout_s`. `egress`: as the installation is
+    configured, unless it is given. Raises NotConnected."""
     try:
         name = sockets.host_name(host, allow_private=allow_private)
-    except InsideBadAddress as fault:
+        (configured() if egress is None else egress).check(name)
+    except (InsideBadAddress, NotAllowed) as fault:
         raise NotConnected(Because.PROHIBITED, str(fault)) from None
     except BadAddress as fault:
         raise NotConnected(Because.UNAVAILABLE, str(fault)) from None

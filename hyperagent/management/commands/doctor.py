@@ -10,24 +10,35 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import redis
+from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
 
 from agents.availability import shared_mailbox
 from agents.models import Runner
 from agents.sandbox.chosen import provider_of
 from agents.sandbox.host.client import sandbox_host
+from agents.usage import prices
+from agents.usage.reading import unpriced_models
 from agents.web.choice import service_of
 from hyperagent.accounts.models import User
+from hyperagent.accounts.sso import provider
+from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.embedded.model_server import missing_packages
 from hyperagent.lib import queue
+from hyperagent.lib.bucket_address import bucket_at
 from hyperagent.lib.conf import LOCAL_HOSTS, Config, SandboxProvider
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.providers import BUNDLED
 from hyperagent.lib.llm.resolve import image_target
 from hyperagent.lib.mail_servers import Security
+from hyperagent.lib.outage import StorageAway
+from hyperagent.lib.outside.egress import Egress
 from hyperagent.settings import CONFIG
 from memory.embedding.asking import embedder_lives
 from memory.models import EmbeddingModel
@@ -71,11 +82,14 @@ class Command(BaseCommand):
 def diagnose(config: Config) -> Iterable[Finding]:
     yield from check_key(config)
     yield from check_addresses(config)
+    yield from check_egress(config)
     yield from check_disk(config)
+    yield from check_bucket(config)
     yield from check_model()
     yield from check_search(config)
     yield from check_images()
     yield from check_mailbox(config)
+    yield from check_sign_on(config)
     yield from check_sandbox(config)
     yield from check_redis(config)
     yield from check_database(config)
@@ -119,6 +133,19 @@ def fits(host: str, pattern: str) -> bool:
     return pattern in ("*", host) or (pattern.startswith(".") and f".{host}".endswith(pattern))
 
 
+def check_egress(config: Config) -> Iterable[Finding]:
+    rules = Egress(config.egress_allow, config.egress_trusted)
+    reach = f"only {', '.join(rules.allowed)}" if rules.allowed else "everything that is public"
+    yield Finding(State.FINE, f"agents may reach {reach}")
+    beyond = [host for host in rules.trusted if not rules.lets(host.replace("*", "any", 1))]
+    if beyond:
+        yield Finding(
+            State.WARNING,
+            f"EGRESS_TRUSTED names {', '.join(beyond)}, which EGRESS_ALLOW lets nobody reach",
+            "add it to EGRESS_ALLOW, or take it out of EGRESS_TRUSTED",
+        )
+
+
 def check_disk(config: Config) -> Iterable[Finding]:
     folder = config.data_path
     existing = next(path for path in (folder, *folder.parents) if path.exists())
@@ -128,6 +155,21 @@ def check_disk(config: Config) -> Iterable[Finding]:
     free = shutil.disk_usage(existing).free
     state, mend = (State.FINE, "") if free > LOW_DISK_BYTES else (State.WARNING, "make room, or move DATA_DIR")
     yield Finding(state, f"{free / (1 << 30):.1f} GB free under {folder}", mend)
+
+
+def check_bucket(config: Config) -> Iterable[Finding]:
+    if not config.storage_url.get_secret_value():
+        return
+    where = bucket_at(config.storage_url.get_secret_value())
+    mend = "correct STORAGE_URL, make the bucket, or let its key read, write, list and delete in it"
+    try:
+        default_storage.look()  # type: ignore[attr-defined]
+    except FileNotFoundError:
+        yield Finding(State.ERROR, f"there is no bucket {where}", mend)
+    except StorageAway as error:
+        yield Finding(State.ERROR, f"the bucket {where} cannot be used: {error.strerror}", mend)
+    else:
+        yield Finding(State.FINE, f"files lie in the bucket {where}")
 
 
 def check_model() -> Iterable[Finding]:
@@ -189,6 +231,24 @@ def check_mailbox(config: Config) -> Iterable[Finding]:
         yield Finding(State.FINE, f"the mailbox of {mailbox.address} answers; {whose}")
 
 
+def check_sign_on(config: Config) -> Iterable[Finding]:
+    """Asks the provider for its discovery, as the first sign-in would."""
+    sign_on = config.sign_on
+    if sign_on is None:
+        yield Finding(State.FINE, "no single sign-on is configured; people sign in with passwords and passkeys")
+        return
+    if sign_on.issuer.startswith("http://"):
+        yield Finding(State.WARNING, "OIDC_ISSUER is http://: sign-ins travel in the clear", "use https://")
+    try:
+        found = provider.discover(sign_on)
+    except NotSignedOn as problem:
+        way = "start it, or correct OIDC_ISSUER" if problem.why is Why.AWAY else "set OIDC_ISSUER to the name it gives"
+        yield Finding(State.ERROR, f"single sign-on by {sign_on.name} does not work: {problem.detail}", way)
+        return
+    where = f"{config.site_url}{reverse('accounts:sso_callback')}"
+    yield Finding(State.FINE, f"people sign in by {found.issuer}; the redirect address to register there is {where}")
+
+
 def check_sandbox(config: Config) -> Iterable[Finding]:
     """Without one everything else works, so nothing here must be mended. A box is opened to try it."""
     if config.sandbox_provider is SandboxProvider.NONE:
@@ -231,6 +291,7 @@ def check_database(config: Config) -> Iterable[Finding]:
         )
         return
     yield Finding(State.FINE, f"the database at {shown_address()} answers")
+    yield from check_pooler(config)
     if not has_vectors(make=False):
         yield Finding(State.ERROR, "pgvector is missing", NO_VECTORS.format(address=shown_address()))
     unapplied = unapplied_migrations()
@@ -239,8 +300,43 @@ def check_database(config: Config) -> Iterable[Finding]:
             State.ERROR, f"{len(unapplied)} migrations are not applied, first {unapplied[0]}", "run `manage.py migrate`"
         )
         return
-    for check in (check_people, check_runners, check_queue, check_embedder):
+    for check in (check_people, check_runners, check_queue, check_embedder, check_prices):
         yield from check()
+
+
+def check_prices() -> Iterable[Finding]:
+    """What is asked without a known price is in no sum, and no budget in money holds for it."""
+    book = prices.book()
+    asked = {f"{one.provider}/{one.model}" for one in unpriced_models()}
+    served = {
+        f"{provider.name}/{model}"
+        for provider in LLMSettings.from_env(os.environ).providers
+        if provider.plain and provider.name != BUNDLED
+        for model in provider.tier_models.values()
+    }
+    unknown = sorted(name for name in asked | served if book.price_of(*name.split("/", 1)) is None)
+    if unknown:
+        yield Finding(
+            State.WARNING,
+            f"the price is not known of {', '.join(unknown)}: what they cost is in no sum, and in no budget",
+            "set it under Usage, Prices, or in MODEL_PRICES; 0 for what costs nothing",
+        )
+    else:
+        yield Finding(State.FINE, "the price of every model that is asked is known")
+
+
+def check_pooler(config: Config) -> Iterable[Finding]:
+    """What the web processes connect to, where that is another address than everybody else's."""
+    if not config.database_direct_url.get_secret_value():
+        return
+    try:
+        with psycopg.connect(config.database_url.get_secret_value(), connect_timeout=3, prepare_threshold=None) as one:
+            one.execute("SELECT 1")
+    except psycopg.Error as error:
+        first_line = str(error).strip().splitlines()[0]
+        yield Finding(State.ERROR, f"the web processes' database does not answer: {first_line}", "correct DATABASE_URL")
+    else:
+        yield Finding(State.FINE, "the web processes' way to it (DATABASE_URL) answers, others go past it")
 
 
 def unapplied_migrations() -> list[str]:

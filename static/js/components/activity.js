@@ -101,8 +101,8 @@ function useTrace(execution, session) {
   useEffect(() => {
     if (!missing) return undefined;
     if (location.hash.startsWith("#request-")) return void read(); // a link leads into one of them
-    const observer = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.at(-1).isIntersecting) return;
       observer.disconnect();
       read();
     });

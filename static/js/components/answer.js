@@ -1,6 +1,7 @@
 // One reply: how it came about, what it asks, its text, its sources, what went wrong, what it used, and what can be done with it.
 import { html, useMemo } from "../../vendor/preact.js";
 import { doing, duration, isWaiting } from "../activity.js";
+import { removedWords } from "../guarded.js";
 import { t } from "../i18n.js";
 import { answerText, isLive, streamedText } from "../store.js";
 import { Activity, OtherModes } from "./activity.js";
@@ -11,8 +12,10 @@ import { Icon } from "./icons.js";
 import { MemoryLine } from "./memory_line.js";
 import { CopyButton, Prose } from "./prose.js";
 import { Requests } from "./request.js";
+import { toEdit } from "./question.js";
 import { SourceList } from "./sources.js";
 import { Elapsed } from "./ticking.js";
+import { inOurWords } from "../told.js";
 
 export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
@@ -20,6 +23,7 @@ export function Answer({ row, application, session, last }) {
   const text = answerText(message, execution);
   const thoughts = execution ? streamedText(execution, "thinking") : "";
   const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
+  const removed = live ? "" : removedWords(text);
   const stopping = live && session.stopping.value.has(execution.id);
 
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label=${t("Answer")} data-message=${message.id} data-status=${execution?.status ?? ""}>
@@ -27,10 +31,11 @@ export function Answer({ row, application, session, last }) {
     ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>${t("You added:")} <span dir="auto">${words}</span></span></p>`)}
     ${execution && html`<${Doing} trace=${execution.trace} isLive=${live} isAnswering=${text !== ""} conversationId=${session.conversationId} />`}
     ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} thought=${execution.thought} />`}
-    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} conversationId=${session.conversationId} />`}
+    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} conversationId=${session.conversationId} said=${session.said.value} />`}
     ${execution && html`<${Came} trace=${execution.trace} conversationId=${session.conversationId} />`}
     ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
-    ${execution?.status === "failed" && html`<${Failure} execution=${execution} retry=${() => session.retry(message.id)} retryFailed=${() => session.retryFailed(execution.id)} />`}
+    ${removed && html`<p class="mark is-guarded"><${Icon} name="shield" /><span>${t("Taken out of this answer: {what}", { what: removed })}</span></p>`}
+    ${execution?.status === "failed" && html`<${Failure} execution=${execution} edit=${message.parent_id && (() => (toEdit.value = message.parent_id))} retry=${() => session.retry(message.id)} retryFailed=${() => session.retryFailed(execution.id)} />`}
     ${execution?.status === "cancelled" && html`<p class="mark is-stopped"><${Icon} name="stop" /><span>${text ? t("Stopped. What was written until then is kept.") : t("Stopped before it began to answer.")}</span>
       <button type="button" class="link-button" onClick=${() => session.retry(message.id)}>${t("Try again")}</button></p>`}
     ${text && unsupported.length > 0 && html`<p class="mark is-grounding"><${Icon} name="warning" /><span><span class="unsupported">${t("Underlined")}</span>: ${t("not supported by the source it cites")}</span></p>`}
@@ -97,8 +102,9 @@ function Progress({ execution, stopping }) {
 }
 
 // What happened, and the ways on: all of it again, or only what failed, where something was done that can be kept.
-function Failure({ execution, retry, retryFailed }) {
+function Failure({ execution, edit, retry, retryFailed }) {
   const { error, trace } = execution;
+  if (error?.code === "guardrail_input") return html`<${Refused} error=${error} edit=${edit} retry=${retry} />`;
   const isPartly = trace.agents.filter(({ status }) => status === "completed").length > 0 && trace.agents.length > 2;
   return html`<div class="failure" role="alert">
     <${Icon} name="warning" />
@@ -106,6 +112,18 @@ function Failure({ execution, retry, retryFailed }) {
     <span class="failure-ways">
       <button type="button" class="button" onClick=${retry}><${Icon} name="retry" />${t("Try again")}</button>
       ${isPartly && html`<button type="button" class="button" title=${t("What was done is kept.")} onClick=${retryFailed}>${t("Retry from what failed")}</button>`}
+    </span>
+  </div>`;
+}
+
+// A question that a guardrail did not let through. It stays above, to be said in other words.
+function Refused({ error, edit, retry }) {
+  return html`<div class="failure is-refused" role="alert" data-code=${error.code}>
+    <${Icon} name="shield" />
+    <p>${inOurWords(error.message)}</p>
+    <span class="failure-ways">
+      ${edit && html`<button type="button" class="button button-primary" onClick=${edit}><${Icon} name="pencil" />${t("Edit and ask again")}</button>`}
+      <button type="button" class="button" onClick=${retry}><${Icon} name="retry" />${t("Try again")}</button>
     </span>
   </div>`;
 }

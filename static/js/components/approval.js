@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { agentLabel, toolWords } from "../agents.js";
 import { announce } from "../announce.js";
-import { callOf, deciders, isIrreversible, outcome, titleOf } from "../approvals.js";
+import { callOf, deciders, isIrreversible, otherReasons, outcome, titleOf } from "../approvals.js";
 import { parts, t } from "../i18n.js";
 import { inOurWords } from "../told.js";
 import { fromNow, laterChoices, moment } from "../when.js";
@@ -14,6 +14,7 @@ import { Menu } from "./menu.js";
 import { Preview } from "./previews.js";
 import { ONCE, Remember, useRuleWords } from "./remember.js";
 import { RiskBadge } from "./risk.js";
+import { Tainted } from "./tainted.js";
 import { useNow } from "./ticking.js";
 
 const ARMED_AFTER_MS = 700; // a key that was meant for what was there before decides nothing
@@ -87,6 +88,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
     <${Head} request=${request} place=${place} mayDecide=${mayDecide} />
     <h2 class="approval-title" id=${titleId} dir="auto">${title}</h2>
     <${Asker} request=${request} path=${path} />
+    <${Tainted} request=${request} />
     ${mode === "edit" ? null : call ? html`<${Preview} call=${call} />` : html`<${AgentStart} request=${request} />`}
     ${!mayDecide && html`<p class="approval-others"><${Icon} name="people" /><span>${t("Waits for {who}. You will see here what they decide.", { who: deciders(request) })}</span></p>`}
     ${mayDecide && !mode && html`<${Remember} request=${request} call=${call} decision="approved" draft=${draft} change=${setDraft} words=${words} sending=${sending} />
@@ -134,7 +136,7 @@ function Until({ request }) {
 
 function Asker({ request, path }) {
   const { agent_name: agent, task_description: task, owner_name: owner } = request;
-  const why = request.why ?? request.details?.why;
+  const why = otherReasons(request);
   return html`<div class="approval-asker">
     <p class="asker-line">${path.map((name) => html`<span class="asker-step" key=${name}>${agentLabel(name)}<${Icon} name="right" /></span>`)}<${AgentBadge} name=${agent} />
       <span class="asker-words">${wantsWords(callOf(request)?.tool, owner)}</span></p>

@@ -66,8 +66,8 @@ function Drawing({ chart, handle }) {
       shown.update("none");
     }
 
-    const seen = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.at(-1).isIntersecting) return;
       seen.disconnect();
       draw();
     }, { rootMargin: "400px 0px" });

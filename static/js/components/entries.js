@@ -2,6 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { alreadyDone as doneWords, requestWords } from "../activity.js";
 import { agentLabel } from "../agents.js";
+import { guardWords } from "../guarded.js";
 import { parts, t } from "../i18n.js";
 import { clipped, inline, pretty, shownResult } from "../json.js";
 import { labelOf } from "../schema_fields.js";
@@ -110,10 +111,9 @@ function Made({ entry }) {
   return html`<p class="entry-line"><${Icon} name=${icon} /><span class="entry-words" dir="auto">${words}</span></p>`;
 }
 
-const GUARDED = { block: () => t("Blocked"), warn: () => t("Warning"), log: () => t("Noted"), redact: () => t("Redacted") };
-
 function Guardrail({ entry }) {
-  return html`<p class="entry-line is-warning"><${Icon} name="shield" /><span class="entry-words"><strong>${Object.hasOwn(GUARDED, entry.action) ? GUARDED[entry.action]() : entry.action}</strong> (${entry.scanner}): <span dir="auto">${entry.reason}</span></span></p>`;
+  const { action, where, what, count, isGrave } = guardWords(entry);
+  return html`<p class=${`entry-line is-guarded ${isGrave ? "is-warning" : ""}`} title=${entry.scanner}><${Icon} name="shield" /><span class="entry-words"><strong>${action}</strong>${where && html` <span class="muted">${where}</span>`}: <span dir="auto">${what}</span>${count && html` <span class="muted">${count}</span>`}</span></p>`;
 }
 
 // What a skill gave, field by field: short ones as words, deep ones as they are.

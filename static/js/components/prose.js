@@ -4,7 +4,9 @@ import { createSplitter } from "../blocks.js";
 import { linkCitations, markUnsupported } from "../citations.js";
 import { copyText } from "../clipboard.js";
 import { highlight } from "../code.js";
+import { holdLinks } from "../held_links.js";
 import { t } from "../i18n.js";
+import { keyOf } from "../links.js";
 import { lex, renderBlock } from "../markdown.js";
 import { isReady, load as loadFormulas } from "../math.js";
 import { calmed } from "../midstream.js";
@@ -12,12 +14,16 @@ import { morphChildren } from "../morph.js";
 import { announce } from "../announce.js";
 import { useCitationCard } from "./citation_card.js";
 import { Icon } from "./icons.js";
+import { useLinkDialog } from "./link_dialog.js";
 
 const NONE = [];
+const NOTHING_SAID = { known: "", words: () => NONE };
 const BEGINS_FORMULA = /\$\$|\$[a-z\\]|\\[([]/i;
 
-// `sources`: what [1] and so on name. `unsupported`: checks of sentences that their sources do not say.
-export function Prose({ text, live, sources = NONE, unsupported = NONE, conversationId = null }) {
+// `sources`: what [1] and so on name. `unsupported`: checks of sentences that their sources do not say. `said`: the conversation
+// around it, {known: keys of the addresses that the person wrote, words(): all texts}; links to others than these and the
+// sources ask first.
+export function Prose({ text, live, sources = NONE, unsupported = NONE, conversationId = null, said = NOTHING_SAID }) {
   // A finished text is cut anew, as a reload would: what was settled while it grew may have been settled too early.
   const split = useMemo(() => createSplitter(lex), [live]);
   const blocks = useMemo(() => split(text), [split, text]);
@@ -29,30 +35,33 @@ export function Prose({ text, live, sources = NONE, unsupported = NONE, conversa
   }, [finished]);
 
   const [card, listeners] = useCitationCard(sources);
+  const known = useMemo(() => new Set([...said.known.split("\n"), ...sources.map(({ url }) => keyOf(url ?? ""))]), [said.known, sources]);
+  const [question, held] = useLinkDialog(said.words);
 
   const last = blocks.at(-1)?.raw ?? "";
   const hasFormula = live && BEGINS_FORMULA.test(last);
   useEffect(() => void (hasFormula && loadFormulas()), [hasFormula]); // before it is whole
 
-  return html`<div class="prose" dir="auto" ...${listeners}>
+  return html`<div class="prose" dir="auto" ...${listeners} ...${held}>
     ${blocks.map((block, index) =>
       block.kind === "code"
         ? html`<${CodeBlock} key=${index} code=${block.code} language=${block.language} finished=${index < finished} />`
-        : html`<${TextBlock} key=${index} raw=${index < finished ? block.raw : calmed(block.raw)} live=${live} sources=${sources} unsupported=${unsupported} conversationId=${conversationId} />`,
+        : html`<${TextBlock} key=${index} raw=${index < finished ? block.raw : calmed(block.raw)} live=${live} sources=${sources} known=${known} unsupported=${unsupported} conversationId=${conversationId} />`,
     )}
     ${card}
-  </div>`;
+  </div>${question}`;
 }
 
-function TextBlock({ raw, live, sources, unsupported, conversationId }) {
+function TextBlock({ raw, live, sources, known, unsupported, conversationId }) {
   const element = useRef(null);
   const formulas = isReady(); // they are set when what sets them has come
   useLayoutEffect(() => {
     const fragment = renderBlock(raw, conversationId);
     markUnsupported(fragment, unsupported.filter(({ sentence }) => raw.includes(sentence)).map(asRendered));
     linkCitations(fragment, sources, live);
+    holdLinks(fragment, known);
     morphChildren(element.current, fragment);
-  }, [raw, live, sources, unsupported, formulas]);
+  }, [raw, live, sources, known, unsupported, formulas]);
   return html`<div class="prose-block" ref=${element}></div>`;
 }
 

@@ -1,15 +1,25 @@
 // What a person asked: stored, on its way, waiting for its turn, or refused. A stored one can be edited, which asks it anew
 // beside itself.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { t } from "../i18n.js";
 import { Branches } from "./branches.js";
 import { Icon } from "./icons.js";
 import { CopyButton } from "./prose.js";
 
+// The id of a question that is to be opened for editing, from wherever that is asked.
+export const toEdit = signal(null);
+
 export function Question({ row, session, application }) {
   const { message, siblings } = row;
   const [editing, setEditing] = useState(false);
   const opener = useRef(null);
+  const isWanted = toEdit.value === message.id;
+
+  useEffect(() => {
+    if (!isWanted) return;
+    toEdit.value = null;
+    setEditing(true);
+  }, [isWanted]);
 
   function close() {
     setEditing(false);

@@ -15,6 +15,7 @@ const PLACES = () => [
   { href: "/documents/", icon: "document", words: t("Documents") },
   { href: "/files/", icon: "files", words: t("Files") },
   { href: "/projects/", icon: "folder", words: t("Projects") },
+  { href: "/schedules/", icon: "clock", words: t("Schedules") },
   { href: "/memory/", icon: "bookmark", words: t("Memory") },
   { href: "/usage/", icon: "chart", words: t("Usage") },
   { href: "/settings/", icon: "gear", words: t("Settings") },
@@ -67,7 +68,7 @@ function follow(event, act) {
 function Sentinel({ list }) {
   const element = useRef(null);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry.isIntersecting && list.loadMore(), { rootMargin: "300px" });
+    const observer = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && list.loadMore(), { rootMargin: "300px" });
     observer.observe(element.current);
     return () => observer.disconnect();
   }, [list.items.value]);
@@ -145,6 +146,7 @@ function UserMenu({ application, onHelp }) {
       <a role="menuitem" href="/mail/"><${Icon} name="mail" />${t("Mailboxes")}</a>
       <a role="menuitem" href="/rules/"><${Icon} name="scales" />${t("Standing rules")}</a>
       <a role="menuitem" href="/settings/tokens/"><${Icon} name="key" />${t("API tokens")}</a>
+      ${user.is_staff && html`<a role="menuitem" href="/people/"><${Icon} name="person" />${t("People")}</a>`}
       ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />${t("Administration")}</a>`}
       <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />${t("Keys")}</button>
       <form method="post" action="/accounts/logout/">

@@ -167,9 +167,10 @@ function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier })
     jump();
   }, [pendingCount]);
 
+  // A slow machine tells several moments at once: only the last of them is now.
   useEffect(() => {
     if (!top.current) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry.isIntersecting && showEarlier(), { root: scroller.current, rootMargin: NEAR_TOP });
+    const observer = new IntersectionObserver((entries) => entries.at(-1).isIntersecting && showEarlier(), { root: scroller.current, rootMargin: NEAR_TOP });
     observer.observe(top.current);
     return () => observer.disconnect();
   }, [first, hasEarlier]);

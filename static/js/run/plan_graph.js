@@ -77,7 +77,10 @@ function useView(frame, layout) {
   const held = useRef(null);
 
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setSize({ width: entry.contentRect.width || 400, height: entry.contentRect.height || 320 }));
+    const observer = new ResizeObserver((entries) => {
+      const { width, height } = entries.at(-1).contentRect;
+      setSize({ width: width || 400, height: height || 320 });
+    });
     observer.observe(frame.current);
     return () => observer.disconnect();
   }, []);

@@ -53,7 +53,8 @@ function Piece({ steps, before, context, isFirst }) {
   const room = useRef(steps.length * ROW_PX + steps.filter((step, index) => isOfAnother(step, index === 0 ? before : steps[index - 1])).length * HEAD_PX);
 
   useLayoutEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => {
+    const observer = new IntersectionObserver((entries) => {
+      const entry = entries.at(-1);
       const holds = element.current.querySelector("[aria-expanded=true], details[open], :focus");
       if (!entry.isIntersecting && !holds && entry.boundingClientRect.height > 0) room.current = entry.boundingClientRect.height;
       setNear(entry.isIntersecting || Boolean(holds));

@@ -11,7 +11,7 @@ import { lanesOf, seenMarks, ticksOf } from "./lanes.js";
 
 const WIDTH = 1000; // of a lane, in its own units
 
-export function TimelinePart({ run, execution, isLive, showAgent }) {
+export function TimelinePart({ run, execution, isLive, showAgent, said }) {
   const goesOn = !run.isOver.value;
   const now = useNow(goesOn);
   const { clock, start, end } = run.times(now);
@@ -36,7 +36,7 @@ export function TimelinePart({ run, execution, isLive, showAgent }) {
     <p class="lanes-key muted small" aria-hidden="true"><span><i class="is-bar"></i>${t("at work")}</span><span><i class="is-mark"></i>${t("tool call")}</span><span><i class="is-failed"></i>${t("failed")}</span><span><i class="is-wait"></i>${t("waits for a person")}</span></p>
     <section class="run-answer" aria-label=${t("The answer at this moment")}>
       <h3 class="run-heading">${run.cursor.value === null ? t("Answer") : t("The answer at this moment")}</h3>
-      ${text ? html`<${Prose} text=${text} live=${isLive} sources=${execution.sources} />` : html`<p class="muted small">${t("Nothing of it was written yet.")}</p>`}
+      ${text ? html`<${Prose} text=${text} live=${isLive} sources=${execution.sources} said=${said} />` : html`<p class="muted small">${t("Nothing of it was written yet.")}</p>`}
     </section>`;
 }
 

@@ -54,7 +54,7 @@ export function RunView({ executionId, application, session, close }) {
   const mayBegin = run.isOver.value && !isPast; // another run from this one
   const Part = PARTS[chosen].part;
   const context = {
-    run, execution: shown, trace: shown?.trace, isLive: isLive(shown), isPast, showAgent, opened, conversationId: session.conversationId,
+    run, execution: shown, trace: shown?.trace, isLive: isLive(shown), isPast, showAgent, opened, conversationId: session.conversationId, said: session.said.value,
     intervene: isPast ? null : session.intervene,
     again: mayBegin ? (agent, entry = null) => setAgain({ agent, entry }) : null,
   };

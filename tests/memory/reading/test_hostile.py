@@ -98,6 +98,7 @@ def test_a_word_document_with_broken_xml(tmp_path: Path) -> None:
         assert refused(path).code == "broken"
 
 
+@pytest.mark.threat("T27")
 @pytest.mark.parametrize(
     ("name", "member"), [("docx", "word/document.xml"), ("pptx", "ppt/presentation.xml"), ("xlsx", "xl/workbook.xml")]
 )
@@ -115,6 +116,7 @@ def test_xml_that_declares_entities_is_not_read(tmp_path: Path, name: str, membe
     assert "entities" in reason.message
 
 
+@pytest.mark.threat("T27")
 @pytest.mark.parametrize("name", ["docx", "pptx", "xlsx"])
 def test_a_zip_bomb_is_seen_before_it_is_unpacked(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"a.{name}"
@@ -130,6 +132,7 @@ def test_a_zip_bomb_is_seen_before_it_is_unpacked(tmp_path: Path, name: str) -> 
     assert "zip bomb" in reason.message
 
 
+@pytest.mark.threat("T27")
 def test_a_bomb_whose_directory_lies(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     making.docx_of(path)
@@ -212,6 +215,7 @@ def test_ten_thousand_pages_go_by_and_take_no_room(tmp_path: Path) -> None:
     assert most - before < 30 * caps.MIB
 
 
+@pytest.mark.threat("T27")
 @pytest.mark.parametrize("name", ["../../etc/passwd", "\U0001f4a3\u202efdp.txt", "a\x00b.md", "x" * 5_000, "", "."])
 def test_a_name_is_a_hint_and_nothing_more(tmp_path: Path, name: str) -> None:
     path = tmp_path / "stored"
@@ -250,6 +254,7 @@ def test_random_bytes_after_any_mark_are_a_reason_and_no_other_error(tmp_path: P
             list(reading)
 
 
+@pytest.mark.threat("T27")
 def test_a_file_larger_than_any_may_be(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     with path.open("wb") as file:
@@ -324,6 +329,7 @@ def test_the_reading_process_ends_with_whoever_reads(tmp_path: Path) -> None:
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.threat("T27")
 def test_nothing_but_the_file_can_be_read_and_nothing_written_or_reached(tmp_path: Path) -> None:
     secret, script = tmp_path / "secret", tmp_path / "child.py"
     secret.write_text("hush")
@@ -368,6 +374,7 @@ def _has_landlock() -> bool:
     return bool(ctypes.CDLL(None).syscall(444, None, 0, 1) >= 1)
 
 
+@pytest.mark.threat("T27")
 def test_what_is_packed_into_a_document_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     making.docx_of(path)

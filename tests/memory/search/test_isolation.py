@@ -76,6 +76,7 @@ class World:
 
 @pytest.mark.spec("B20")
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.threat("T03")
 def test_no_search_returns_what_its_caller_may_not_see(alice: Any, bob: Any, charlie: Any, seed: int) -> None:
     people = [alice, bob, charlie]
     world = World(people, seed)
@@ -97,6 +98,7 @@ def test_no_search_returns_what_its_caller_may_not_see(alice: Any, bob: Any, cha
 
 
 @pytest.mark.parametrize("wanted", ["asked for by id", "found before it was taken away"])
+@pytest.mark.threat("T03")
 def test_what_is_not_theirs_is_not_read_even_when_it_is_named(alice: Any, charlie: Any, wanted: str) -> None:
     document = put(alice, "whale", "ship")
     give_vectors(document)
@@ -111,6 +113,7 @@ def test_what_is_not_theirs_is_not_read_even_when_it_is_named(alice: Any, charli
         assert not found_by(charlie, "whale", mode=mode, document_ids=(document.pk,)).passages
 
 
+@pytest.mark.threat("T03")
 def test_what_is_taken_away_while_a_search_runs_is_not_returned(alice: Any, charlie: Any) -> None:
     document = put(alice, "whale", "ship", visibility=Visibility.EVERYONE)
     give_vectors(document)

@@ -24,6 +24,7 @@ def texts(found: Any) -> list[str]:
 
 
 @pytest.mark.spec("S171")
+@pytest.mark.threat("T03")
 def test_a_chunk_is_found_by_its_words_and_by_its_owner_alone(alice: Any, charlie: Any) -> None:
     put(alice, "The whale is a mammal.", "Postgres keeps rows in pages.")
 

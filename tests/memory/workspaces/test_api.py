@@ -94,8 +94,9 @@ def test_the_places_are_told_with_what_is_taken(alice: Any, bob: Any, places: Pl
         files.write(alice.pk, place, "a.txt", str(place).encode())
     files.write(alice.pk, places["user"], "a.txt", b"12345")
 
+    api = api_of(alice)
     with CaptureQueriesContext(connection) as queries:
-        found = api_of(alice).get("/api/v1/files").json()["results"]
+        found = api.get("/api/v1/files").json()["results"]
 
     assert [(one["scope"], one["name"], one["files"]) for one in found] == [
         ("user", "My files", 1),

@@ -191,6 +191,8 @@ async def test_the_double_does_as_the_real_one(workspace: Any, alice: Any, place
 
     assert await workspace.was_written(about, "a/b.md", "k", **scope)
     assert not await workspace.was_written(about, "a/b.md", "other", **scope)
+    for path in ("a/b.md", "a/", "not/there.md"):
+        assert not await workspace.stood_before(about, path, runs=(about.execution_id,), **scope)
     for old in ("three", "two"):
         with pytest.raises(ToolError):
             await workspace.edit_file(about, "a/b.md", old, "x", **scope)
@@ -202,6 +204,37 @@ async def test_the_double_does_as_the_real_one(workspace: Any, alice: Any, place
     for missing in (workspace.read_file, workspace.delete_file):
         with pytest.raises(ToolError):
             await missing(about, "c.md", **scope)
+
+
+@pytest.mark.threat("T16")
+async def test_whose_a_file_is_tells_its_present_version(alice: Any, charlie: Any, places: Places) -> None:
+    here = places["conversation"]
+    mine, other = About(UUID(int=7), alice.pk, here.scope_id), About(UUID(int=8), alice.pk, here.scope_id)
+    by_hand = sync_to_async(files.write)
+
+    await OwnFiles().write_file(mine, "a/mine.md", "mine")
+    await OwnFiles().write_file(other, "a/theirs.md", "theirs")
+    await by_hand(alice.pk, here, "a/person.md", b"a person's")
+    await OwnFiles().write_file(mine, "b/over.md", "mine, and then")
+    await by_hand(alice.pk, here, "b/over.md", b"a person's")
+    await OwnFiles().write_file(other, "c/gone.md", "theirs")
+    await OwnFiles().delete_file(other, "c/gone.md")
+
+    async def stood(path: str, *runs: int) -> bool:
+        return await OwnFiles().stood_before(mine, path, runs=[UUID(int=run) for run in runs or (7,)])
+
+    told = {path: await stood(path) for path in ("a/mine.md", "a/theirs.md", "a/person.md", "b/over.md", "c/gone.md")}
+    assert told == {
+        "a/mine.md": False,
+        "a/theirs.md": True,
+        "a/person.md": True,
+        "b/over.md": True,
+        "c/gone.md": False,
+    }
+    assert (await stood("a/"), await stood("c/"), await stood("/home/user/a/theirs.md")) == (True, False, True)
+    assert not await stood("a/theirs.md", 7, 8)
+    with pytest.raises(ToolError):
+        await OwnFiles().stood_before(About(UUID(int=9), charlie.pk, here.scope_id), "a/theirs.md")
 
 
 def test_lines_of_another_system_are_replaced_as_well_and_stay_what_they_are() -> None:

@@ -113,7 +113,8 @@ async def _printed(id_: Any) -> Any:
     await until(begun, timeout_s=60)
 
 
-@pytest.mark.spec("S139", "S177", "F23", "T19")
+@pytest.mark.spec("S139", "S177", "F23")
+@pytest.mark.threat("T19")
 async def test_a_program_is_streamed_cancelled_and_outlived_by_its_run(
     alice: Any, begin: Any, sandboxes: HostProcess
 ) -> None:

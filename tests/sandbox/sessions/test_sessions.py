@@ -155,7 +155,7 @@ async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_wh
     await asyncio.gather(*running, return_exceptions=True)
 
 
-@pytest.mark.spec("T30")
+@pytest.mark.threat("T30")
 async def test_who_has_used_up_the_seconds_of_a_day_is_told_and_others_go_on(hosting: Any, people: Any) -> None:
     from agents.sandbox.models import SandboxSession
 

@@ -230,7 +230,8 @@ async def test_a_cancelled_call_leaves_no_process_within_a_second(working: Any) 
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.spec("S195", "T22")
+@pytest.mark.spec("S195")
+@pytest.mark.threat("T22")
 async def test_files_of_the_sandbox_are_read_written_and_listed_by_path_and_nothing_outside_is(working: Any) -> None:
     alice = await working("alice")
 

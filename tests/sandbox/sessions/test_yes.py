@@ -41,7 +41,7 @@ class Programs:
         self.case.answer(said)
 
 
-@pytest.mark.spec("T19")
+@pytest.mark.threat("T19")
 async def test_a_replay_finds_what_the_program_gave_and_after_a_cut_somebody_is_asked_again() -> None:
     programs = Programs()
     await programs.waits()

@@ -89,7 +89,7 @@ async def python(box: Box, code: str, *, wall_s: float = DEADLINE_S, env: dict[s
     return await box.run(Command(["python3", "/tmp/program.py"], wall_s=wall_s, env=env or {}))
 
 
-@pytest.mark.spec("T21")
+@pytest.mark.threat("T21")
 async def test_nothing_of_the_host_is_seen_and_nothing_outside_of_the_home_is_written(
     opened: Callable[..., Any],
 ) -> None:
@@ -123,7 +123,7 @@ async def test_nothing_of_the_host_is_seen_and_nothing_outside_of_the_home_is_wr
     assert seen["told"] == []
 
 
-@pytest.mark.spec("T21")
+@pytest.mark.threat("T21")
 async def test_dangerous_calls_are_refused_and_the_keeper_cannot_be_ended(opened: Callable[..., Any]) -> None:
     box = await opened()
 

@@ -47,6 +47,7 @@ class GeminiReader(StreamReader):
             prompt_tokens=count(usage.get("promptTokenCount")),
             completion_tokens=count(usage.get("candidatesTokenCount")) + count(usage.get("thoughtsTokenCount")),
             cached_tokens=count(usage.get("cachedContentTokenCount")),
+            reasoning_tokens=count(usage.get("thoughtsTokenCount")),
         )
 
 

@@ -69,10 +69,12 @@ class OpenAIReader(StreamReader):
 
     def _read_usage(self, usage: dict[str, Any]) -> None:
         details = usage.get("prompt_tokens_details") or {}
+        written = usage.get("completion_tokens_details") or {}
         self.usage = Usage(
             prompt_tokens=count(usage.get("prompt_tokens")),
             completion_tokens=count(usage.get("completion_tokens")),
             cached_tokens=count(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
+            reasoning_tokens=count(written.get("reasoning_tokens")),
         )
         cost = usage.get("cost")
         if isinstance(cost, int | float) and cost >= 0:

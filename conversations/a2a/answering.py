@@ -1,0 +1,253 @@
+"""One call of another program's agent, answered whole or as a stream. Arranges: reads by `asked`, does by `turns`, says
+by `told` and `wire`. Imports a2a: open it late.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+
+from a2a.types import ListTasksRequest, ListTasksResponse, StreamResponse, Task
+from a2a.types.a2a_pb2 import TaskState
+from a2a.utils.errors import A2AError, InternalError, UnsupportedOperationError
+from django.conf import settings
+from django.http import HttpResponseBase, JsonResponse
+
+from agents import reading, shapes
+from agents.api.streaming import KEEP_ALIVE
+from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
+from agents.following import follow
+from agents.models import Execution
+from agents.reading import LoggedEvent
+from conversations.a2a import asked, told, turns, wire
+from conversations.a2a.asked import Call, Method
+from hitl.shapes import request_shape
+from hyperagent.accounts.models import User
+from hyperagent.lib import outage
+from hyperagent.lib.async_api import Later, event_stream
+from hyperagent.lib.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+# How long a cancel waits for the run to stop, before it answers with the task as it is.
+CANCEL_WAIT_S: Final = 10.0
+USUAL_PAGE: Final = 50
+MOST_PAGE: Final = 100
+
+
+def answered(user: User, body: Any, *, version: str) -> HttpResponseBase:
+    """Synchronous up to where it waits. Whatever is wrong with the call is told in the protocol's words."""
+    try:
+        return _done(user, asked.read(body, version=version))
+    except A2AError as fault:
+        return JsonResponse(wire.error(asked.id_of(body), fault))
+
+
+def _done(user: User, call: Call) -> HttpResponseBase:
+    match call.method:
+        case Method.GET:
+            length = call.params.history_length if call.params.HasField("history_length") else None
+            return _shown(user, call, turns.own_run(user, call.params.id), length)
+        case Method.LIST:
+            return JsonResponse(wire.result(call.id, wire.listed(_page(user, call.params))))
+        case Method.CANCEL:
+            return Later(_cancelled(user, call, turns.cancel(user, call.params.id)))
+        case Method.SUBSCRIBE:
+            execution = turns.own_run(user, call.params.id)
+            if execution.status in TERMINAL_STATUSES:
+                raise UnsupportedOperationError(f"This task is {execution.status}: nothing comes. GetTask has it.")
+            return Later(_streamed(user, call, execution, waits_too=True))
+        case Method.SEND | Method.STREAM:
+            return _said(user, call)
+
+
+def _said(user: User, call: Call) -> HttpResponseBase:
+    wish = asked.wish_of(call.params)
+    execution = turns.said(user, wish)
+    if call.method is Method.STREAM:
+        return Later(_streamed(user, call, execution, waits_too=False))
+    if wish.at_once:
+        return _sent(user, call, execution, wish.history_length)
+    return Later(_settled(user, call, execution, wish.history_length))
+
+
+# --- tasks as they are; synchronous
+
+
+def _task(user: User, execution: Execution, *, length: int | None, telling: told.Telling | None = None) -> Task:
+    """Five queries at most. `telling`: what has been told of it until now, for one that goes on."""
+    run = {
+        **shapes.finished(execution, ()),
+        "at": execution.ended_at or execution.started_at or execution.created_at,
+        "error": shapes.error_of(execution),
+    }
+    if telling is not None:
+        artifacts = telling.artifacts
+    elif execution.status in TERMINAL_STATUSES:
+        files = [told.event_of(body) for body in turns.files_of(execution)]
+        artifacts = told.artifacts_of(run, files, site=settings.CONFIG.site_url)
+    else:
+        artifacts = []
+    asks = _asks(user, execution) if execution.status == ExecutionStatus.AWAITING_USER else []
+    message = turns.question_of(execution) if length != 0 else None
+    question = {"id": str(message.pk), "text": message.text} if message is not None else None
+    return told.task(run, artifacts=artifacts, requests=asks, question=question, length=length)
+
+
+def _asks(user: User, execution: Execution) -> list[dict[str, Any]]:
+    waiting = turns.waiting_for(user, execution)
+    return [{**request_shape(one), "by_message": turns.is_answered_by_words(one)} for one in waiting]
+
+
+def _shown(user: User, call: Call, execution: Execution, length: int | None) -> JsonResponse:
+    shown = wire.shown(_task(user, execution, length=length), is_older=call.is_older)
+    return JsonResponse(wire.result(call.id, shown))
+
+
+def _sent(user: User, call: Call, execution: Execution, length: int | None) -> JsonResponse:
+    sent = wire.sent(_task(user, execution, length=length), is_older=call.is_older)
+    return JsonResponse(wire.result(call.id, sent))
+
+
+def _page(user: User, wanted: ListTasksRequest) -> ListTasksResponse:
+    size = min(max(wanted.page_size or USUAL_PAGE, 1), MOST_PAGE)
+    any_state = wanted.status == TaskState.TASK_STATE_UNSPECIFIED
+    statuses = [] if any_state else told.statuses_of(wanted.status)
+    page = turns.page_of(user, context_id=wanted.context_id, statuses=statuses, after=wanted.page_token, size=size)
+    tasks = [_task(user, one, length=0) for one in page.tasks]
+    if not wanted.include_artifacts:
+        for task in tasks:
+            task.ClearField("artifacts")
+    return ListTasksResponse(tasks=tasks, next_page_token=page.next_token, page_size=size, total_size=page.total)
+
+
+# --- what waits
+
+
+def _settled(user: User, call: Call, execution: Execution, length: int | None) -> Callable[[], Any]:
+    async def answer() -> HttpResponseBase:
+        """When it is over, or waits for a person."""
+        telling = _telling(execution)
+        async with aclosing(_news(user, execution, telling, waits_too=False)) as news:
+            async for _ in news:
+                pass
+        now = await in_thread(_again)(user, execution)
+        return await in_thread(_sent)(user, call, now, length)
+
+    return answer
+
+
+def _cancelled(user: User, call: Call, execution: Execution) -> Callable[[], Any]:
+    async def answer() -> HttpResponseBase:
+        try:
+            async with asyncio.timeout(CANCEL_WAIT_S), aclosing(follow(execution, execution.last_seq)) as events:
+                async for _ in events:
+                    pass
+        except TimeoutError:
+            log.info("execution %s is still being stopped", execution.id)
+        now = await in_thread(_again)(user, execution)
+        return await in_thread(_shown)(user, call, now, None)
+
+    return answer
+
+
+def _streamed(user: User, call: Call, execution: Execution, *, waits_too: bool) -> Callable[[], Any]:
+    async def parts() -> AsyncIterator[bytes]:
+        telling = _telling(execution)
+        try:
+            async with aclosing(_news(user, execution, telling, waits_too=waits_too)) as news:
+                async for one in news:
+                    yield KEEP_ALIVE if one is None else wire.frame(call.id, one, is_older=call.is_older)
+        except Exception as error:
+            if not outage.is_outage(error):
+                raise
+            # The headers are out. The run goes on, and is found under its id.
+            log.warning("the stream of execution %s ends early: %s", execution.id, error)
+            yield wire.error_frame(call.id, InternalError(outage.MESSAGE), is_older=call.is_older)
+
+    async def answer() -> HttpResponseBase:
+        return event_stream(parts())
+
+    return answer
+
+
+async def _news(
+    user: User, execution: Execution, telling: told.Telling, *, waits_too: bool
+) -> AsyncGenerator[StreamResponse | None, None]:
+    """The task as it is, with all that was told of it before, and then what happens. Ends where the run ends or,
+    without `waits_too`, where it waits for people. If the program leaves, the run goes on."""
+    first = await in_thread(_as_it_is)(user, execution)
+    if first.is_over:
+        yield StreamResponse(task=await in_thread(_task)(user, first.execution, length=None))
+        return
+    async with aclosing(follow(execution, 0)) as events:
+        end = await _caught_up(events, telling, first.last_seq)
+        yield StreamResponse(task=await in_thread(_task)(user, first.execution, length=None, telling=telling))
+        if first.asks and not waits_too:
+            return
+        for one in telling.of(end) if end is not None else ():
+            yield one
+        async for event in events:
+            body = told.event_of(event.body) if event is not None else None
+            news: Sequence[StreamResponse | None] = telling.of(body) if body is not None else (None,)
+            for piece in news:
+                yield piece
+            # Its row may say so a moment later than its log: looked at again where nothing happens.
+            if (body is None or _waits(body)) and (asks := await in_thread(_asks_now)(user, execution)):
+                if body is not None or not waits_too:
+                    yield telling.waits(asks)
+                if not waits_too:
+                    return
+
+
+async def _caught_up(
+    events: AsyncIterator[LoggedEvent | None], telling: told.Telling, last_seq: int
+) -> told.Event | None:
+    """Takes in what the log has, without a word; but for the run's end, which is given back to be told."""
+    known = 0
+    while known < last_seq and (event := await anext(events, None)) is not None:
+        if event.is_last:
+            return told.event_of(event.body)
+        telling.of(told.event_of(event.body))
+        known = event.seq
+    return None
+
+
+def _waits(body: told.Event) -> bool:
+    return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
+
+
+@dataclass(frozen=True, slots=True)
+class _AsItIs:
+    """A run, how much of its log was there before it was read, and what it asks people."""
+
+    execution: Execution
+    last_seq: int
+    asks: Sequence[dict[str, Any]]
+
+    @property
+    def is_over(self) -> bool:
+        return self.execution.status in TERMINAL_STATUSES
+
+
+def _as_it_is(user: User, execution: Execution) -> _AsItIs:
+    progress = reading.progress_of(execution.id)
+    now = _again(user, execution)
+    return _AsItIs(now, progress.last_seq if progress else 0, _asks_now(user, now))
+
+
+def _asks_now(user: User, execution: Execution) -> list[dict[str, Any]]:
+    now = _again(user, execution)
+    return _asks(user, now) if now.status == ExecutionStatus.AWAITING_USER else []
+
+
+def _again(user: User, execution: Execution) -> Execution:
+    return Execution.objects.of(user).get(id=execution.id)
+
+
+def _telling(execution: Execution) -> told.Telling:
+    return told.Telling(
+        task_id=str(execution.id), context_id=str(execution.conversation_id), site=settings.CONFIG.site_url
+    )

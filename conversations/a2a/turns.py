@@ -1,0 +1,193 @@
+"""A message of another program's agent as a question here, or as the answer to one of ours; and its tasks, which are
+runs. The verbs are those of the API; what may be seen is what the token's person may see. Imports a2a: open it late.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from a2a.utils.errors import (
+    A2AError,
+    InvalidParamsError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KeyTextTransform
+
+from agents import actions as runs
+from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
+from agents.models import Event, Execution
+from agents.tools.taint import ASKED_BY_AN_AGENT
+from conversations import actions
+from conversations.a2a.asked import Wish
+from conversations.api.query import refuse_another
+from conversations.models import Message, Role
+from conversations.options import OnApproval, approval_rule, chosen
+from hitl import actions as decisions
+from hitl.answers import Response, options_of
+from hitl.kinds import RequestKind, RequestStatus, Via
+from hitl.models import Decision, Request
+from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotThere, Refused, TooMuch
+
+# What a person would be asked by mouth. Everything else (a yes, a plan, a budget) is given where it is shown whole.
+ANSWERED_BY_WORDS: Final = (RequestKind.INPUT, RequestKind.DECISION)
+FILE_EVENTS: Final = ("workspace_update",)
+MOST_FILES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    tasks: Sequence[Execution]
+    next_token: str
+    total: int
+
+
+def said(user: User, wish: Wish) -> Execution:
+    """The run that this message begins, or goes on with. The same message again finds the same. Raises A2AError, and
+    TooMuch."""
+    try:
+        return _answered(user, wish) if wish.task_id else _begun(user, wish)
+    except TooMuch:
+        raise
+    except Refused as refused:
+        raise InvalidParamsError(refused.message, data={"code": refused.code}) from None
+
+
+def own_run(user: User, task_id: str) -> Execution:
+    """Raises TaskNotFoundError."""
+    id_ = _uuid(task_id)
+    found = Execution.objects.of(user).asked().filter(id=id_).first() if id_ else None
+    if found is None or found.conversation_id is None:
+        raise TaskNotFoundError(f"There is no task '{task_id[:80]}' that you may see.")
+    return found
+
+
+def cancel(user: User, task_id: str) -> Execution:
+    """Asks for it to stop. Raises A2AError."""
+    execution = own_run(user, task_id)
+    if execution.status in TERMINAL_STATUSES:
+        raise TaskNotCancelableError(f"This task is {execution.status} already.")
+    return runs.cancel(execution.id, by=user)
+
+
+def page_of(user: User, *, context_id: str, statuses: Iterable[str], after: str, size: int) -> Page:
+    """Newest first. `after`: the token of the page before."""
+    rows: QuerySet[Execution] = Execution.objects.of(user).asked().exclude(conversation_id=None)
+    if context_id:
+        rows = rows.filter(conversation_id=_uuid(context_id))
+    if wanted := list(statuses):
+        rows = rows.filter(status__in=wanted)
+    total = rows.count()
+    if after:
+        last = own_run(user, after)
+        rows = rows.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, id__lt=last.id))
+    found = list(rows.order_by("-created_at", "-id")[: size + 1])
+    return Page(found[:size], str(found[size - 1].id) if len(found) > size else "", total)
+
+
+def waiting_for(user: User, execution: Execution) -> list[Request]:
+    """What this run asks people, as far as this person may see it."""
+    return list(Request.objects.read_by(user).pending().filter(execution_id=execution.id).order_by("created_at"))
+
+
+def question_of(execution: Execution) -> Message | None:
+    """The message that the run answers."""
+    asked = Message.objects.filter(conversation=execution.conversation_id, children__execution=execution)
+    return asked.filter(role=Role.USER).first()
+
+
+def files_of(execution: Execution) -> list[str]:
+    """What the log says of files of the conversation, oldest first, as JSON texts."""
+    rows = Event.objects.filter(execution=execution, type__in=FILE_EVENTS).order_by("-seq")
+    return list(rows.values_list("body", flat=True)[:MOST_FILES])[::-1]
+
+
+def is_answered_by_words(request: Request) -> bool:
+    """Not a question about a call: what becomes of that is decided by who was shown it."""
+    asked = request.question if isinstance(request.question, dict) else {}
+    return request.kind in ANSWERED_BY_WORDS and not asked.get("tool_calls")
+
+
+def _begun(user: User, wish: Wish) -> Execution:
+    given = {"document_ids": wish.document_ids} if wish.document_ids else {}
+    options = {**chosen(given), **approval_rule(OnApproval.WAIT, is_watched=False)}
+    how: dict[str, Any] = {"mode": wish.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
+    begins = not wish.context_id
+    done = actions.say_once(user, wish.key, wish.text, **how) if begins else _said_in(user, wish, how)
+    refuse_another(done, wish.text)
+    return done.execution
+
+
+def _said_in(user: User, wish: Wish, how: dict[str, Any]) -> actions.Said:
+    context_id = _uuid(wish.context_id)
+    try:
+        if context_id is None:
+            raise NotThere
+        return actions.say(user, context_id, wish.text, client_id=wish.key, **how)
+    except NotThere:
+        words = f"There is no context '{wish.context_id[:80]}' that you may see. Leave it out, and one begins."
+        raise InvalidParamsError(words, data={"field": "message.contextId"}) from None
+
+
+def _answered(user: User, wish: Wish) -> Execution:
+    """Only a question is answered by a message: a yes to a call is never given by words."""
+    execution = own_run(user, wish.task_id)
+    if wish.context_id and _uuid(wish.context_id) != execution.conversation_id:
+        raise InvalidParamsError("This task is not of that context.", data={"field": "message.contextId"})
+    if _was_answered_with(user, execution, wish.key):
+        return execution
+    if execution.status in TERMINAL_STATUSES:
+        raise UnsupportedOperationError(
+            f"This task is {execution.status}. Leave taskId out: the message is then a new task of its context."
+        )
+    request = _asked(waiting_for(user, execution), wish.request_id, execution)
+    options = options_of(request.question)
+    chooses = wish.text.strip() in options
+    if options and request.kind == RequestKind.DECISION and not chooses:
+        raise InvalidParamsError(f"Answer with one of: {', '.join(options)}.", data={"options": ", ".join(options)})
+    response = Response(
+        RequestStatus.ANSWERED,
+        choice=wish.text.strip() if chooses else None,
+        text=None if chooses else wish.text,
+        key=wish.key,
+    )
+    decisions.respond(user, request.request_id, response, via=Via.API)
+    return Execution.objects.of(user).get(id=execution.id)
+
+
+def _was_answered_with(user: User, execution: Execution, key: str) -> bool:
+    decided = Decision.objects.filter(request__execution_id=execution.id, actor=user)
+    return decided.alias(key=KeyTextTransform("key", "details")).filter(key=key).exists()
+
+
+def _asked(waiting: Sequence[Request], request_id: str, execution: Execution) -> Request:
+    """The one question that the message answers."""
+    open_ = [one for one in waiting if is_answered_by_words(one)]
+    if request_id:
+        open_ = [one for one in open_ if str(one.request_id) == request_id]
+    if len(open_) == 1:
+        return open_[0]
+    if open_:
+        ids = ", ".join(str(one.request_id) for one in open_)
+        raise InvalidParamsError(f"Several questions are open. Name one in metadata.request_id: {ids}.")
+    raise _nothing_to_answer(execution)
+
+
+def _nothing_to_answer(execution: Execution) -> A2AError:
+    if execution.status != ExecutionStatus.AWAITING_USER:
+        return UnsupportedOperationError("This task is worked on and asks nothing. Wait for it, or cancel it.")
+    return UnsupportedOperationError(
+        "This task waits for a person's decision, which no message can give: they decide on their page /inbox/, or by "
+        "POST /api/v1/hitl/respond with a token of the scope 'approve'."
+    )
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,90 @@
+"""What an AG-UI front end sends, read into a question or into answers to what waited. Pure. Imports ag_ui: late."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
+
+from conversations.history import Said, quotation
+from conversations.models import Role
+from hyperagent.lib.refusals import Refused
+from hyperagent.lib.text import clean_value
+
+MOST_NAME_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`answers`: what a person said to requests, as `POST /hitl/respond` takes it; the run that waited goes on then,
+    and nothing is asked. `tools`: of the front end, which are not called."""
+
+    thread_id: str
+    run_id: str
+    question: str
+    told: Sequence[Said]
+    mode: str | None
+    answers: tuple[Mapping[str, Any], ...]
+    tools: tuple[str, ...]
+
+
+def read(body: Any) -> Asked:
+    """Raises Refused with the first fault."""
+    try:
+        given = RunAgentInput.model_validate(clean_value(body))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"])) or "body"
+        raise Refused("invalid", f"{place}: {fault['msg']}", fields={place: [fault["msg"]]}) from None
+    for name, value in (("threadId", given.thread_id), ("runId", given.run_id)):
+        if not value.strip() or len(value) > MOST_NAME_CHARS or not value.isprintable():
+            words = f"This has to be 1 to {MOST_NAME_CHARS} printable characters."
+            raise Refused("invalid", f"{name}: {words}", fields={name: [words]})
+    answers = tuple(_answered(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ())
+    said = [_said(message) for message in given.messages]
+    if not answers and (not said or said[-1] is None or said[-1]["role"] != Role.USER):
+        words = "The last message has to be the user's: that is what is answered."
+        raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
+    question = said[-1]["content"] if said and said[-1] is not None else ""
+    told = [one for one in said[:-1] if one is not None and one["content"].strip()]
+    known = [f"{one.description}: {one.value}" for one in given.context or ()]
+    props = given.forwarded_props if isinstance(given.forwarded_props, Mapping) else {}
+    return Asked(
+        thread_id=given.thread_id,
+        run_id=given.run_id,
+        question=question,
+        told=[*_context(known), *told],
+        mode=str(props["mode"]) if props.get("mode") else None,
+        answers=answers,
+        tools=tuple(tool.name for tool in given.tools or ()),
+    )
+
+
+def _context(known: Sequence[str]) -> list[Said]:
+    """What stands on the screen, say: anybody may have written it."""
+    lines = "\n".join(f"- {one}" for one in known)
+    return [quotation("the front end, about where the person is", lines)] if known else []
+
+
+def _said(message: Any) -> Said | None:
+    """None for what activities and thoughts are told by: the front end keeps those for itself."""
+    content = getattr(message, "content", None)
+    text = content if isinstance(content, str) else "\n".join(getattr(part, "text", "") for part in content or ())
+    match message.role:
+        case "user" | "system" | "developer":
+            return Said(role=Role.USER, content=text)
+        case "assistant":
+            return Said(role=Role.ASSISTANT, content=text)
+        case "tool" if text.strip():
+            return quotation("a tool of the front end", text)
+    return None
+
+
+def _answered(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:
+    """An interrupt that is cancelled is a no."""
+    given = {"decision": "denied"} if status == "cancelled" else payload
+    if not isinstance(given, Mapping):
+        words = "The payload has to be an object with a decision: approved, denied or answered."
+        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
+    return {**given, "request_id": interrupt_id}

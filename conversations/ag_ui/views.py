@@ -1,0 +1,142 @@
+"""`POST /api/v1/ag-ui`: one AG-UI run of a thread, as server-sent events. The thread is a conversation of its own."""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django.http import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from agents import reading
+from agents.api.streaming import KEEP_ALIVE
+from agents.engine.states import ExecutionStatus
+from agents.following import follow
+from agents.models import Execution
+from conversations import actions
+from conversations.api.query import faults_named, refuse_another
+from conversations.options import approval_rule, chosen
+from hitl import actions as decisions
+from hitl.api.serializers import RespondSerializer
+from hitl.kinds import Via
+from hitl.models import Request as HumanRequest
+from hitl.shapes import request_shape
+from hyperagent.accounts.authentication import HasScope
+from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.tokens import scopes_of
+from hyperagent.lib import outage
+from hyperagent.lib.api import ErrorSerializer
+from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.threads import in_thread
+
+if TYPE_CHECKING:
+    from conversations.ag_ui.asked import Asked
+    from conversations.ag_ui.told import Telling
+
+log = logging.getLogger(__name__)
+
+
+class AgUi(AsyncAnswerView):
+    permission_classes = (HasScope(Scope.RUN),)
+
+    @extend_schema(
+        request=OpenApiTypes.OBJECT,
+        responses={(200, "text/event-stream"): OpenApiTypes.STR, 400: ErrorSerializer, 404: ErrorSerializer},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        """A run for a front end that speaks AG-UI 1.0: takes a RunAgentInput, streams its events.
+
+        A run that waits for people ends with an interrupt for each request; `resume` answers them, and goes on.
+        """
+        from conversations.ag_ui import asked, told  # imports ag_ui
+
+        user = request.user
+        assert isinstance(user, User)
+        wanted = asked.read(request.data)
+        execution, after = _resumed(request, user, wanted.answers) if wanted.answers else (_asked(user, wanted), 0)
+        telling = told.Telling(thread_id=wanted.thread_id, run_id=wanted.run_id)
+
+        async def answer() -> HttpResponseBase:
+            response = event_stream(_events(execution, after, telling, user, tools=wanted.tools))
+            response["X-Execution-Id"] = str(execution.id)
+            return response
+
+        return Later(answer)
+
+
+def _asked(user: User, wanted: "Asked") -> Execution:
+    options = {**chosen({}), **approval_rule(None, is_watched=True)}
+    how: dict[str, Any] = {"mode": wanted.mode, "options": options, "told": wanted.told, "client_id": wanted.run_id}
+    with faults_named("messages"):
+        try:
+            said = actions.say_in_named(user, f"thread {wanted.thread_id}", wanted.question, **how)
+        except NotThere:
+            # Its person deleted that conversation. The front end tells all of it anyway.
+            said = actions.say_in_named(user, f"thread {wanted.thread_id} {wanted.run_id}", wanted.question, **how)
+        refuse_another(said, wanted.question)
+    return said.execution
+
+
+def _resumed(request: Request, user: User, answers: Sequence[Any]) -> tuple[Execution, int]:
+    """The run that goes on, and the number of its last event before. Every answer is checked before one is given."""
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    if Scope.APPROVE not in scopes_of(user, token):
+        raise NotAllowed("scope_missing", "`resume` needs the scope 'approve'. Make a token that has it.")
+    checked = []
+    for answer in answers:
+        serializer = RespondSerializer(data=answer)
+        serializer.is_valid(raise_exception=True)
+        checked.append((serializer.validated_data["request_id"], serializer.response()))
+    rows = HumanRequest.objects.visible_to(user).filter(request_id__in=[request_id for request_id, _ in checked])
+    runs = set(rows.values_list("execution_id", flat=True))
+    execution = Execution.objects.of(user).filter(id__in=runs).first()
+    if execution is None:
+        raise NotThere
+    if len(runs) > 1:
+        words = "These interrupts are of several runs. Resume one run at a time."
+        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
+    progress = reading.progress_of(execution.id)
+    for request_id, response in checked:
+        decisions.respond(user, request_id, response, via=Via.API)
+    return execution, progress.last_seq if progress else 0
+
+
+async def _events(
+    execution: Execution, after: int, telling: "Telling", user: User, *, tools: Sequence[str]
+) -> AsyncIterator[bytes]:
+    """Ends where the run ends, or waits for people. If the front end leaves, the run goes on."""
+    from ag_ui.core import CustomEvent, RunErrorEvent
+    from ag_ui.encoder import EventEncoder
+
+    encode = EventEncoder().encode
+    yield encode(telling.begins()).encode()
+    if tools:
+        words = "Tools of the front end are not called: the agents have tools of their own."
+        yield encode(CustomEvent(name="warning", value={"message": words, "tools": list(tools)})).encode()
+    try:
+        async with aclosing(follow(execution, after)) as events:
+            async for event in events:
+                if event is None:
+                    yield KEEP_ALIVE
+                    continue
+                body = orjson.loads(event.body)
+                yield "".join(map(encode, telling.of(body))).encode()
+                waits = body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER
+                if waits and (requests := await in_thread(_pending)(user, execution)):
+                    yield "".join(map(encode, telling.waits(requests))).encode()
+                    return
+    except Exception as error:
+        if not outage.is_outage(error):
+            raise
+        log.warning("the stream of execution %s ends early: %s", execution.id, error)
+        yield encode(RunErrorEvent(message=outage.MESSAGE, code=outage.CODE)).encode()
+
+
+def _pending(user: User, execution: Execution) -> list[dict[str, Any]]:
+    asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
+    return [request_shape(request) for request in asked]

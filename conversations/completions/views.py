@@ -1,0 +1,184 @@
+"""The door for programs that speak to OpenAI: a token, a question, and the answer in the words that they know.
+
+Nobody can be asked meanwhile: what needs a person's yes is left out, and the answer says so.
+"""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.http import HttpResponseBase, JsonResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents import shapes
+from agents.api.streaming import KEEP_ALIVE
+from agents.engine.states import ExecutionStatus
+from agents.following import follow, settled
+from agents.models import Execution
+from agents.modes import available_modes
+from conversations import actions
+from conversations.api import query
+from conversations.completions import asked, told
+from conversations.completions.asked import Asked, NotAsked
+from conversations.options import OnApproval, approval_rule, chosen
+from hyperagent.accounts.authentication import HasScope, TokenAuthentication
+from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import Scope
+from hyperagent.lib import outage
+from hyperagent.lib.api import exception_handler
+from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.threads import in_thread
+
+log = logging.getLogger(__name__)
+
+DONE = b"data: [DONE]\n\n"
+# What our own verbs call it, in the words of the request.
+_PARAMS = {"text": "messages", "mode": "model", "client_id": "Idempotency-Key"}
+
+
+class _InTheirWords(APIView):
+    """Only a token opens it: no browser sends one by itself, so no foreign page can ask in somebody's name."""
+
+    authentication_classes = (TokenAuthentication,)
+    permission_classes = (HasScope(Scope.RUN),)
+    schema = None  # OpenAI describes it.
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        return _told_error
+
+
+class Models(_InTheirWords):
+    permission_classes = (HasScope(Scope.RUN, Scope.READ),)
+
+    def get(self, request: Request) -> Response:
+        return Response({"object": "list", "data": [_model(mode) for mode in (None, *available_modes())]})
+
+
+class OneModel(_InTheirWords):
+    permission_classes = (HasScope(Scope.RUN, Scope.READ),)
+
+    def get(self, request: Request, name: str) -> Response:
+        mode = asked.mode_of(name)
+        if mode is not None and mode not in available_modes():
+            raise asked.no_such_model(name)
+        return Response(_model(mode))
+
+
+class NotHere(_InTheirWords):
+    """Of OpenAI's routes only a few are there."""
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        words = f"There is no {request.path} here. There are /v1/models and /v1/chat/completions; see /api/docs/."
+        return JsonResponse(told.error(404, words, code="unknown_url"), status=404)
+
+
+class ChatCompletions(AsyncAnswerView, _InTheirWords):
+    def post(self, request: Request) -> HttpResponseBase:
+        question = asked.read(request.data)
+        assert isinstance(request.user, User)
+        said = _said(request.user, question, request.headers.get("idempotency-key") or None)
+        execution, conversation_id = said.execution, said.conversation.id
+        named: dict[str, Any] = {
+            "completion_id": f"chatcmpl-{execution.id.hex}",
+            "model_name": question.model,
+            "created": int(execution.created_at.timestamp()),
+            "warnings": question.warnings,
+        }
+
+        async def streamed() -> HttpResponseBase:
+            stream = told.Stream(tells_usage=question.tells_usage, **named)
+            return _with_ids(event_stream(_chunks(execution, stream)), execution.id, conversation_id)
+
+        async def whole() -> HttpResponseBase:
+            answer = await in_thread(_answer_of)(await settled(execution), named)
+            return _with_ids(answer, execution.id, conversation_id)
+
+        return Later(streamed if question.stream else whole)
+
+
+def _said(user: User, question: Asked, key: str | None) -> actions.Said:
+    given = {"document_ids": question.document_ids} if question.document_ids else {}
+    options = {**chosen(given), **approval_rule(OnApproval.SKIP, is_watched=False)}
+    how: dict[str, Any] = {"mode": question.mode, "options": options, "told": question.told}
+    said = _said_where(user, question, key, how)
+    query.refuse_another(said, question.question)
+    return said
+
+
+def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any]) -> actions.Said:
+    if question.conversation_id is not None:
+        return actions.say(user, question.conversation_id, question.question, client_id=key, **how)
+    if question.thread:
+        try:
+            return actions.say_in_named(user, f"user {question.thread}", question.question, client_id=key, **how)
+        except NotThere:
+            pass  # Its person deleted that conversation. The program tells all of it anyway.
+    if key is not None:
+        return actions.say_once(user, key, question.question, **how)
+    return actions.say_in_new(user, question.question, **how)
+
+
+def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:
+    if execution.status == ExecutionStatus.FAILED:
+        status = query.STATUS_OF_ERROR.get(execution.error_code, 502)
+        message = execution.error_message or "The run failed. Try again."
+        return JsonResponse(told.error(status, message, code=execution.error_code or None), status=status)
+    return JsonResponse(told.completion(shapes.finished(execution, ()), **named))
+
+
+async def _chunks(execution: Execution, stream: told.Stream) -> AsyncIterator[bytes]:
+    """The run goes on if the program leaves."""
+    yield _sent(stream.begins())
+    try:
+        async with aclosing(follow(execution, 0)) as events:
+            async for event in events:
+                chunks = stream.of(orjson.loads(event.body)) if event is not None else ()
+                yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
+    except Exception as error:
+        if not outage.is_outage(error):
+            raise
+        # The headers are out. The run goes on, and is found under its id.
+        log.warning("the stream of execution %s ends early: %s", execution.id, error)
+        yield _sent(told.error(503, outage.MESSAGE, code=outage.CODE))
+    yield DONE
+
+
+def _sent(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+def _with_ids(response: HttpResponseBase, execution_id: UUID, conversation_id: UUID) -> HttpResponseBase:
+    response["X-Execution-Id"] = str(execution_id)
+    response["X-Conversation-Id"] = str(conversation_id)
+    return response
+
+
+def _model(mode: str | None) -> dict[str, Any]:
+    """When a model was made is when this process began: they come with it."""
+    return told.model(mode, created=_SINCE)
+
+
+_SINCE = int(time.time())
+
+
+def _told_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Every error in OpenAI's shape. None for what nobody foresaw: the server's error page answers, with an id."""
+    if isinstance(error, NotAsked):
+        status = 404 if error.code == "model_not_found" else 400
+        return Response(told.error(status, error.message, code=error.code, param=error.param), status=status)
+    answer = exception_handler(error, context)
+    if answer is None:
+        return None
+    shown = answer.data["error"]
+    field = next(iter(shown.get("fields", {})), None)
+    code = "invalid_api_key" if answer.status_code == 401 else shown["code"]
+    param = _PARAMS.get(field, field) if field else None
+    answer.data = told.error(answer.status_code, shown["message"], code=code, param=param)
+    return answer

@@ -1,0 +1,90 @@
+"""How long conversations are kept: those of long ago are deleted, and what was said in deleted ones is erased.
+
+The audit and the bills stay: that there were runs, by which agents and tools, what they cost, and who decided what.
+"""
+
+import time
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from agents.blanking import blank_runs
+from agents.models import Execution
+from conversations import actions
+from conversations.models import Conversation, Message
+from hitl.blanking import blank_requests
+from hitl.models import Request
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import record
+
+log = structlog.get_logger(__name__)
+
+CONVERSATIONS_AT_ONCE: Final = 50
+MESSAGES_AT_ONCE: Final = 2_000
+# The queue ends a job after 300 s: it stops by itself before, and the next one goes on.
+WORK_S: Final = 200.0
+
+
+def keep_no_longer(*, work_s: float = WORK_S) -> None:
+    """Lot by lot until all is done, or the time is up. May run twice at once."""
+    until = time.monotonic() + work_s
+    deleted = erased = 0
+    while time.monotonic() < until and (some := delete_some(_before(settings.CONFIG.retention_days))):
+        deleted += some
+    while time.monotonic() < until and (some := erase_some(_before(settings.CONFIG.retention_deleted_days))):
+        erased += some
+    if deleted or erased:
+        record(
+            AuditKind.RETENTION_RAN,
+            actor=None,
+            details={"what": "conversations", "deleted": deleted, "erased": erased},
+        )
+        log.info("retention.done", deleted=deleted, erased=erased)
+
+
+def delete_some(before: datetime) -> int:
+    """Some of the conversations in which nothing was said since then; gives how many. What is pinned stays, and what
+    has a run that is not over."""
+    if not settings.CONFIG.retention_days:
+        return 0
+    old = _at_rest().filter(deleted_at=None, pinned_at=None, updated_at__lt=before)
+    lot = list(old.select_related("user").order_by("updated_at")[:CONVERSATIONS_AT_ONCE])
+    for conversation in lot:
+        actions.delete(conversation.user, conversation.pk)
+    return len(lot)
+
+
+def erase_some(before: datetime) -> int:
+    """Some of what was said in conversations that were deleted before; gives how much was done, 0 once all is. Runs
+    that were cancelled with theirs may still write for a moment: those come later."""
+    deleted = _at_rest().filter(deleted_at__lt=before).order_by("deleted_at")
+    ids = list(deleted.values_list("pk", flat=True)[:CONVERSATIONS_AT_ONCE])
+    if not ids:
+        return 0
+    done = blank_requests(Request.objects.filter(conversation_id__in=ids))
+    done = done or blank_runs(Execution.objects.filter(conversation_id__in=ids))
+    return done or erase_conversations(Conversation.objects.filter(pk__in=ids))
+
+
+def erase_conversations(conversations: "QuerySet[Conversation]") -> int:
+    """Some of what was said in them, then themselves; gives how much was done, 0 once all is."""
+    ids = list(conversations.values_list("pk", flat=True)[:CONVERSATIONS_AT_ONCE])
+    lot = list(Message.objects.filter(conversation__in=ids).values_list("pk", flat=True)[:MESSAGES_AT_ONCE])
+    if lot:
+        # A parent takes its children with it.
+        return Message.objects.filter(pk__in=lot).delete()[0]
+    Conversation.objects.filter(pk__in=ids).delete()
+    return len(ids)
+
+
+def _at_rest() -> "QuerySet[Conversation]":
+    """Those without a run that is not over."""
+    return Conversation.objects.filter(~Exists(Execution.objects.live().filter(conversation_id=OuterRef("pk"))))
+
+
+def _before(days: int) -> datetime:
+    return timezone.now() - timedelta(days=days)

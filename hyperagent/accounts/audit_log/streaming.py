@@ -1,0 +1,64 @@
+"""The audit log as server-sent events: what is there, then what comes, each under its number. Ends when whoever reads
+it may no longer.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from time import monotonic
+from typing import Final
+from uuid import UUID
+
+from hyperagent.accounts.audit_log.access import may_still_read
+from hyperagent.audit import reading, shapes
+from hyperagent.audit.models import AuditEvent
+from hyperagent.lib import outage
+from hyperagent.lib.threads import in_thread
+
+log = logging.getLogger(__name__)
+LOOK_S: Final = 1.0
+ALIVE_S: Final = 15.0
+AT_ONCE: Final = 200
+# The server buffers what a client does not read, so one response is bounded. The client goes on from its last number.
+MAX_BYTES: Final = 8_000_000
+RETRY: Final = b"retry: 1000\n\n"
+KEEP_ALIVE: Final = b": still here\n\n"
+GO_ON: Final = b": enough for one response; ask again with Last-Event-ID\n\n"
+NO_LONGER: Final = b": this is no longer yours to read\n\n"
+
+
+async def server_sent(after: int, *, user_id: UUID, token_id: UUID | None) -> AsyncGenerator[bytes, None]:
+    """The moment of each look asks anew whether it is still theirs to read."""
+    number, sent, said_s = after, 0, monotonic()
+    yield RETRY
+    try:
+        while True:
+            rows = await in_thread(_look)(number, user_id, token_id)
+            if rows is None:
+                yield NO_LONGER
+                return
+            for row in rows:
+                part = _part(row)
+                number, sent, said_s = row.number or number, sent + len(part), monotonic()
+                yield part
+            if sent > MAX_BYTES:
+                yield GO_ON
+                return
+            if monotonic() - said_s > ALIVE_S:
+                said_s = monotonic()
+                yield KEEP_ALIVE
+            if len(rows) < AT_ONCE:
+                await asyncio.sleep(LOOK_S)
+    except Exception as error:
+        if not outage.is_outage(error):
+            raise
+        # The headers are out: the response can only end. Clients of event streams come back by themselves.
+        log.warning("the stream of the audit log ends early: %s", error)
+
+
+def _look(number: int, user_id: UUID, token_id: UUID | None) -> list[AuditEvent] | None:
+    return reading.after(number, limit=AT_ONCE) if may_still_read(user_id, token_id) else None
+
+
+def _part(row: AuditEvent) -> bytes:
+    return f"id: {row.number}\nevent: {row.kind}\ndata: {shapes.json_line(row)}\n\n".encode()

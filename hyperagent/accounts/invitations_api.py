@@ -1,0 +1,100 @@
+"""Invitations over the API, for administrators. Decides nothing itself."""
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hyperagent.accounts import invitations
+from hyperagent.accounts.people_api import REFUSALS, AdministratorsView, GroupName
+from hyperagent.accounts.people_models import Invitation, InvitationState
+from hyperagent.accounts.scopes import Role
+from hyperagent.lib.api import Pages, own_or_404
+
+
+class InvitationSerializer(serializers.ModelSerializer[Invitation]):
+    state = serializers.ChoiceField(choices=[state.value for state in InvitationState])
+    groups = GroupName(many=True)
+    invited_by = serializers.UUIDField(source="invited_by_id", allow_null=True)
+    link = serializers.SerializerMethodField(
+        help_text="Only while it is open and no mails leave (EMAIL_URL is not set): give it to the person yourself."
+    )
+
+    class Meta:
+        model = Invitation
+        fields = (
+            "id", "email", "roles", "groups", "state", "invited_by", "made_at", "mailed_at", "ends_at", "accepted_at",
+            "revoked_at", "link",
+        )  # fmt: skip
+
+    def get_link(self, invitation: Invitation) -> str | None:
+        is_needed = invitation.state is InvitationState.OPEN and not invitations.mails_leave()
+        return invitations.link_of(invitation) if is_needed else None
+
+
+class NewInvitation(serializers.Serializer[Any]):
+    email = serializers.CharField(max_length=254)
+    roles = serializers.ListField(
+        child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=f"Of {', '.join(Role)}."
+    )
+    groups = serializers.ListField(
+        child=serializers.IntegerField(), max_length=1_000, required=False, help_text="Their ids."
+    )
+
+
+class InvitationPage(serializers.Serializer[Any]):
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = InvitationSerializer(many=True)
+
+
+class InvitationList(AdministratorsView):
+    @extend_schema(operation_id="api_v1_invitations_list", responses={200: InvitationPage})
+    def get(self, request: Request) -> Response:
+        return self.paged(request, _rows(), Pages.ordered_by("-made_at", "-id"), _shapes)
+
+    @extend_schema(request=NewInvitation, responses={201: InvitationSerializer, **REFUSALS})
+    def post(self, request: Request) -> Response:
+        asked = NewInvitation(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        made = invitations.invite(
+            self.caller, values["email"], roles=values.get("roles", ()), group_ids=values.get("groups", ())
+        )
+        return _answer(made.pk, status=201)
+
+
+class InvitationDetail(AdministratorsView):
+    @extend_schema(responses={200: InvitationSerializer, **REFUSALS})
+    def get(self, request: Request, invitation_id: uuid.UUID) -> Response:
+        return _answer(invitation_id)
+
+    @extend_schema(responses={200: InvitationSerializer, **REFUSALS})
+    def delete(self, request: Request, invitation_id: uuid.UUID) -> Response:
+        """Revokes it; it stays in the list."""
+        invitations.revoke(self.caller, invitation_id)
+        return _answer(invitation_id)
+
+
+class InvitationSend(AdministratorsView):
+    @extend_schema(request=None, responses={200: InvitationSerializer, **REFUSALS})
+    def post(self, request: Request, invitation_id: uuid.UUID) -> Response:
+        invitations.send_again(self.caller, invitation_id)
+        return _answer(invitation_id)
+
+
+def _rows() -> Any:
+    return Invitation.objects.prefetch_related("groups")
+
+
+def _shapes(rows: list[Invitation]) -> Any:
+    return InvitationSerializer(rows, many=True).data
+
+
+def _answer(invitation_id: uuid.UUID, *, status: int = 200) -> Response:
+    """Whoever has the link can accept, so no cache keeps it."""
+    shown = InvitationSerializer(own_or_404(_rows(), pk=invitation_id)).data
+    return Response(shown, status=status, headers={"Cache-Control": "no-store"})

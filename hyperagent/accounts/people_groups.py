@@ -1,0 +1,122 @@
+"""Groups of people: made, renamed, filled, deleted. The groups that are roles are changed with the roles alone."""
+
+import uuid
+from collections.abc import Collection
+from typing import Final
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import ProtectedError
+from django.utils.translation import gettext as _
+
+from hyperagent.accounts import people
+from hyperagent.accounts.models import User
+from hyperagent.accounts.personal import parts
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import JSON, Target, actor_of, record
+from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.text import clean_text
+
+NAME_CHARS: Final = 150
+
+
+def make(by: User, name: str) -> Group:
+    """Raises Refused for the name, Conflict where there is one of that name."""
+    with transaction.atomic():
+        people.hold(by, by.pk)
+        made = Group.objects.create(name=_free(name, None))
+        _tell(by, made, change="made")
+    return made
+
+
+def rename(by: User, group_id: int, name: str) -> Group:
+    """What waits for the group's approval waits for it under its new name."""
+    with transaction.atomic():
+        people.hold(by, by.pk)
+        group = _locked(group_id)
+        before, group.name = group.name, _free(name, group)
+        if before != group.name:
+            group.save(update_fields=["name"])
+            for part in parts():
+                part.group_renamed(before, group.name)
+            _tell(by, group, change="renamed")
+    return group
+
+
+def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Group:
+    """Makes these the members. Raises Refused for somebody who is not there."""
+    with transaction.atomic():
+        group = _locked(group_id)
+        held = set(User.objects.filter(groups=group).values_list("pk", flat=True))
+        wanted = set(user_ids)
+        for user_id in sorted(wanted ^ held):
+            _set_member(by, group, user_id, is_member=user_id in wanted)
+    return group
+
+
+def add_member(by: User, group_id: int, email: str) -> User:
+    """Twice is as once. Raises Refused where nobody has this address."""
+    user = User.objects.with_email(clean_text(email)).filter(deleted_at=None).first()
+    if user is None:
+        said = _("Nobody here has the address {email}.").format(email=clean_text(email)[:254])
+        raise Refused("unknown_person", said, fields={"email": [said]})
+    with transaction.atomic():
+        _set_member(by, _locked(group_id), user.pk, is_member=True)
+    return user
+
+
+def remove_member(by: User, group_id: int, user_id: uuid.UUID) -> None:
+    with transaction.atomic():
+        _set_member(by, _locked(group_id), user_id, is_member=False)
+
+
+def delete(by: User, group_id: int) -> None:
+    """What was shared with it is shared with its members no longer. Conflict while a policy names it."""
+    with transaction.atomic():
+        people.hold(by, by.pk)
+        group = _locked(group_id)
+        _tell(by, group, change="deleted")
+        try:
+            group.delete()
+        except ProtectedError as error:
+            named = ", ".join(sorted({f"{row._meta.verbose_name} “{row}”" for row in error.protected_objects}))
+            said = _("This group is needed by: {named}. Change that first.").format(named=named)
+            raise Conflict("group_in_use", said) from None
+
+
+def get(group_id: int) -> Group:
+    """Raises NotThere, for a role too."""
+    found = people.plain_groups().filter(pk=group_id).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _locked(group_id: int) -> Group:
+    found = people.plain_groups().select_for_update().filter(pk=group_id).first()
+    if found is None:
+        raise NotThere
+    return found
+
+
+def _set_member(by: User, group: Group, user_id: uuid.UUID, *, is_member: bool) -> None:
+    held = set(people.plain_groups().filter(user=user_id).values_list("pk", flat=True))
+    people.set_groups(by, user_id, held | {group.pk} if is_member else held - {group.pk})
+
+
+def _free(name: str, group: Group | None) -> str:
+    name = " ".join(clean_text(name).split())
+    if not 1 <= len(name) <= NAME_CHARS:
+        said = _("A name of 1 to {count} characters is needed.").format(count=NAME_CHARS)
+        raise Refused("invalid", said, fields={"name": [said]})
+    others = Group.objects.filter(name__iexact=name)
+    if (others if group is None else others.exclude(pk=group.pk)).exists():
+        said = _("There is a group or a role of this name already.")
+        raise Conflict("name_taken", said, fields={"name": [said]})
+    return name
+
+
+def _tell(by: User, group: Group, **details: JSON) -> None:
+    record(
+        AuditKind.GROUP_CHANGED, actor=actor_of(by), target=Target("group", str(group.pk), group.name), details=details
+    )

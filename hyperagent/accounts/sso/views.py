@@ -1,0 +1,197 @@
+"""To the provider and back. Whatever goes wrong is a sentence on the page where it was begun, and a line in the log."""
+
+import secrets
+import time
+import uuid
+from typing import Any, Final
+
+import structlog
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from hyperagent.accounts import attempts
+from hyperagent.accounts.attempts import TooManyTries, Try
+from hyperagent.accounts.limits import Door, address_subject, too_many_tries
+from hyperagent.accounts.mfa import entering, standing
+from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.sso import arriving, protocol, provider
+from hyperagent.accounts.sso.problems import NotSignedOn, Why
+from hyperagent.accounts.sso.protocol import Doing, Going
+from hyperagent.audit.recording import record
+from hyperagent.lib.refusals import Refused
+from hyperagent.lib.sign_on import SignOn
+
+log = structlog.get_logger(__name__)
+GOING: Final = "sso_going"
+LINKING: Final = "sso_linking"
+MOST_GOING: Final = 5
+AWAY_AT_MOST_S: Final = 900
+CODE_CHARS: Final = 4000
+
+
+@never_cache
+@require_safe
+def begin(request: HttpRequest) -> HttpResponse:
+    """A link, not a form: a form that leads elsewhere is stopped by our own content security policy. What links an
+    account has to show what only its own page was given.
+    """
+    sign_on = _sign_on()
+    doing = _doing(request)
+    if doing is None:
+        return redirect(_back_to(Doing.LINK))
+    next_url = entering.safe_next(request, request.GET.get("next", ""))
+    if doing is Doing.SIGN_IN and request.user.is_authenticated:
+        return redirect(next_url)
+    going = Going.fresh(doing, next_url=next_url, now_s=time.time())
+    try:
+        there = provider.discover(sign_on)
+    except NotSignedOn as problem:
+        return _not_signed_on(request, going, problem)
+    held = _held(request)
+    newest = sorted(held.items(), key=lambda item: item[1].get("began_at", 0))[-MOST_GOING + 1 :]
+    request.session[GOING] = {**dict(newest), going.state: going.stored()}
+    return redirect(protocol.authorization_url(there, sign_on, going, redirect_url=redirect_url()))
+
+
+@never_cache
+@require_safe
+def callback(request: HttpRequest) -> HttpResponse:
+    sign_on = _sign_on()
+    going = _taken(request)
+    if going is None:
+        return _not_signed_on(request, None, NotSignedOn(Why.LOST, name=sign_on.name))
+    address = address_of(request)
+    tried = Try(Door.SSO, address_subject(address), address)
+    try:
+        attempts.take(tried)
+        answer = _arrived(request, sign_on, going)
+    except TooManyTries as refused:
+        messages.error(request, too_many_tries(refused.retry_after_s))
+        return redirect(_back_to(going.doing, going.next))
+    except NotSignedOn as problem:
+        return _not_signed_on(request, going, problem)
+    attempts.succeeded(tried)
+    return answer
+
+
+@never_cache
+@login_required
+@require_POST
+def unlink(request: HttpRequest, identity_id: uuid.UUID) -> HttpResponse:
+    user = _person(request)
+    if all(identity.pk != identity_id for identity in arriving.identities_of(user)):
+        raise Http404
+    if not standing.is_recent(request.session):
+        return redirect(f"{reverse('settings:confirm')}?{urlencode({'next': reverse('settings:security')})}")
+    try:
+        arriving.unlink(user, identity_id)
+    except Refused as refused:
+        messages.error(request, refused.message)
+    else:
+        messages.success(request, _("It is not linked any more."))
+    return redirect("settings:security")
+
+
+def linking_token(request: HttpRequest) -> str:
+    """For the link on the page of the settings: another site can send somebody here, and does not know it."""
+    if LINKING not in request.session:
+        request.session[LINKING] = secrets.token_urlsafe(24)
+    return str(request.session[LINKING])
+
+
+def redirect_url() -> str:
+    """What has to be registered at the provider: the configured address, not the host that the request claimed."""
+    return f"{settings.SITE_URL}{reverse('accounts:sso_callback')}"
+
+
+def _arrived(request: HttpRequest, sign_on: SignOn, going: Going) -> HttpResponse:
+    """Raises NotSignedOn."""
+    said = request.GET
+    if "iss" in said and not protocol.is_same_issuer(said["iss"], sign_on.issuer):
+        raise NotSignedOn(Why.WRONG_ISSUER, name=sign_on.name, detail="the answer names another issuer")
+    if "error" in said or not 0 < len(said.get("code", "")) <= CODE_CHARS:
+        denied = said.get("error") in ("access_denied", "login_required", "interaction_required", "consent_required")
+        raise NotSignedOn(Why.DENIED if denied else Why.REFUSED, name=sign_on.name, detail=said.get("error", "")[:60])
+    arrival = provider.exchange(sign_on, going, code=said["code"], redirect_url=redirect_url())
+    if going.doing is Doing.SIGN_IN:
+        user = arriving.account_of(arrival, sign_on)
+        return entering.enter(request, user, next_url=going.next, with_factor=arrival.has_second_factor)
+    # Who began it may have signed out since, in another window.
+    if not isinstance(request.user, User):
+        raise NotSignedOn(Why.LOST, name=sign_on.name)
+    if going.doing is Doing.LINK:
+        arriving.link(request.user, arrival, sign_on)
+        messages.success(request, _("{name} is linked: from now on it signs you in.").format(name=sign_on.name))
+        return redirect("settings:security")
+    arriving.check_same(request.user, arrival, sign_on)
+    standing.mark(request.session, with_factor=arrival.has_second_factor)
+    return redirect(going.next)
+
+
+def _doing(request: HttpRequest) -> Doing | None:
+    """None for what may not be begun like this."""
+    if "link" in request.GET:
+        expected = request.session.get(LINKING, "")
+        is_ours = bool(expected) and constant_time_compare(request.GET["link"], expected)
+        may = request.user.is_authenticated and is_ours and standing.is_recent(request.session)
+        return Doing.LINK if may else None
+    if "confirm" in request.GET:
+        return Doing.CONFIRM if request.user.is_authenticated else None
+    return Doing.SIGN_IN
+
+
+def _held(request: HttpRequest) -> dict[str, Any]:
+    held = request.session.get(GOING)
+    return held if isinstance(held, dict) else {}
+
+
+def _taken(request: HttpRequest) -> Going | None:
+    """What this coming back belongs to. Once: it is gone then, also for whoever comes a second time."""
+    held = _held(request)
+    going = Going.read(held.pop(request.GET.get("state", ""), None))
+    if going is None:
+        return None
+    request.session[GOING] = held
+    # At once: two that come at the same instant are told apart by the provider, which takes the code once.
+    request.session.save()
+    return going if 0 <= time.time() - going.began_at < AWAY_AT_MOST_S else None
+
+
+def _not_signed_on(request: HttpRequest, going: Going | None, problem: NotSignedOn) -> HttpResponse:
+    log.warning("sso.not_signed_on", why=str(problem.why), detail=problem.detail)
+    record("sign_in.failed", actor=None, details={"by": "sso", "why": str(problem.why)})
+    messages.error(request, problem.message)
+    return redirect(_back_to(going.doing if going else Doing.SIGN_IN, going.next if going else ""))
+
+
+def _back_to(doing: Doing, next_url: str = "") -> str:
+    match doing:
+        case Doing.SIGN_IN:
+            asked = f"?{urlencode({'next': next_url})}" if next_url not in ("", settings.LOGIN_REDIRECT_URL) else ""
+            return f"{reverse('accounts:login')}{asked}"
+        case Doing.LINK:
+            return reverse("settings:security")
+        case Doing.CONFIRM:
+            return f"{reverse('settings:confirm')}?{urlencode({'next': next_url})}"
+
+
+def _sign_on() -> SignOn:
+    if settings.SIGN_ON is None:
+        raise Http404
+    found: SignOn = settings.SIGN_ON
+    return found
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user

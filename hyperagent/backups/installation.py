@@ -1,0 +1,212 @@
+"""What a backup takes of this installation, and how it is put back: database, stored files, the key."""
+
+import hashlib
+import hmac
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from agents.models import Execution, Runner
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import record
+from hyperagent.backups import server
+from hyperagent.backups.archive import DATABASE, FILES, KEY, BadArchive, Manifest, Writer, checked, entries
+from hyperagent.embedded import instance
+from hyperagent.settings import CONFIG
+
+ALIVE = timedelta(seconds=30)
+"""A runner that was seen so lately works."""
+
+
+class NotDone(Exception):
+    """Nothing was changed; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`stopped`: runs that had not ended in the backup. `is_other_key`: what was sealed cannot be opened."""
+
+    manifest: Manifest
+    stopped: int
+    is_other_key: bool
+
+
+def take(path: Path) -> Manifest:
+    """Writes a backup of the running installation. Files first, then the database, then the files that came meanwhile:
+    whatever the database names is there. Raises NotDone."""
+    try:
+        writer = Writer(path)
+    except OSError as error:
+        raise NotDone(f"{path} cannot be written ({error.strerror}). Name a file in a folder of yours.") from None
+    try:
+        manifest = _written(writer)
+    except BaseException as error:
+        writer.give_up()
+        if isinstance(error, server.ServerRefused | OSError):
+            raise NotDone(f"The backup could not be made: {error}") from None
+        raise
+    record(AuditKind.BACKUP_MADE, actor=None, details={"parts": len(manifest.parts)})
+    return manifest
+
+
+def _written(writer: Writer) -> Manifest:
+    had = set()
+    for name in _stored_files():
+        _add_file(writer, name)
+        had.add(name)
+    with tempfile.TemporaryDirectory(prefix="hyperagent-backup-") as folder:
+        dumped = Path(folder, DATABASE)
+        server.dump(CONFIG.direct_database_url, dumped)
+        with dumped.open("rb") as content:
+            writer.add(DATABASE, content, dumped.stat().st_size)
+    for name in _stored_files():
+        if name not in had:
+            _add_file(writer, name)
+    own_key = CONFIG.data_path / instance.KEY_FILE
+    if own_key.exists():
+        with own_key.open("rb") as content:
+            writer.add(KEY, content, own_key.stat().st_size)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version_num")
+        number = int(cursor.fetchone()[0])
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return writer.finish(Manifest(made_at, number // 10_000, _migrations(), _mark_of_key()))
+
+
+def restore(path: Path, *, lets_runs_go_on: bool, is_forced: bool) -> Restored:
+    """Puts a backup in the place of all that this installation has. Everything that can be refused is refused before
+    anything is changed. Files are only added, then the database is replaced in one transaction. Raises NotDone."""
+    manifest = look(path)
+    _refuse_newer(manifest)
+    if not is_forced:
+        _refuse_while_it_works()
+    with _unpacked(path) as (dumped, files):
+        _add_files(files)
+        connection.close()
+        try:
+            server.replace(CONFIG.direct_database_url, dumped)
+        except server.ServerRefused as error:
+            raise NotDone(f"The database was left as it was: {error}") from None
+    call_command("migrate", interactive=False, verbosity=0)
+    Runner.objects.all().delete()
+    record(AuditKind.BACKUP_RESTORED, actor=None, details={"made_at": manifest.made_at})
+    stopped = 0 if lets_runs_go_on else _stop_runs()
+    return Restored(manifest, stopped, is_other_key=manifest.key != _mark_of_key())
+
+
+def look(path: Path) -> Manifest:
+    """What a backup says of itself, once all of it was read and found whole. Raises NotDone."""
+    try:
+        return checked(path)
+    except (BadArchive, OSError) as error:
+        raise NotDone(f"{path} is not a whole backup: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def key_in(path: Path) -> str:
+    """The key that the installation had made itself; empty if its key came from the environment."""
+    return next((content.read(1_000).decode().strip() for name, content in entries(path) if name == KEY), "")
+
+
+def _refuse_newer(manifest: Manifest) -> None:
+    known = MigrationLoader(None).disk_migrations
+    newer = sorted(f"{app}.{name}" for app, name in manifest.migrations.items() if (app, name) not in known)
+    if newer:
+        raise NotDone(
+            f"The backup is of a newer version: this one does not know {newer[0]}. Install the version that made it "
+            f"({manifest.made_at}), or a newer one, and restore with that."
+        )
+
+
+def _refuse_while_it_works() -> None:
+    if Runner._meta.db_table not in connection.introspection.table_names():
+        return
+    working = Runner.objects.filter(seen_at__gt=timezone.now() - ALIVE).values_list("name", flat=True).first()
+    if working:
+        raise NotDone(
+            f"The installation works: its runner {working} was seen within {ALIVE.seconds} seconds. Stop web and "
+            "workers first, wait that long, and try again; or add --force if you know that nothing runs."
+        )
+
+
+def _stop_runs() -> int:
+    """What they did after the backup is not in it, so none may do it again."""
+    now = timezone.now()
+    return Execution.objects.live().filter(cancel_requested_at=None).update(cancel_requested_at=now, woken_at=now)
+
+
+def _migrations() -> dict[str, str]:
+    """The newest of each app that is applied."""
+    loader = MigrationLoader(connection)
+    applied: dict[str, str] = {}
+    for app, name in sorted(loader.applied_migrations):
+        applied[app] = name
+    return applied
+
+
+def _mark_of_key() -> str:
+    """Tells one SECRET_KEY from another, and nothing of it."""
+    key = CONFIG.secret_key.get_secret_value()
+    return hmac.new(key.encode(), b"hyperagent backup", hashlib.sha256).hexdigest()[:16] if key else ""
+
+
+def _stored_files(folder: str = "") -> Iterator[str]:
+    try:
+        folders, names = default_storage.listdir(folder or ".")
+    except FileNotFoundError:
+        return
+    for name in sorted(names):
+        yield f"{folder}/{name}" if folder else name
+    for inner in sorted(folders):
+        yield from _stored_files(f"{folder}/{inner}" if folder else inner)
+
+
+def _add_file(writer: Writer, name: str) -> None:
+    """One that is gone meanwhile was deleted by somebody."""
+    try:
+        content = default_storage.open(name, "rb")
+    except FileNotFoundError:
+        return
+    with content:
+        writer.add(f"{FILES}{name}", content, content.size)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[tuple[Path, Path]]:
+    """The dump, and the folder of the files; on the disk of this installation, where there has to be room for them."""
+    CONFIG.data_path.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="restore-", dir=CONFIG.data_path) as folder:
+        dumped, files = Path(folder, DATABASE), Path(folder, "files")
+        files.mkdir()
+        for name, content in entries(path):
+            if name == DATABASE:
+                _write(dumped, content)
+            elif name.startswith(FILES):
+                _write(files / name.removeprefix(FILES), content)
+        yield dumped, files
+
+
+def _write(path: Path, content: IO[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        shutil.copyfileobj(content, file)
+
+
+def _add_files(folder: Path) -> None:
+    """Files keep their names for good, so one that is there already is the same; what no row names is swept later."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not default_storage.exists(name):
+            with path.open("rb") as content:
+                default_storage.save(name, File(content))

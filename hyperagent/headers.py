@@ -1,0 +1,40 @@
+"""Headers of every answer that Django has no setting for. What stands in a content security policy: the settings."""
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponseBase
+
+from hyperagent.lib.middleware import OfBothKinds
+
+HEADERS: Final = {
+    # Other sites load nothing of ours, not even what needs no cookie.
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # A name that an answer links to is looked up by nobody before the link is followed.
+    "X-DNS-Prefetch-Control": "off",
+    # What no page of ours uses, and nothing that got into one shall have; passkeys are for our own pages.
+    "Permissions-Policy": "accelerometer=(), browsing-topics=(), camera=(), display-capture=(), geolocation=(), "
+    "gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(self), "
+    "screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()",
+}
+
+
+# Programs' answers are nobody else's, and no proxy's or browser's to keep.
+NOT_KEPT: Final = ("/api/", "/v1/")
+
+
+class Headers(OfBothKinds):
+    """A header that a view has set stays."""
+
+    def now(self, request: HttpRequest) -> HttpResponseBase:
+        return _with_headers(request, self.get_response(request))
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        return _with_headers(request, await self.get_response(request))
+
+
+def _with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    if request.path_info.startswith(NOT_KEPT):
+        response.headers.setdefault("Cache-Control", "no-store")
+    return response

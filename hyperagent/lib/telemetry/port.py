@@ -1,0 +1,72 @@
+"""A worker's `/metrics`: what its runners and jobs count, added up. They write it into files of a folder, so that what
+a process counted outlives it, and the worker reads them when it is asked."""
+
+import hmac
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.multiprocess import MultiProcessCollector
+
+FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+_Start = Callable[..., Any]
+
+
+class MetricsPort:
+    """Serves from `start` to `stop`. Other machines are answered only where a token guards it."""
+
+    def __init__(self, port: int, *, folder: Path, token: str) -> None:
+        self.folder = folder
+        self._token = token
+        self._port = port
+        self._server: WSGIServer | None = None
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What the processes need that shall count here; from their very start."""
+        return {FOLDER_VARIABLE: str(self.folder)}
+
+    @property
+    def port(self) -> int:
+        return self._port if self._server is None else int(self._server.server_port)
+
+    def start(self) -> None:
+        """Raises OSError where the port is taken."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, path=str(self.folder))  # type: ignore[no-untyped-call]
+        host = "0.0.0.0" if self._token else "127.0.0.1"
+        self._server = make_server(host, self._port, self._guarded(make_wsgi_app(registry)), handler_class=_Silent)
+        threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _guarded(self, app: Any) -> Any:
+        expected = f"Bearer {self._token}".encode()
+
+        def answer(environ: dict[str, Any], start: _Start) -> Iterable[bytes]:
+            given = str(environ.get("HTTP_AUTHORIZATION", "")).encode()
+            if self._token and not hmac.compare_digest(given, expected):
+                start("403 Forbidden", [("Content-Type", "text/plain")])
+                return [b"Metrics are given to METRICS_TOKEN."]
+            if environ.get("PATH_INFO") != "/metrics":
+                start("404 Not Found", [("Content-Type", "text/plain")])
+                return [b"There is /metrics here."]
+            found: Iterable[bytes] = app(environ, start)
+            return found
+
+        return answer
+
+
+class _Silent(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Asked every few seconds by those who watch us."""

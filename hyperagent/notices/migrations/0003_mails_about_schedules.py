@@ -1,0 +1,20 @@
+"""People are told by mail of a schedule that does not work. Changes no column: the words that are known."""
+
+from django.db import migrations, models
+
+KINDS = [
+    ("request_waiting", "request_waiting"),
+    ("request_reminder", "request_reminder"),
+    ("request_timed_out", "request_timed_out"),
+    ("webhook_disabled", "webhook_disabled"),
+    ("schedule_failed", "schedule_failed"),
+]
+
+
+class Migration(migrations.Migration):
+    dependencies = [("notices", "0002_newest_first")]
+
+    operations = [
+        migrations.AlterField("mail", "kind", models.CharField(choices=KINDS, max_length=40)),
+        migrations.AlterField("preference", "kind", models.CharField(choices=KINDS, max_length=40)),
+    ]

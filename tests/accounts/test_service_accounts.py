@@ -1,0 +1,181 @@
+"""Accounts of programs: tokens and nothing else, a person who answers for each, and an end."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from hitl import reading
+from hitl.deadlines import Deadlines
+from hitl.models import Request
+from hitl.store import OPEN_REQUEST, opening
+from hyperagent.accounts import people, service_accounts
+from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.service_accounts import Wish
+from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive
+from hyperagent.accounts.tokens import user_for_token
+from hyperagent.audit.models import AuditEvent
+from hyperagent.lib.refusals import Conflict, Refused
+from tests.accounts.test_api import error, with_token
+from tests.faces.runs import make_agent, make_run
+
+PROGRAMS = "/api/v1/service-accounts"
+
+
+def a_wish(owner: Any, **other: Any) -> Wish:
+    values = {
+        "name": "Nightly report",
+        "owner_id": owner.pk,
+        "scopes": ["run", "read"],
+        "ends_at": timezone.now() + timedelta(days=30),
+    }
+    return Wish(**(values | other))
+
+
+def asked(user: User, **approvers: Any) -> Request:
+    """As a runner opens it."""
+    run = make_run(user)
+    agent = make_agent(run)
+    question = {"question": "May I?", **({"approvers": approvers} if approvers else {})}
+    values = opening(
+        agent.pk, agent_id=agent.pk, agent_name="chat", kind="input", question=question, deadlines=Deadlines()
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN_REQUEST, {**values, "execution_id": run.pk, "epoch": run.epoch})
+    return Request.objects.get(pk=agent.pk)
+
+
+@pytest.mark.spec("B21")
+def test_a_program_acts_by_its_tokens_and_by_nothing_else(
+    alice: Any, bob: Any, api: Any, page: Client, django_capture_on_commit_callbacks: Any
+) -> None:
+    admin = with_token(api, bob, "admin")
+    made = admin.post(PROGRAMS, {"name": "Nightly report", "owner": str(alice.pk), "scopes": ["run", "read"]}).json()
+    token = admin.post(f"{PROGRAMS}/{made['id']}/tokens", {"name": "cron"})
+    raw = token.json()["token"]
+    api.credentials(HTTP_AUTHORIZATION=f"Bearer {raw}")
+
+    me = api.get("/api/v1/me").json()
+    too_far = api.get("/api/v1/people").status_code, api.post("/api/v1/hitl/respond", {}).status_code
+    page.post("/accounts/login/", {"email": made["known_as"], "password": "!"})
+    with django_capture_on_commit_callbacks(execute=True):
+        page.post("/accounts/password/reset/", {"email": made["known_as"]})
+    mail_password_reset(made["id"])
+
+    assert (me["kind"], me["display_name"]) == ("service", "Nightly report")
+    assert made["known_as"].endswith("@service.invalid")
+    assert token["Cache-Control"] == "no-store"
+    assert too_far == (403, 403)
+    assert page.get("/settings/").status_code == 302
+    assert mail.outbox == []
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.filter(pk=made["id"]).update(password="pbkdf2_sha256$1$a$b")
+    with pytest.raises(Refused):
+        people.set_roles(bob, User.objects.get(pk=made["id"]).pk, ["auditor"])  # type: ignore[list-item]
+    event = AuditEvent.objects.get(kind="token.made", target_id=token.json()["id"])
+    assert (event.actor_id, event.details["account"]) == (bob.pk, "service")
+    assert AuditEvent.objects.get(kind="service_account.made").details["owner"] == str(alice.pk)
+
+
+def test_what_cannot_be_is_refused_with_every_fault(alice: Any, bob: Any, api: Any) -> None:
+    admin = with_token(api, bob, "admin")
+    long_ago = (timezone.now() - timedelta(days=1)).isoformat()
+    bad = {"name": "x" * 101, "owner": str(ApiToken.objects.get().pk), "scopes": ["approve"], "ends_at": long_ago}
+
+    refused = admin.post(PROGRAMS, bad)
+    program = service_accounts.make(bob, a_wish(alice))
+    too_much = admin.post(f"{PROGRAMS}/{program.pk}/tokens", {"name": "x", "scopes": ["documents"]})
+
+    assert set(error(refused)["fields"]) == {"name", "owner", "scopes", "ends_at"}
+    assert error(too_much)["fields"].keys() == {"scopes"}
+    assert admin.get(f"{PROGRAMS}/{alice.pk}").status_code == 404
+    assert admin.post(f"{PROGRAMS}/{alice.pk}/tokens", {"name": "x"}).status_code == 404
+
+
+@pytest.mark.spec("B21", "B4")
+def test_what_a_program_asks_its_owner_is_asked_and_never_the_program(alice: Any, bob: Any, charlie: Any) -> None:
+    program = service_accounts.make(bob, a_wish(alice))
+    group = people.plain_groups().create(name="Legal")
+    people.set_groups(bob, program.pk, [group.pk])
+    people.set_groups(bob, charlie.pk, [group.pk])
+
+    its_own = asked(program)
+    for_legal = asked(program, kind="group", name="Legal")
+    four_eyes = asked(program, kind="named", user_ids=[str(alice.pk), str(charlie.pk)], different_person=True)
+
+    assert (its_own.approver_kind, its_own.approver_ids) == ("named", [alice.pk])
+    who = reading.deciders_of([its_own.pk, for_legal.pk, four_eyes.pk])
+    assert who == {its_own.pk: {alice.pk}, for_legal.pk: {charlie.pk}, four_eyes.pk: {charlie.pk}}
+    for request, deciders in who.items():
+        for person in (alice, bob, charlie, program):
+            may = Request.objects.decidable_by(person).filter(pk=request).exists()
+            assert may == (person.pk in deciders), (person, request)
+    assert reading.pending_by_user([alice.pk, program.pk]) == {alice.pk: 1}
+
+
+@pytest.mark.spec("B21")
+def test_a_token_is_shown_once_and_replaced_with_a_grace(alice: Any, bob: Any, page: Client) -> None:
+    page.force_login(bob)
+    page.post(
+        "/people/service-accounts/new/",
+        {
+            "name": "Bot",
+            "owner": "Alice@example.org",
+            "scopes": ["read"],
+            "ends_on": timezone.now().date() + timedelta(40),
+        },
+    )
+    program = User.objects.get(kind="service")
+    address = f"/people/service-accounts/{program.pk}/"
+    tomorrow = timezone.now().date() + timedelta(days=1)
+
+    made = page.post(address, {"verb": "token", "name": "one", "scopes": ["read"], "ends_on": tomorrow})
+    old = ApiToken.objects.get(user=program)
+    raw = made.context["raw"]
+    later = page.get(address)
+    replaced = page.post(address, {"verb": "rotate", "token": str(old.pk), "grace": "1"})
+    new_raw = replaced.context["raw"]
+    both = user_for_token(raw), user_for_token(new_raw)
+    old.refresh_from_db()
+    at_once = page.post(address, {"verb": "rotate", "token": str(old.pk), "grace": "0"})
+
+    assert made.status_code == 201
+    assert raw in made.content.decode()
+    assert raw not in later.content.decode()
+    assert all(both)
+    assert timedelta(minutes=50) < old.expires_at - timezone.now() <= timedelta(hours=1)
+    assert user_for_token(raw) is None
+    assert user_for_token(at_once.context["raw"])
+    assert page.post(address, {"verb": "rotate", "token": str(old.pk), "grace": "5"}).status_code == 404
+
+
+@pytest.mark.spec("B21")
+def test_a_program_ends_at_its_end_and_with_its_owner(
+    alice: Any, bob: Any, api: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    ending, owned = service_accounts.make(bob, a_wish(bob)), service_accounts.make(bob, a_wish(alice))
+    tokens = [service_accounts.make_token(bob, one.pk, name="x")[1] for one in (ending, owned)]
+    runs = [make_run(ending), make_run(owned)]
+    soon = timezone.now() + timedelta(seconds=1)
+    service_accounts.change(bob, ending.pk, a_wish(bob, ends_at=soon))
+    short = ApiToken.objects.get(user=ending).expires_at
+
+    with django_capture_on_commit_callbacks(execute=True):
+        people.deactivate(bob, alice.pk)
+        ending.service_account.__class__.objects.filter(pk=ending.pk).update(ends_at=timezone.now())
+        stop_the_inactive()
+
+    assert short == soon
+    assert [user_for_token(raw) for raw in tokens] == [None, None]
+    for run in runs:
+        run.refresh_from_db()
+        assert run.cancel_requested_at is not None
+    for program in (ending, owned):
+        with pytest.raises(Conflict):
+            people.activate(bob, program.pk)
+    service_accounts.change(bob, owned.pk, a_wish(bob))
+    assert people.activate(bob, owned.pk).is_active

@@ -1,0 +1,166 @@
+"""A backup is taken while the installation runs, and put back whole or not at all."""
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from django.utils import timezone
+
+from agents.models import Runner
+from conversations import actions
+from hyperagent.backups import installation, server
+from hyperagent.backups.archive import BadArchive, Manifest, Writer, checked
+from tests.faces.web import ROOT, database_url
+
+NOW = "2026-11-22T12:00:00+00:00"
+
+
+@pytest.fixture
+def empty_database() -> Iterator[str]:
+    """The address of a database with nothing in it."""
+    name = f"restored_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def manage(*command: str, url: str, data: Path) -> str:
+    env = {**os.environ, "DATABASE_URL": url, "DATA_DIR": str(data)}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
+    alice: Any, empty_database: str, tmp_path: Path
+) -> None:
+    said = actions.say_in_new(alice, "Alice's question")
+    old, new, backup = tmp_path / "old", tmp_path / "new", tmp_path / "it.tar"
+    stored = Path("media", "documents", "a b.pdf")
+    (old / stored).parent.mkdir(parents=True)
+    (old / stored).write_bytes(b"bytes")
+
+    told = manage("backup", str(backup), url=database_url(), data=old)
+    restored = manage("restore", str(backup), "--yes", url=empty_database, data=new)
+    with psycopg.connect(empty_database) as connection:
+        question = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
+        run = connection.execute("SELECT id, cancel_requested_at IS NULL FROM agents_execution").fetchall()
+        audit = connection.execute("SELECT kind FROM audit_event WHERE kind LIKE 'backup.%'").fetchall()
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            connection.execute("UPDATE audit_event SET kind = ''")
+        connection.execute("UPDATE conversations_message SET text = 'changed'")
+        connection.execute("CREATE TABLE of_another_version (a int)")
+    manage("restore", str(backup), "--yes", "--move", url=empty_database, data=new)
+    with psycopg.connect(empty_database) as connection:
+        again = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
+        goes_on = connection.execute("SELECT cancel_requested_at IS NULL FROM agents_execution").fetchall()
+        other = connection.execute("SELECT to_regclass('of_another_version')").fetchall()
+
+    assert ("1 files" in told, "without a key" in told) == (True, True)
+    assert backup.stat().st_mode & 0o077 == 0
+    assert "1 runs had not ended" in restored
+    assert audit == [("backup.restored",)]
+    assert (question, run) == ([("Alice's question",)], [(said.execution.id, False)])
+    assert (again, goes_on, other) == ([("Alice's question",)], [(True,)], [(None,)])
+    assert (new / stored).read_bytes() == b"bytes"
+
+
+@pytest.mark.django_db
+def test_what_must_not_be_restored_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
+    newer, working = tmp_path / "newer.tar", tmp_path / "working.tar"
+    written(newer, migrations={"agents": "9999_of_tomorrow"})
+    written(working)
+    Runner.objects.create(name="one", host="h", pid=1, started_at=timezone.now(), seen_at=timezone.now())
+
+    def refused(path: Path) -> str:
+        with pytest.raises(installation.NotDone) as refusal:
+            installation.restore(path, lets_runs_go_on=False, is_forced=False)
+        return str(refusal.value)
+
+    assert "does not know agents.9999_of_tomorrow" in refused(newer)
+    assert "its runner one was seen" in refused(working)
+    assert "No such file" in refused(tmp_path / "missing.tar")
+
+
+@pytest.mark.slow
+def test_a_restore_that_is_refused_leaves_the_key_that_is_here(tmp_path: Path) -> None:
+    newer, here = tmp_path / "newer.tar", tmp_path / "here"
+    written(newer, migrations={"agents": "9999_of_tomorrow"}, key=b"the key of the backup, of which nobody has a use")
+    here.mkdir()
+    (here / "secret_key").write_text("the key that is here, with which all was sealed")
+    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "restore", str(newer), "--yes"],
+        cwd=ROOT, env={**env, "DATA_DIR": str(here), "ENV_FILE": os.devnull}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, "of a newer version" in done.stderr) == (1, True), done.stderr[-2000:]
+    assert (here / "secret_key").read_text() == "the key that is here, with which all was sealed"
+
+
+def test_a_database_that_cannot_be_put_back_leaves_what_is_there(empty_database: str, tmp_path: Path) -> None:
+    dump = tmp_path / "database.dump"
+    dump.write_bytes(b"PGDMP, or not")
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("CREATE TABLE kept (a int)")
+
+    with pytest.raises(server.ServerRefused, match="pg_restore"):
+        server.replace(empty_database, dump)
+
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT to_regclass('kept') IS NOT NULL").fetchone() == (True,)
+
+
+@pytest.mark.threat("T36")
+def test_a_damaged_or_hostile_archive_is_no_backup(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.tar"
+    written(whole)
+    content = whole.read_bytes()
+    cut, changed, empty = tmp_path / "cut.tar", tmp_path / "changed.tar", tmp_path / "empty.tar"
+    cut.write_bytes(content[:1_200])
+    changed.write_bytes(content.replace(b"the dump", b"The dump"))
+    empty.write_bytes(b"")
+
+    assert checked(whole).made_at == NOW
+    for path, why in ((cut, "read|manifest"), (changed, "database.dump is not what was written"), (empty, "read")):
+        with pytest.raises(BadArchive, match=why):
+            checked(path)
+    for entry in ("files/../../etc/passwd", "/etc/passwd", "files/a\\..\\b", "files/", "elsewhere"):
+        with pytest.raises(BadArchive, match="which no backup has"):
+            checked(hostile(tmp_path, tarfile.TarInfo(entry)))
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+        link = tarfile.TarInfo("files/a")
+        link.type, link.linkname = kind, "/etc/passwd"
+        with pytest.raises(BadArchive, match="which no backup has"):
+            checked(hostile(tmp_path, link))
+
+
+def written(path: Path, *, migrations: dict[str, str] | None = None, key: bytes = b"") -> None:
+    writer = Writer(path)
+    writer.add("database.dump", io.BytesIO(b"the dump"), 8)
+    if key:
+        writer.add("secret_key", io.BytesIO(key), len(key))
+    writer.finish(Manifest(NOW, 18, migrations or {}, ""))
+
+
+def hostile(folder: Path, entry: tarfile.TarInfo) -> Path:
+    path = folder / "hostile.tar"
+    with tarfile.open(path, "w") as tar:
+        tar.addfile(entry)
+    return path

@@ -1,0 +1,90 @@
+"""What is kept no longer: old conversations are deleted, what was said in deleted ones is erased, the audit stays."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.utils import timezone
+
+from agents.engine.events import Complete
+from agents.models import AgentExecution, Event, Execution, Step
+from conversations import actions, retention
+from conversations.models import Conversation, Message
+from hitl.models import Request
+from tests.accounts.keeping import tables_with
+from tests.faces.runs import append, make_agent, make_request, make_step, tokens
+
+pytestmark = [pytest.mark.django_db, pytest.mark.spec("B21")]
+SECRET = "walrus"
+
+
+@pytest.fixture
+def keeps(settings: Any) -> Any:
+    """Sets for how many days: `keeps(retention_days=30)`."""
+
+    def keep(**days: int) -> None:
+        settings.CONFIG = django_settings.CONFIG.model_copy(update=days)
+
+    return keep
+
+
+def talk(user: Any, *, days: int, is_over: bool = True) -> Conversation:
+    """A conversation that was spoken in so many days ago."""
+    said = actions.say_in_new(user, f"{SECRET} question")
+    run = said.execution
+    append(run, *tokens(f"{SECRET} answer"), *([Complete(answer=f"{SECRET} answer")] if is_over else []))
+    agent = make_agent(run, task=f"{SECRET} task", status="completed")
+    make_step(agent, [1], "model", "agent", request={"said": SECRET})
+    make_request(run, question={"question": f"{SECRET}?"}, status="answered", answer={"text": SECRET})
+    at = timezone.now() - timedelta(days=days)
+    Conversation.objects.filter(pk=said.conversation.pk).update(updated_at=at)
+    return said.conversation
+
+
+def test_conversations_of_long_ago_are_deleted_but_not_pinned_ones_and_none_by_default(alice: Any, keeps: Any) -> None:
+    old, pinned, running, fresh = (
+        talk(alice, days=40),
+        talk(alice, days=40),
+        talk(alice, days=40, is_over=False),
+        talk(alice, days=5),
+    )
+    actions.pin(alice, pinned.pk, is_pinned=True)
+
+    keeps(retention_days=0)
+    retention.keep_no_longer()
+    assert not Conversation.objects.exclude(deleted_at=None).exists()
+    keeps(retention_days=30)
+    retention.keep_no_longer()
+
+    assert set(Conversation.objects.filter(deleted_at=None)) == {pinned, running, fresh}
+    assert Message.objects.filter(conversation=old).exists(), "it can still be brought back by hand for a while"
+
+
+def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_audit_stays(
+    alice: Any, charlie: Any, keeps: Any
+) -> None:
+    kept, gone, lately = talk(charlie, days=400), talk(alice, days=400), talk(alice, days=400)
+    for conversation, days in ((gone, 31), (lately, 29)):
+        actions.delete(alice, conversation.pk)
+        Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=days))
+    keeps(retention_deleted_days=30)
+
+    rounds = 0
+    while retention.erase_some(timezone.now() - timedelta(days=30)):
+        rounds += 1
+        assert rounds < 20
+
+    assert rounds > 3
+    assert set(Conversation.objects.all()) == {kept, lately}
+    run = Execution.objects.get(conversation_id=gone.pk)
+    assert (run.status, run.question, run.answer) == ("completed", "", "")
+    assert not Event.objects.filter(execution=run).exists()
+    assert AgentExecution.objects.get(execution=run).task == ""
+    assert Step.objects.get(agent__execution=run).request == {}
+    request = Request.objects.get(execution_id=run.pk)
+    assert (request.status, request.answer) == ("answered", None)
+    Execution.objects.exclude(pk=run.pk).delete()
+    Request.objects.exclude(pk=request.pk).delete()
+    Conversation.objects.all().delete()
+    assert tables_with(SECRET) == {}

@@ -1,0 +1,48 @@
+"""What is given to operators fits the product: its commands are there, its variables are known, its limits agree."""
+
+import re
+from pathlib import Path
+
+import yaml
+from django.core.management import get_commands
+
+from hyperagent.lib.conf import BASE_DIR, Config
+
+DEPLOY = BASE_DIR / "deploy"
+KNOWN = {str(field.alias) for field in Config.model_fields.values()}
+# Python's own, the image's, and what says which process it is.
+OTHERS = {"PYTHONUNBUFFERED", "HYPERAGENT_PROCESS", "PATH", "POSTGRES_PASSWORD", "POSTGRES_USER", "POSTGRES_DB"}
+
+
+def test_containers_and_units_run_commands_and_set_variables_that_there_are() -> None:
+    services = yaml.safe_load((DEPLOY / "docker" / "compose.yaml").read_text())["services"]
+    units = {path.name: path.read_text() for path in (DEPLOY / "systemd").iterdir()}
+
+    told = "\n".join(str(service.get("command", "")) for service in services.values()) + "\n".join(units.values())
+    commands = set(re.findall(r"manage\.py(?:', '| )(\w+)", told))
+    named = {name for service in services.values() for name in service.get("environment", {})}
+    named |= {name for text in units.values() for line in re.findall(r"^Environment=(.*)$", text, re.MULTILINE)
+              for name in re.findall(r"(\w+)=", line)}  # fmt: skip
+
+    assert commands == {"prepare", "worker"}
+    assert commands <= set(get_commands())
+    assert named - KNOWN - OTHERS == set()
+
+
+def test_the_guide_names_variables_and_commands_that_there_are() -> None:
+    guide = (BASE_DIR / "docs" / "operating.md").read_text()
+
+    commands = set(re.findall(r"manage\.py (\w+)", guide))
+    variables = set(re.findall(r"^([A-Z_]{4,})=", guide, re.MULTILINE))
+    paths = set(re.findall(r"`(deploy/[\w./-]+)`", guide))
+
+    assert commands <= set(get_commands())
+    assert variables <= KNOWN
+    assert [path for path in paths if not Path(BASE_DIR, path).exists()] == []
+
+
+def test_the_proxy_lets_documents_of_every_allowed_size_through() -> None:
+    found = re.search(r"client_max_body_size (\d+)m", (DEPLOY / "nginx.conf").read_text())
+
+    assert found is not None
+    assert int(found[1]) * 1_048_576 > Config.model_fields["document_max_bytes"].default
