@@ -15,12 +15,12 @@ pytestmark = pytest.mark.slow
 MESSAGES, EVENTS = 130, 900
 FIRST_LOAD_BYTES = 250_000
 
-# Up to the beginning, so much with each frame. How often what was read jumped besides; and all messages.
+# Up to the beginning, so much with each frame. How far what was read jumped besides; and all messages.
 TO_THE_TOP = """async (step) => {
     const thread = document.querySelector(".thread");
     const frame = () => new Promise(requestAnimationFrame);
     const all = () => [...document.querySelectorAll("article[data-message]")];
-    let [jumps, steps] = [0, 0];
+    let [jumped, steps] = [0, 0];
     for (let still = 0; still < 60; steps += 1) {
         if (steps > 1000) throw new Error(`still at ${thread.scrollTop}, ${all().length} messages drawn`);
         const edge = thread.getBoundingClientRect();
@@ -30,10 +30,10 @@ TO_THE_TOP = """async (step) => {
         await frame();
         await frame();
         const moved = read.getBoundingClientRect().top - top;
-        if (place >= step && Math.abs(moved - step) > 4) jumps += 1;
+        if (place >= step) jumped = Math.max(jumped, Math.abs(moved - step));
         still = place === 0 && all().length === count && !document.querySelector(".earlier") ? still + 30 : 0;
     }
-    return { jumps, ids: all().map((one) => one.dataset.message) };
+    return { jumped, ids: all().map((one) => one.dataset.message) };
 }"""
 
 # A slow machine tells of several moments in one call: here each is told together with one that is over.
@@ -81,8 +81,7 @@ def test_a_long_conversation_is_read_and_drawn_from_its_end_and_keeps_the_reader
         "SELECT id FROM conversations_message WHERE conversation_id = %s ORDER BY created_at", made["long"]
     )
     assert found["ids"] == [str(row["id"]) for row in stored]
-    # A reader who is faster than a busy machine draws is at the very top for a moment, where browsers hold nothing.
-    assert found["jumps"] <= 2
+    assert found["jumped"] <= 4
     assert len(asked) == 3
     assert watched.errors == []
 

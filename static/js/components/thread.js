@@ -2,6 +2,7 @@
 // their earlier pages as one comes near.
 import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { t } from "../i18n.js";
+import { placeIn } from "../place.js";
 import { transcript } from "../store.js";
 import { useNamedMessage } from "../to_message.js";
 import { Icon } from "./icons.js";
@@ -116,32 +117,31 @@ function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier })
   const content = useRef(null);
   const top = useRef(null);
   const stuck = useRef(true);
-  const drawnFirst = useRef(first);
-  const fromEnd = useRef(null); // where the reader was before something was drawn above
+  const place = useRef(null);
   const [away, setAway] = useState(false);
 
   const jump = () => {
     scroller.current.scrollTop = scroller.current.scrollHeight;
   };
 
-  if (drawnFirst.current !== first && scroller.current) fromEnd.current = scroller.current.scrollHeight - scroller.current.scrollTop;
-  drawnFirst.current = first;
   useLayoutEffect(() => {
-    const element = scroller.current;
-    const moved = fromEnd.current === null || stuck.current ? 0 : element.scrollHeight - fromEnd.current - element.scrollTop;
-    fromEnd.current = null;
-    if (Math.abs(moved) > 1) element.scrollTop += moved;
+    if (!stuck.current) place.current?.hold();
   }, [first]);
 
   useLayoutEffect(() => {
     const element = scroller.current;
     let height = element.scrollTop;
+    place.current = placeIn(element);
+    const hold = () => (stuck.current ? place.current.release() : (height += place.current.hold()));
     const onScroll = () => {
+      const wasStuck = stuck.current;
+      hold();
       const distance = element.scrollHeight - element.scrollTop - element.clientHeight;
       // Upwards is the reader's own doing; a growing text never scrolls up.
       if (element.scrollTop < height) stuck.current = distance < 2;
       else if (distance < NEAR_END_PX) stuck.current = true;
       height = element.scrollTop;
+      if (stuck.current !== wasStuck) hold();
       setAway(!stuck.current && distance > NEAR_END_PX);
     };
     const observer = new ResizeObserver(() => (stuck.current ? jump() : onScroll()));

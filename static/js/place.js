@@ -1,0 +1,34 @@
+// What is read stays where it is: when more is drawn above it, or the guessed height of what is above turns out otherwise. Browsers
+// do this too, but not at the very top, not in the frame in which somebody else scrolls, and Safari not at all.
+const READ = "article[data-message]";
+const PART = ".prose > *";
+
+// `scroller`: the element that scrolls. `hold()` is called when it scrolled, and when its content may have another size, before
+// that is painted: how far it went in pixels. `release()` forgets what was read.
+export function placeIn(scroller) {
+  let held = []; // {element, top}: the part that is read, then its message; tops are from the content's beginning
+
+  const edge = () => scroller.getBoundingClientRect().top;
+  const topOf = (element) => element.getBoundingClientRect().top - edge() + scroller.scrollTop;
+  const firstInView = (elements) => {
+    const from = edge();
+    return [...elements].find((element) => element.getBoundingClientRect().bottom > from);
+  };
+
+  function take() {
+    const message = firstInView(scroller.querySelectorAll(READ));
+    const part = message && firstInView(message.querySelectorAll(PART));
+    held = [part, message].filter(Boolean).map((element) => ({ element, top: topOf(element) }));
+  }
+
+  function hold() {
+    const one = held.find(({ element }) => scroller.contains(element));
+    const moved = one ? topOf(one.element) - one.top : 0;
+    const before = scroller.scrollTop;
+    if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
+    take();
+    return scroller.scrollTop - before;
+  }
+
+  return { hold, release: () => (held = []) };
+}
