@@ -11,7 +11,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -20,208 +19,476 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Runner',
+            name="Runner",
             fields=[
-                ('name', models.CharField(max_length=120, primary_key=True, serialize=False)),
-                ('host', models.CharField(max_length=255)),
-                ('pid', models.IntegerField()),
-                ('version', models.CharField(blank=True, max_length=40)),
-                ('driving', models.PositiveIntegerField(default=0)),
-                ('concurrency', models.PositiveIntegerField(default=1)),
-                ('started_at', models.DateTimeField()),
-                ('seen_at', models.DateTimeField()),
+                ("name", models.CharField(max_length=120, primary_key=True, serialize=False)),
+                ("host", models.CharField(max_length=255)),
+                ("pid", models.IntegerField()),
+                ("version", models.CharField(blank=True, max_length=40)),
+                ("driving", models.PositiveIntegerField(default=0)),
+                ("concurrency", models.PositiveIntegerField(default=1)),
+                ("started_at", models.DateTimeField()),
+                ("seen_at", models.DateTimeField()),
             ],
             options={
-                'ordering': ('name',),
+                "ordering": ("name",),
             },
         ),
         migrations.CreateModel(
-            name='AgentExecution',
+            name="Execution",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('agent_name', models.CharField(max_length=64)),
-                ('lineage', models.CharField(help_text='Its place in the tree, the same on every replay.', max_length=255)),
-                ('task', models.TextField(blank=True)),
-                ('status', models.CharField(choices=[('pending', 'pending'), ('running', 'running'), ('awaiting_user', 'awaiting_user'), ('completed', 'completed'), ('failed', 'failed'), ('skipped', 'skipped'), ('cancelled', 'cancelled'), ('deleted', 'deleted')], default=agents.engine.states.AgentStatus['PENDING'], max_length=16)),
-                ('modified', models.BooleanField(default=False)),
-                ('user_comment', models.TextField(blank=True)),
-                ('user_content', models.TextField(blank=True)),
-                ('depends_on', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), blank=True, default=list, size=None)),
-                ('output', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('error', models.TextField(blank=True)),
-                ('prompt_tokens', models.PositiveBigIntegerField(default=0)),
-                ('completion_tokens', models.PositiveBigIntegerField(default=0)),
-                ('cost_usd', models.DecimalField(decimal_places=6, default=0, max_digits=14, null=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='subagents', to='agents.agentexecution')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("conversation_id", models.UUIDField(blank=True, db_index=True, null=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("running", "running"),
+                            ("awaiting_user", "awaiting_user"),
+                            ("completed", "completed"),
+                            ("failed", "failed"),
+                            ("cancelled", "cancelled"),
+                        ],
+                        default=agents.engine.states.ExecutionStatus["PENDING"],
+                        max_length=16,
+                    ),
+                ),
+                ("pipeline", models.CharField(default="turn", help_text="Which function drives it.", max_length=64)),
+                ("mode", models.CharField(blank=True, max_length=32)),
+                ("question", models.TextField()),
+                (
+                    "input",
+                    hyperagent.lib.fields.ExactJSONField(help_text="Everything the run starts from, with a version."),
+                ),
+                ("answer", models.TextField(blank=True)),
+                ("result", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("error_code", models.CharField(blank=True, max_length=64)),
+                ("error_message", models.TextField(blank=True)),
+                ("on_finish", models.CharField(blank=True, max_length=200)),
+                ("finish_handled_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "epoch",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Number of the lease; a write with an older one fails."
+                    ),
+                ),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("leased_by", models.CharField(blank=True, max_length=120)),
+                (
+                    "crashes",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Runners in a row that were lost while this was the only run to suspect."
+                    ),
+                ),
+                (
+                    "suspicion",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Runners in a row that were lost while driving this among others."
+                    ),
+                ),
+                (
+                    "lost_by",
+                    models.CharField(
+                        blank=True, help_text="The runner that was lost, until the next claim.", max_length=120
+                    ),
+                ),
+                ("last_seq", models.PositiveBigIntegerField(default=0)),
+                (
+                    "last_hash",
+                    models.BinaryField(
+                        default=b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+                        max_length=32,
+                    ),
+                ),
+                ("cancel_requested_at", models.DateTimeField(blank=True, null=True)),
+                ("woken_at", models.DateTimeField(blank=True, help_text="An answer came while it waited.", null=True)),
+                ("prompt_tokens", models.PositiveBigIntegerField(default=0)),
+                ("completion_tokens", models.PositiveBigIntegerField(default=0)),
+                ("cost_usd", models.DecimalField(decimal_places=6, default=0, max_digits=14, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "cancelled_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="executions",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('started_at',),
+                "ordering": ("-created_at",),
+                "permissions": (("view_content", "Can read what other people's runs say"),),
+                "indexes": [
+                    models.Index(fields=["-created_at", "id"], name="agents_execution_newest"),
+                    models.Index(fields=["user", "-created_at"], name="agents_execution_by_user"),
+                    models.Index(
+                        condition=models.Q(
+                            ("status", "pending"),
+                            models.Q(("status", "awaiting_user"), ("woken_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        fields=["created_at"],
+                        name="agents_execution_claimable",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status", "running")),
+                        fields=["lease_until"],
+                        name="agents_execution_leases",
+                    ),
+                    models.Index(
+                        condition=models.Q(("status__in", ["completed", "failed", "cancelled"]), _negated=True),
+                        fields=["status"],
+                        name="agents_execution_live",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("ended_at__isnull", False),
+                            ("finish_handled_at__isnull", True),
+                            models.Q(("on_finish", ""), _negated=True),
+                        ),
+                        fields=["ended_at"],
+                        name="agents_execution_unhandled",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    agents.engine.states.ExecutionStatus["PENDING"],
+                                    agents.engine.states.ExecutionStatus["RUNNING"],
+                                    agents.engine.states.ExecutionStatus["AWAITING_USER"],
+                                    agents.engine.states.ExecutionStatus["COMPLETED"],
+                                    agents.engine.states.ExecutionStatus["FAILED"],
+                                    agents.engine.states.ExecutionStatus["CANCELLED"],
+                                ],
+                            )
+                        ),
+                        name="agents_execution_status_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("ended_at__isnull", False),
+                                (
+                                    "status__in",
+                                    frozenset(
+                                        [
+                                            agents.engine.states.ExecutionStatus["CANCELLED"],
+                                            agents.engine.states.ExecutionStatus["COMPLETED"],
+                                            agents.engine.states.ExecutionStatus["FAILED"],
+                                        ]
+                                    ),
+                                ),
+                            ),
+                            models.Q(
+                                models.Q(
+                                    (
+                                        "status__in",
+                                        frozenset(
+                                            [
+                                                agents.engine.states.ExecutionStatus["CANCELLED"],
+                                                agents.engine.states.ExecutionStatus["COMPLETED"],
+                                                agents.engine.states.ExecutionStatus["FAILED"],
+                                            ]
+                                        ),
+                                    ),
+                                    _negated=True,
+                                ),
+                                ("ended_at__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="agents_execution_ended_when_terminal",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Execution',
+            name="AgentExecution",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('conversation_id', models.UUIDField(blank=True, db_index=True, null=True)),
-                ('status', models.CharField(choices=[('pending', 'pending'), ('running', 'running'), ('awaiting_user', 'awaiting_user'), ('completed', 'completed'), ('failed', 'failed'), ('cancelled', 'cancelled')], default=agents.engine.states.ExecutionStatus['PENDING'], max_length=16)),
-                ('pipeline', models.CharField(default='turn', help_text='Which function drives it.', max_length=64)),
-                ('mode', models.CharField(blank=True, max_length=32)),
-                ('question', models.TextField()),
-                ('input', hyperagent.lib.fields.ExactJSONField(help_text='Everything the run starts from, with a version.')),
-                ('answer', models.TextField(blank=True)),
-                ('result', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('error_code', models.CharField(blank=True, max_length=64)),
-                ('error_message', models.TextField(blank=True)),
-                ('on_finish', models.CharField(blank=True, max_length=200)),
-                ('finish_handled_at', models.DateTimeField(blank=True, null=True)),
-                ('epoch', models.PositiveIntegerField(default=0, help_text='Number of the lease; a write with an older one fails.')),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('leased_by', models.CharField(blank=True, max_length=120)),
-                ('crashes', models.PositiveSmallIntegerField(default=0, help_text='Runners in a row that were lost while this was the only run to suspect.')),
-                ('suspicion', models.PositiveSmallIntegerField(default=0, help_text='Runners in a row that were lost while driving this among others.')),
-                ('lost_by', models.CharField(blank=True, help_text='The runner that was lost, until the next claim.', max_length=120)),
-                ('last_seq', models.PositiveBigIntegerField(default=0)),
-                ('last_hash', models.BinaryField(default=b'\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00', max_length=32)),
-                ('cancel_requested_at', models.DateTimeField(blank=True, null=True)),
-                ('woken_at', models.DateTimeField(blank=True, help_text='An answer came while it waited.', null=True)),
-                ('prompt_tokens', models.PositiveBigIntegerField(default=0)),
-                ('completion_tokens', models.PositiveBigIntegerField(default=0)),
-                ('cost_usd', models.DecimalField(decimal_places=6, default=0, max_digits=14, null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('cancelled_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='executions', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("agent_name", models.CharField(max_length=64)),
+                (
+                    "lineage",
+                    models.CharField(help_text="Its place in the tree, the same on every replay.", max_length=255),
+                ),
+                ("task", models.TextField(blank=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("running", "running"),
+                            ("awaiting_user", "awaiting_user"),
+                            ("completed", "completed"),
+                            ("failed", "failed"),
+                            ("skipped", "skipped"),
+                            ("cancelled", "cancelled"),
+                            ("deleted", "deleted"),
+                        ],
+                        default=agents.engine.states.AgentStatus["PENDING"],
+                        max_length=16,
+                    ),
+                ),
+                ("modified", models.BooleanField(default=False)),
+                ("user_comment", models.TextField(blank=True)),
+                ("user_content", models.TextField(blank=True)),
+                (
+                    "depends_on",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(), blank=True, default=list, size=None
+                    ),
+                ),
+                ("output", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("error", models.TextField(blank=True)),
+                ("prompt_tokens", models.PositiveBigIntegerField(default=0)),
+                ("completion_tokens", models.PositiveBigIntegerField(default=0)),
+                ("cost_usd", models.DecimalField(decimal_places=6, default=0, max_digits=14, null=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="subagents",
+                        to="agents.agentexecution",
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="agents", to="agents.execution"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at',),
-                'permissions': (('view_content', "Can read what other people's runs say"),),
+                "ordering": ("started_at",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("execution", "lineage"), name="agents_agent_lineage_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    agents.engine.states.AgentStatus["PENDING"],
+                                    agents.engine.states.AgentStatus["RUNNING"],
+                                    agents.engine.states.AgentStatus["AWAITING_USER"],
+                                    agents.engine.states.AgentStatus["COMPLETED"],
+                                    agents.engine.states.AgentStatus["FAILED"],
+                                    agents.engine.states.AgentStatus["SKIPPED"],
+                                    agents.engine.states.AgentStatus["CANCELLED"],
+                                    agents.engine.states.AgentStatus["DELETED"],
+                                ],
+                            )
+                        ),
+                        name="agents_agent_status_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('seq', models.PositiveBigIntegerField()),
-                ('agent_id', models.UUIDField(blank=True, null=True)),
-                ('type', models.CharField(max_length=32)),
-                ('body', models.TextField()),
-                ('hash', models.BinaryField(max_length=32)),
-                ('origin', models.CharField(blank=True, default='', help_text='The place in the program that emitted it, so that a replay does not.', max_length=400)),
-                ('created_at', models.DateTimeField()),
-                ('execution', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='agents.execution')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("seq", models.PositiveBigIntegerField()),
+                ("agent_id", models.UUIDField(blank=True, null=True)),
+                ("type", models.CharField(max_length=32)),
+                ("body", models.TextField()),
+                ("hash", models.BinaryField(max_length=32)),
+                (
+                    "origin",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The place in the program that emitted it, so that a replay does not.",
+                        max_length=400,
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="agents.execution",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('execution', 'seq'),
+                "ordering": ("execution", "seq"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("execution", "seq"), name="agents_event_seq_unique"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Effect',
+            name="Effect",
             fields=[
-                ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('tool', models.CharField(max_length=120)),
-                ('arguments', hyperagent.lib.fields.ExactJSONField()),
-                ('arguments_hash', models.BinaryField(max_length=32)),
-                ('status', models.CharField(choices=[('started', 'started'), ('finished', 'finished'), ('failed', 'failed'), ('in_doubt', 'in_doubt'), ('skipped', 'skipped')], max_length=10)),
-                ('response', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('epoch', models.PositiveIntegerField()),
-                ('started_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='effects', to='agents.agentexecution')),
-                ('execution', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='effects', to='agents.execution')),
+                ("key", models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ("tool", models.CharField(max_length=120)),
+                ("arguments", hyperagent.lib.fields.ExactJSONField()),
+                ("arguments_hash", models.BinaryField(max_length=32)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("started", "started"),
+                            ("finished", "finished"),
+                            ("failed", "failed"),
+                            ("in_doubt", "in_doubt"),
+                            ("skipped", "skipped"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("response", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("epoch", models.PositiveIntegerField()),
+                ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="effects", to="agents.agentexecution"
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="effects", to="agents.execution"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('started_at',),
+                "ordering": ("started_at",),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    agents.engine.states.EffectStatus["STARTED"],
+                                    agents.engine.states.EffectStatus["FINISHED"],
+                                    agents.engine.states.EffectStatus["FAILED"],
+                                    agents.engine.states.EffectStatus["IN_DOUBT"],
+                                    agents.engine.states.EffectStatus["SKIPPED"],
+                                ],
+                            )
+                        ),
+                        name="agents_effect_status_known",
+                    ),
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name='agentexecution',
-            name='execution',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='agents', to='agents.execution'),
         ),
         migrations.CreateModel(
-            name='Step',
+            name="Step",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('path', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), help_text="Numbers of calls and branches, from the agent's start.", size=None)),
-                ('kind', models.CharField(choices=[('model', 'model'), ('tool', 'tool'), ('ask', 'ask'), ('fork', 'fork'), ('note', 'note')], max_length=8)),
-                ('name', models.CharField(max_length=120)),
-                ('request', hyperagent.lib.fields.ExactJSONField()),
-                ('request_hash', models.BinaryField(max_length=32)),
-                ('status', models.CharField(choices=[('started', 'started'), ('finished', 'finished'), ('failed', 'failed')], max_length=8)),
-                ('response', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('effect_key', models.CharField(blank=True, max_length=64)),
-                ('usage', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('epoch', models.PositiveIntegerField()),
-                ('started_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('cut_at', models.DateTimeField(blank=True, help_text='The journal diverged here; kept for the audit.', null=True)),
-                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='agents.agentexecution')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "path",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(),
+                        help_text="Numbers of calls and branches, from the agent's start.",
+                        size=None,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("model", "model"),
+                            ("tool", "tool"),
+                            ("ask", "ask"),
+                            ("fork", "fork"),
+                            ("note", "note"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
+                ("request", hyperagent.lib.fields.ExactJSONField()),
+                ("request_hash", models.BinaryField(max_length=32)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("started", "started"), ("finished", "finished"), ("failed", "failed")], max_length=8
+                    ),
+                ),
+                ("response", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("effect_key", models.CharField(blank=True, max_length=64)),
+                ("usage", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("epoch", models.PositiveIntegerField()),
+                ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "cut_at",
+                    models.DateTimeField(
+                        blank=True, help_text="The journal diverged here; kept for the audit.", null=True
+                    ),
+                ),
+                (
+                    "agent",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="steps", to="agents.agentexecution"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('agent', 'path'),
+                "ordering": ("agent", "path"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("cut_at__isnull", True)),
+                        fields=("agent", "path"),
+                        name="agents_step_path_unique",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    agents.engine.states.StepKind["MODEL"],
+                                    agents.engine.states.StepKind["TOOL"],
+                                    agents.engine.states.StepKind["ASK"],
+                                    agents.engine.states.StepKind["FORK"],
+                                    agents.engine.states.StepKind["NOTE"],
+                                ],
+                            )
+                        ),
+                        name="agents_step_kind_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    agents.engine.states.StepStatus["STARTED"],
+                                    agents.engine.states.StepStatus["FINISHED"],
+                                    agents.engine.states.StepStatus["FAILED"],
+                                ],
+                            )
+                        ),
+                        name="agents_step_status_known",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(fields=['-created_at', 'id'], name='agents_execution_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(fields=['user', '-created_at'], name='agents_execution_by_user'),
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('status', 'pending'), models.Q(('status', 'awaiting_user'), ('woken_at__isnull', False)), _connector='OR'), fields=['created_at'], name='agents_execution_claimable'),
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('status', 'running')), fields=['lease_until'], name='agents_execution_leases'),
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('status__in', ['completed', 'failed', 'cancelled']), _negated=True), fields=['status'], name='agents_execution_live'),
-        ),
-        migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('ended_at__isnull', False), ('finish_handled_at__isnull', True), models.Q(('on_finish', ''), _negated=True)), fields=['ended_at'], name='agents_execution_unhandled'),
-        ),
-        migrations.AddConstraint(
-            model_name='execution',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [agents.engine.states.ExecutionStatus['PENDING'], agents.engine.states.ExecutionStatus['RUNNING'], agents.engine.states.ExecutionStatus['AWAITING_USER'], agents.engine.states.ExecutionStatus['COMPLETED'], agents.engine.states.ExecutionStatus['FAILED'], agents.engine.states.ExecutionStatus['CANCELLED']])), name='agents_execution_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='execution',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('status__in', frozenset([agents.engine.states.ExecutionStatus['CANCELLED'], agents.engine.states.ExecutionStatus['COMPLETED'], agents.engine.states.ExecutionStatus['FAILED']]))), models.Q(models.Q(('status__in', frozenset([agents.engine.states.ExecutionStatus['CANCELLED'], agents.engine.states.ExecutionStatus['COMPLETED'], agents.engine.states.ExecutionStatus['FAILED']])), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='agents_execution_ended_when_terminal'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(fields=('execution', 'seq'), name='agents_event_seq_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='effect',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [agents.engine.states.EffectStatus['STARTED'], agents.engine.states.EffectStatus['FINISHED'], agents.engine.states.EffectStatus['FAILED'], agents.engine.states.EffectStatus['IN_DOUBT'], agents.engine.states.EffectStatus['SKIPPED']])), name='agents_effect_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='agentexecution',
-            constraint=models.UniqueConstraint(fields=('execution', 'lineage'), name='agents_agent_lineage_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='agentexecution',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [agents.engine.states.AgentStatus['PENDING'], agents.engine.states.AgentStatus['RUNNING'], agents.engine.states.AgentStatus['AWAITING_USER'], agents.engine.states.AgentStatus['COMPLETED'], agents.engine.states.AgentStatus['FAILED'], agents.engine.states.AgentStatus['SKIPPED'], agents.engine.states.AgentStatus['CANCELLED'], agents.engine.states.AgentStatus['DELETED']])), name='agents_agent_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='step',
-            constraint=models.UniqueConstraint(condition=models.Q(('cut_at__isnull', True)), fields=('agent', 'path'), name='agents_step_path_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='step',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', [agents.engine.states.StepKind['MODEL'], agents.engine.states.StepKind['TOOL'], agents.engine.states.StepKind['ASK'], agents.engine.states.StepKind['FORK'], agents.engine.states.StepKind['NOTE']])), name='agents_step_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='step',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [agents.engine.states.StepStatus['STARTED'], agents.engine.states.StepStatus['FINISHED'], agents.engine.states.StepStatus['FAILED']])), name='agents_step_status_known'),
         ),
     ]

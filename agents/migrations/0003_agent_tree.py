@@ -9,62 +9,110 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agents', '0002_folded_logs'),
+        ("agents", "0002_folded_logs"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Intervention',
+            name="Intervention",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('agent_id', models.UUIDField(blank=True, help_text='Empty for every agent of the run.', null=True)),
-                ('kind', models.CharField(choices=[('delete', 'delete'), ('modify', 'modify'), ('comment', 'comment'), ('steer', 'steer')], max_length=8)),
-                ('text', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('applied_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("agent_id", models.UUIDField(blank=True, help_text="Empty for every agent of the run.", null=True)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("delete", "delete"),
+                            ("modify", "modify"),
+                            ("comment", "comment"),
+                            ("steer", "steer"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("text", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("applied_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="interventions", to="agents.execution"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('created_at', 'id'),
+                "ordering": ("created_at", "id"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    agents.engine.states.InterventionKind["DELETE"],
+                                    agents.engine.states.InterventionKind["MODIFY"],
+                                    agents.engine.states.InterventionKind["COMMENT"],
+                                    agents.engine.states.InterventionKind["STEER"],
+                                ],
+                            )
+                        ),
+                        name="agents_intervention_kind_known",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
-            model_name='agentexecution',
-            name='step_id',
-            field=models.CharField(blank=True, db_default='', default='', help_text="The plan's step that it works on.", max_length=128),
+            model_name="agentexecution",
+            name="step_id",
+            field=models.CharField(
+                blank=True, db_default="", default="", help_text="The plan's step that it works on.", max_length=128
+            ),
         ),
         migrations.AddField(
-            model_name='execution',
-            name='effects_root',
-            field=models.UUIDField(blank=True, help_text='The run whose effects these are, where this one is a copy; else its own.', null=True),
+            model_name="execution",
+            name="effects_root",
+            field=models.UUIDField(
+                blank=True,
+                help_text="The run whose effects these are, where this one is a copy; else its own.",
+                null=True,
+            ),
         ),
         migrations.AddField(
-            model_name='execution',
-            name='forked_from',
-            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='forks', to='agents.execution'),
+            model_name="execution",
+            name="forked_from",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="forks",
+                to="agents.execution",
+            ),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('effects_root__isnull', False)), fields=['effects_root'], name='agents_execution_copies'),
+            model_name="execution",
+            index=models.Index(
+                condition=models.Q(("effects_root__isnull", False)),
+                fields=["effects_root"],
+                name="agents_execution_copies",
+            ),
         ),
         migrations.AddIndex(
-            model_name='execution',
-            index=models.Index(condition=models.Q(('forked_from__isnull', False)), fields=['forked_from'], name='agents_execution_forks'),
-        ),
-        migrations.AddField(
-            model_name='intervention',
-            name='by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='intervention',
-            name='execution',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='interventions', to='agents.execution'),
-        ),
-        migrations.AddConstraint(
-            model_name='intervention',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', [agents.engine.states.InterventionKind['DELETE'], agents.engine.states.InterventionKind['MODIFY'], agents.engine.states.InterventionKind['COMMENT'], agents.engine.states.InterventionKind['STEER']])), name='agents_intervention_kind_known'),
+            model_name="execution",
+            index=models.Index(
+                condition=models.Q(("forked_from__isnull", False)),
+                fields=["forked_from"],
+                name="agents_execution_forks",
+            ),
         ),
     ]

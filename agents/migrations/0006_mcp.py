@@ -11,109 +11,219 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agents', '0005_mail_accounts'),
+        ("agents", "0005_mail_accounts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='McpServer',
+            name="McpServer",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=20)),
-                ('kind', models.CharField(choices=[('http', 'At an address (Streamable HTTP)'), ('stdio', 'A program in the sandbox')], max_length=8)),
-                ('url', models.TextField(blank=True)),
-                ('command', models.TextField(blank=True, help_text='The program, as it is called within its box.')),
-                ('args', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), blank=True, default=list, size=None)),
-                ('folder', models.CharField(blank=True, help_text='Below DATA_DIR/mcp: what `mcp_install` put there.', max_length=60)),
-                ('is_inner', models.BooleanField(default=False, help_text='It may be reached at an address of a private network.')),
-                ('sealed', models.TextField(blank=True, editable=False, help_text='Headers, variables and tokens, encrypted.')),
-                ('secret_names', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), blank=True, default=list, size=None)),
-                ('agents', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=40), default=agents.mcp.models.default_agents, size=None)),
-                ('enabled', models.BooleanField(default=True)),
-                ('state', models.CharField(choices=[('new', 'Not connected yet'), ('connected', 'Connected'), ('needs_sign_in', 'Asks to be signed in to'), ('failed', 'Could not be connected')], default='new', max_length=16)),
-                ('last_error', models.TextField(blank=True)),
-                ('listed_at', models.DateTimeField(blank=True, help_text='When its tools were last looked at.', null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('owner', models.ForeignKey(blank=True, help_text="Empty: it is the installation's, and everybody's agents may call it.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='mcp_servers', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=20)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("http", "At an address (Streamable HTTP)"), ("stdio", "A program in the sandbox")],
+                        max_length=8,
+                    ),
+                ),
+                ("url", models.TextField(blank=True)),
+                ("command", models.TextField(blank=True, help_text="The program, as it is called within its box.")),
+                (
+                    "args",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.TextField(), blank=True, default=list, size=None
+                    ),
+                ),
+                (
+                    "folder",
+                    models.CharField(
+                        blank=True, help_text="Below DATA_DIR/mcp: what `mcp_install` put there.", max_length=60
+                    ),
+                ),
+                (
+                    "is_inner",
+                    models.BooleanField(
+                        default=False, help_text="It may be reached at an address of a private network."
+                    ),
+                ),
+                (
+                    "sealed",
+                    models.TextField(blank=True, editable=False, help_text="Headers, variables and tokens, encrypted."),
+                ),
+                (
+                    "secret_names",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=200), blank=True, default=list, size=None
+                    ),
+                ),
+                (
+                    "agents",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=40), default=agents.mcp.models.default_agents, size=None
+                    ),
+                ),
+                ("enabled", models.BooleanField(default=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("new", "Not connected yet"),
+                            ("connected", "Connected"),
+                            ("needs_sign_in", "Asks to be signed in to"),
+                            ("failed", "Could not be connected"),
+                        ],
+                        default="new",
+                        max_length=16,
+                    ),
+                ),
+                ("last_error", models.TextField(blank=True)),
+                (
+                    "listed_at",
+                    models.DateTimeField(blank=True, help_text="When its tools were last looked at.", null=True),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                (
+                    "made_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: it is the installation's, and everybody's agents may call it.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="mcp_servers",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'MCP server',
-                'ordering': ('name', 'id'),
+                "verbose_name": "MCP server",
+                "ordering": ("name", "id"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("owner", "name"), name="agents_mcp_server_name_unique", nulls_distinct=False
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["http", "stdio"])), name="agents_mcp_server_kind_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["new", "connected", "needs_sign_in", "failed"])),
+                        name="agents_mcp_server_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("owner", None), models.Q(("is_inner", False), ("kind", "http")), _connector="OR"
+                        ),
+                        name="agents_mcp_server_own_is_outer",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='McpTool',
+            name="McpTool",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.TextField(help_text="The server's own name for it.")),
-                ('called', models.CharField(help_text='Its name here.', max_length=63)),
-                ('definition', hyperagent.lib.fields.ExactJSONField()),
-                ('pin', models.CharField(max_length=64)),
-                ('reviewed_definition', hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
-                ('reviewed_pin', models.CharField(blank=True, max_length=64)),
-                ('risk', models.CharField(choices=[('read', 'read'), ('write', 'write'), ('irreversible', 'irreversible')], default='write', max_length=12)),
-                ('requires_approval', models.BooleanField(default=True)),
-                ('allowed', models.BooleanField(default=False)),
-                ('reviewed_at', models.DateTimeField(blank=True, null=True)),
-                ('found_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('gone_at', models.DateTimeField(blank=True, help_text='The server does not list it any more.', null=True)),
-                ('reviewed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tools', to='agents.mcpserver')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("name", models.TextField(help_text="The server's own name for it.")),
+                ("called", models.CharField(help_text="Its name here.", max_length=63)),
+                ("definition", hyperagent.lib.fields.ExactJSONField()),
+                ("pin", models.CharField(max_length=64)),
+                ("reviewed_definition", hyperagent.lib.fields.ExactJSONField(blank=True, null=True)),
+                ("reviewed_pin", models.CharField(blank=True, max_length=64)),
+                (
+                    "risk",
+                    models.CharField(
+                        choices=[("read", "read"), ("write", "write"), ("irreversible", "irreversible")],
+                        default="write",
+                        max_length=12,
+                    ),
+                ),
+                ("requires_approval", models.BooleanField(default=True)),
+                ("allowed", models.BooleanField(default=False)),
+                ("reviewed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "found_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                (
+                    "gone_at",
+                    models.DateTimeField(blank=True, help_text="The server does not list it any more.", null=True),
+                ),
+                (
+                    "reviewed_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="tools", to="agents.mcpserver"
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'MCP tool',
-                'ordering': ('called',),
+                "verbose_name": "MCP tool",
+                "ordering": ("called",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("server", "name"), name="agents_mcp_tool_name_unique"),
+                    models.UniqueConstraint(fields=("server", "called"), name="agents_mcp_tool_called_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(("risk__in", ["read", "write", "irreversible"])),
+                        name="agents_mcp_tool_risk_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("risk", "irreversible"), _negated=True),
+                            ("requires_approval", True),
+                            _connector="OR",
+                        ),
+                        name="agents_mcp_tool_irreversible_asks",
+                    ),
+                ],
             },
         ),
-        migrations.AddConstraint(
-            model_name='mcpserver',
-            constraint=models.UniqueConstraint(fields=('owner', 'name'), name='agents_mcp_server_name_unique', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='mcpserver',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['http', 'stdio'])), name='agents_mcp_server_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcpserver',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['new', 'connected', 'needs_sign_in', 'failed'])), name='agents_mcp_server_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcpserver',
-            constraint=models.CheckConstraint(condition=models.Q(('owner', None), models.Q(('is_inner', False), ('kind', 'http')), _connector='OR'), name='agents_mcp_server_own_is_outer'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcptool',
-            constraint=models.UniqueConstraint(fields=('server', 'name'), name='agents_mcp_tool_name_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcptool',
-            constraint=models.UniqueConstraint(fields=('server', 'called'), name='agents_mcp_tool_called_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcptool',
-            constraint=models.CheckConstraint(condition=models.Q(('risk__in', ['read', 'write', 'irreversible'])), name='agents_mcp_tool_risk_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='mcptool',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('risk', 'irreversible'), _negated=True), ('requires_approval', True), _connector='OR'), name='agents_mcp_tool_irreversible_asks'),
-        ),
         migrations.CreateModel(
-            name='McpSignIn',
+            name="McpSignIn",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('state', models.CharField(max_length=200, unique=True)),
-                ('code_sealed', models.TextField(blank=True, editable=False)),
-                ('is_over', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sign_ins', to='agents.mcpserver')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("state", models.CharField(max_length=200, unique=True)),
+                ("code_sealed", models.TextField(blank=True, editable=False)),
+                ("is_over", models.BooleanField(default=False)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="sign_ins", to="agents.mcpserver"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at',),
+                "ordering": ("-created_at",),
             },
         ),
     ]

@@ -19,31 +19,51 @@ ON CONFLICT (step_id) DO NOTHING
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agents', '0007_apps'),
+        ("agents", "0007_apps"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ModelCall',
+            name="ModelCall",
             fields=[
-                ('step_id', models.BigIntegerField(primary_key=True, serialize=False)),
-                ('execution_id', models.UUIDField()),
-                ('conversation_id', models.UUIDField(null=True)),
-                ('project_id', models.UUIDField(null=True)),
-                ('agent_name', models.CharField(max_length=64)),
-                ('provider', models.CharField(max_length=200)),
-                ('model', models.CharField(max_length=200)),
-                ('prompt_tokens', models.PositiveBigIntegerField()),
-                ('completion_tokens', models.PositiveBigIntegerField()),
-                ('cost_usd', models.DecimalField(decimal_places=10, help_text='Empty where the model has no known price: not free.', max_digits=18, null=True)),
-                ('at', models.DateTimeField()),
-                ('user', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("step_id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("execution_id", models.UUIDField()),
+                ("conversation_id", models.UUIDField(null=True)),
+                ("project_id", models.UUIDField(null=True)),
+                ("agent_name", models.CharField(max_length=64)),
+                ("provider", models.CharField(max_length=200)),
+                ("model", models.CharField(max_length=200)),
+                ("prompt_tokens", models.PositiveBigIntegerField()),
+                ("completion_tokens", models.PositiveBigIntegerField()),
+                (
+                    "cost_usd",
+                    models.DecimalField(
+                        decimal_places=10,
+                        help_text="Empty where the model has no known price: not free.",
+                        max_digits=18,
+                        null=True,
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['user', 'at'], name='agents_modelcall_by_user'), models.Index(fields=['at'], name='agents_modelcall_by_time')],
+                "indexes": [
+                    models.Index(fields=["user", "at"], name="agents_modelcall_by_user"),
+                    models.Index(fields=["at"], name="agents_modelcall_by_time"),
+                ],
             },
         ),
         migrations.RunSQL(FILL, migrations.RunSQL.noop, elidable=True),

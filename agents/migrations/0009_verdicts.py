@@ -6,78 +6,125 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agents', '0008_model_calls'),
+        ("agents", "0008_model_calls"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Verdict',
+            name="Verdict",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('seq', models.PositiveBigIntegerField(help_text='The number of the event that told people.')),
-                ('agent_id', models.UUIDField(null=True)),
-                ('agent_name', models.CharField(blank=True, max_length=64)),
-                ('conversation_id', models.UUIDField(null=True)),
-                ('place', models.CharField(choices=[('input', 'input'), ('output', 'output'), ('tool', 'tool'), ('content', 'content')], max_length=16)),
-                ('scanner', models.CharField(max_length=64)),
-                ('kind', models.CharField(max_length=64)),
-                ('certainty', models.CharField(blank=True, choices=[('certain', 'certain'), ('suspected', 'suspected')], max_length=16)),
-                ('action', models.CharField(choices=[('block', 'block'), ('warn', 'warn'), ('log', 'log'), ('redact', 'redact'), ('quote', 'quote')], max_length=16)),
-                ('reason', models.CharField(max_length=300)),
-                ('excerpt', models.CharField(help_text='A short part of the text, without the values in it.', max_length=200)),
-                ('tool', models.CharField(blank=True, max_length=64)),
-                ('count', models.PositiveIntegerField(default=1)),
-                ('created_at', models.DateTimeField()),
-                ('feedback', models.CharField(blank=True, choices=[('', 'none yet'), ('right', 'right'), ('wrong', 'wrong')], db_default='', default='', max_length=8)),
-                ('feedback_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("seq", models.PositiveBigIntegerField(help_text="The number of the event that told people.")),
+                ("agent_id", models.UUIDField(null=True)),
+                ("agent_name", models.CharField(blank=True, max_length=64)),
+                ("conversation_id", models.UUIDField(null=True)),
+                (
+                    "place",
+                    models.CharField(
+                        choices=[("input", "input"), ("output", "output"), ("tool", "tool"), ("content", "content")],
+                        max_length=16,
+                    ),
+                ),
+                ("scanner", models.CharField(max_length=64)),
+                ("kind", models.CharField(max_length=64)),
+                (
+                    "certainty",
+                    models.CharField(
+                        blank=True, choices=[("certain", "certain"), ("suspected", "suspected")], max_length=16
+                    ),
+                ),
+                (
+                    "action",
+                    models.CharField(
+                        choices=[
+                            ("block", "block"),
+                            ("warn", "warn"),
+                            ("log", "log"),
+                            ("redact", "redact"),
+                            ("quote", "quote"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("reason", models.CharField(max_length=300)),
+                (
+                    "excerpt",
+                    models.CharField(help_text="A short part of the text, without the values in it.", max_length=200),
+                ),
+                ("tool", models.CharField(blank=True, max_length=64)),
+                ("count", models.PositiveIntegerField(default=1)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "feedback",
+                    models.CharField(
+                        blank=True,
+                        choices=[("", "none yet"), ("right", "right"), ("wrong", "wrong")],
+                        db_default="",
+                        default="",
+                        max_length=8,
+                    ),
+                ),
+                ("feedback_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "execution",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="verdicts",
+                        to="agents.execution",
+                    ),
+                ),
+                (
+                    "feedback_by",
+                    models.ForeignKey(
+                        blank=True,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'guardrail verdict',
-                'verbose_name_plural': 'Guardrails › Verdicts',
-                'ordering': ('-created_at', '-id'),
-                'permissions': (('judge_verdict', 'Can say whether a guardrail was right'),),
+                "verbose_name": "guardrail verdict",
+                "verbose_name_plural": "Guardrails › Verdicts",
+                "ordering": ("-created_at", "-id"),
+                "permissions": (("judge_verdict", "Can say whether a guardrail was right"),),
+                "indexes": [
+                    models.Index(fields=["-created_at", "-id"], name="agents_verdict_newest"),
+                    models.Index(fields=["user", "-created_at"], name="agents_verdict_by_user"),
+                    models.Index(
+                        condition=models.Q(("feedback", ""), _negated=True),
+                        fields=["scanner", "feedback"],
+                        name="agents_verdict_judged",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("execution", "seq"), name="agents_verdict_of_event"),
+                    models.CheckConstraint(
+                        condition=models.Q(("feedback__in", ["", "right", "wrong"])), name="agents_verdict_feedback"
+                    ),
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='effect',
-            index=models.Index(condition=models.Q(('status', 'in_doubt')), fields=['started_at'], name='agents_effect_doubts'),
-        ),
-        migrations.AddField(
-            model_name='verdict',
-            name='execution',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='agents.execution'),
-        ),
-        migrations.AddField(
-            model_name='verdict',
-            name='feedback_by',
-            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='verdict',
-            name='user',
-            field=models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddIndex(
-            model_name='verdict',
-            index=models.Index(fields=['-created_at', '-id'], name='agents_verdict_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='verdict',
-            index=models.Index(fields=['user', '-created_at'], name='agents_verdict_by_user'),
-        ),
-        migrations.AddIndex(
-            model_name='verdict',
-            index=models.Index(condition=models.Q(('feedback', ''), _negated=True), fields=['scanner', 'feedback'], name='agents_verdict_judged'),
-        ),
-        migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.UniqueConstraint(fields=('execution', 'seq'), name='agents_verdict_of_event'),
-        ),
-        migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.CheckConstraint(condition=models.Q(('feedback__in', ['', 'right', 'wrong'])), name='agents_verdict_feedback'),
+            model_name="effect",
+            index=models.Index(
+                condition=models.Q(("status", "in_doubt")), fields=["started_at"], name="agents_effect_doubts"
+            ),
         ),
     ]

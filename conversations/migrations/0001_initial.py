@@ -9,71 +9,156 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('agents', '0001_initial'),
+        ("agents", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Conversation',
+            name="Conversation",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('titled_by', models.CharField(choices=[('nobody', 'nobody'), ('first_words', 'first_words'), ('run', 'run'), ('person', 'person')], default=conversations.models.TitledBy['NOBODY'], max_length=16)),
-                ('origin', models.CharField(choices=[('chat', 'chat'), ('api', 'api'), ('sample', 'sample')], default=conversations.models.Origin['CHAT'], max_length=8)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('deleted_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("title", models.CharField(blank=True, max_length=200)),
+                (
+                    "titled_by",
+                    models.CharField(
+                        choices=[
+                            ("nobody", "nobody"),
+                            ("first_words", "first_words"),
+                            ("run", "run"),
+                            ("person", "person"),
+                        ],
+                        default=conversations.models.TitledBy["NOBODY"],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "origin",
+                    models.CharField(
+                        choices=[("chat", "chat"), ("api", "api"), ("sample", "sample")],
+                        default=conversations.models.Origin["CHAT"],
+                        max_length=8,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("updated_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("deleted_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="conversations",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-updated_at', '-id'),
+                "ordering": ("-updated_at", "-id"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("deleted_at", None)),
+                        fields=["user", "-updated_at", "-id"],
+                        name="conversations_of_user",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "origin__in",
+                                [
+                                    conversations.models.Origin["CHAT"],
+                                    conversations.models.Origin["API"],
+                                    conversations.models.Origin["SAMPLE"],
+                                ],
+                            )
+                        ),
+                        name="conversations_conversation_origin_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Message',
+            name="Message",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('role', models.CharField(choices=[('user', 'user'), ('assistant', 'assistant'), ('system', 'system')], max_length=10)),
-                ('text', models.TextField(blank=True)),
-                ('mode', models.CharField(blank=True, max_length=32)),
-                ('metadata', models.JSONField(blank=True, default=dict)),
-                ('client_id', models.CharField(blank=True, help_text='Given by whoever said it: not said twice.', max_length=100)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='conversations.conversation')),
-                ('execution', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='message', to='agents.execution')),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='conversations.message')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("user", "user"), ("assistant", "assistant"), ("system", "system")], max_length=10
+                    ),
+                ),
+                ("text", models.TextField(blank=True)),
+                ("mode", models.CharField(blank=True, max_length=32)),
+                ("metadata", models.JSONField(blank=True, default=dict)),
+                (
+                    "client_id",
+                    models.CharField(blank=True, help_text="Given by whoever said it: not said twice.", max_length=100),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="messages",
+                        to="conversations.conversation",
+                    ),
+                ),
+                (
+                    "execution",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="message",
+                        to="agents.execution",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="conversations.message",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('created_at', 'id'),
+                "ordering": ("created_at", "id"),
+                "indexes": [
+                    models.Index(fields=["conversation", "created_at"], name="conversations_message_order"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("client_id", ""), _negated=True),
+                        fields=("conversation", "client_id"),
+                        name="conversations_message_said_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "role__in",
+                                [
+                                    conversations.models.Role["USER"],
+                                    conversations.models.Role["ASSISTANT"],
+                                    conversations.models.Role["SYSTEM"],
+                                ],
+                            )
+                        ),
+                        name="conversations_message_role_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("role", conversations.models.Role["ASSISTANT"]), ("execution", None), _connector="OR"
+                        ),
+                        name="conversations_message_only_replies_have_runs",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name='conversation',
-            index=models.Index(condition=models.Q(('deleted_at', None)), fields=['user', '-updated_at', '-id'], name='conversations_of_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversation',
-            constraint=models.CheckConstraint(condition=models.Q(('origin__in', [conversations.models.Origin['CHAT'], conversations.models.Origin['API'], conversations.models.Origin['SAMPLE']])), name='conversations_conversation_origin_known'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['conversation', 'created_at'], name='conversations_message_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('client_id', ''), _negated=True), fields=('conversation', 'client_id'), name='conversations_message_said_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', [conversations.models.Role['USER'], conversations.models.Role['ASSISTANT'], conversations.models.Role['SYSTEM']])), name='conversations_message_role_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(('role', conversations.models.Role['ASSISTANT']), ('execution', None), _connector='OR'), name='conversations_message_only_replies_have_runs'),
         ),
     ]

@@ -9,83 +9,114 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agents', '0008_model_calls'),
-        ('conversations', '0002_projects_and_summaries'),
+        ("agents", "0008_model_calls"),
+        ("conversations", "0002_projects_and_summaries"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='MessageWords',
+            name="MessageWords",
             fields=[
-                ('message', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='words', serialize=False, to='conversations.message')),
-                ('user_id', models.UUIDField(help_text='Whose conversation it is: part of every search.')),
-                ('said_at', models.DateTimeField()),
-                ('words', django.contrib.postgres.search.SearchVectorField()),
+                (
+                    "message",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="words",
+                        serialize=False,
+                        to="conversations.message",
+                    ),
+                ),
+                ("user_id", models.UUIDField(help_text="Whose conversation it is: part of every search.")),
+                ("said_at", models.DateTimeField()),
+                ("words", django.contrib.postgres.search.SearchVectorField()),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="conversations.conversation"
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'words of messages',
+                "verbose_name_plural": "words of messages",
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(fields=["words"], name="conversations_words"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Share',
+            name="Share",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('token_hash', models.CharField(help_text='SHA-256 of the token.', max_length=64, unique=True)),
-                ('with_sources', models.BooleanField(default=True)),
-                ('with_attachments', models.BooleanField(default=False, help_text='The names of attached files; never the files.')),
-                ('keeps_up', models.BooleanField(default=False, help_text='Shows what is said later too.')),
-                ('content', models.JSONField(blank=True, help_text='What is shown, with a version.', null=True)),
-                ('ends_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('views', models.PositiveIntegerField(default=0, help_text='Without those of its owner.')),
-                ('last_seen_at', models.DateTimeField(blank=True, null=True)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("token_hash", models.CharField(help_text="SHA-256 of the token.", max_length=64, unique=True)),
+                ("with_sources", models.BooleanField(default=True)),
+                (
+                    "with_attachments",
+                    models.BooleanField(default=False, help_text="The names of attached files; never the files."),
+                ),
+                ("keeps_up", models.BooleanField(default=False, help_text="Shows what is said later too.")),
+                ("content", models.JSONField(blank=True, help_text="What is shown, with a version.", null=True)),
+                ("ends_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("views", models.PositiveIntegerField(default=0, help_text="Without those of its owner.")),
+                ("last_seen_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="shares",
+                        to="conversations.conversation",
+                    ),
+                ),
+                (
+                    "upto",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="The last message shown.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="conversations.message",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at', 'id'),
+                "ordering": ("-created_at", "id"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("content__isnull", True), ("keeps_up", True), ("upto", None)),
+                            models.Q(("content__isnull", False), ("keeps_up", False)),
+                            _connector="OR",
+                        ),
+                        name="conversations_share_one_content",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
-            model_name='conversation',
-            name='pinned_at',
-            field=models.DateTimeField(blank=True, help_text='Since when its person has it above the others.', null=True),
+            model_name="conversation",
+            name="pinned_at",
+            field=models.DateTimeField(
+                blank=True, help_text="Since when its person has it above the others.", null=True
+            ),
         ),
         migrations.AddField(
-            model_name='message',
-            name='words_at',
-            field=models.DateTimeField(blank=True, editable=False, help_text='Since when a search finds it by its words.', null=True),
+            model_name="message",
+            name="words_at",
+            field=models.DateTimeField(
+                blank=True, editable=False, help_text="Since when a search finds it by its words.", null=True
+            ),
         ),
         migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('words_at', None)), fields=['conversation'], name='conversations_message_wordless'),
+            model_name="message",
+            index=models.Index(
+                condition=models.Q(("words_at", None)), fields=["conversation"], name="conversations_message_wordless"
+            ),
         ),
-        migrations.AddField(
-            model_name='messagewords',
-            name='conversation',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='conversations.conversation'),
-        ),
-        migrations.AddField(
-            model_name='share',
-            name='conversation',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shares', to='conversations.conversation'),
-        ),
-        migrations.AddField(
-            model_name='share',
-            name='upto',
-            field=models.ForeignKey(blank=True, help_text='The last message shown.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='conversations.message'),
-        ),
-        migrations.AddIndex(
-            model_name='messagewords',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['words'], name='conversations_words'),
-        ),
-        migrations.AddConstraint(
-            model_name='share',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('content__isnull', True), ('keeps_up', True), ('upto', None)), models.Q(('content__isnull', False), ('keeps_up', False)), _connector='OR'), name='conversations_share_one_content'),
-        ),
-        # Words lie apart from their rows, so that a search reads what it needs of a row and not all that was said.
         migrations.RunSQL(
-            'ALTER TABLE conversations_messagewords SET (toast_tuple_target = 128)', migrations.RunSQL.noop
+            "ALTER TABLE conversations_messagewords SET (toast_tuple_target = 128)", migrations.RunSQL.noop
         ),
     ]

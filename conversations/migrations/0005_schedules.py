@@ -102,6 +102,42 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["user", "-created_at", "-id"], name="conversations_schedule_of_user"),
+                    models.Index(fields=["-created_at", "-id"], name="conversations_schedule_newest"),
+                    models.Index(
+                        condition=models.Q(("next_due_at__isnull", False)),
+                        fields=["next_due_at"],
+                        name="conversations_schedule_due",
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("at__isnull", False), ("kind", "once")),
+                            models.Q(("every_s__gte", 300), ("kind", "every")),
+                            models.Q(("kind", "cron"), models.Q(("cron", ""), _negated=True)),
+                            _connector="OR",
+                        ),
+                        name="conversations_schedule_has_its_times",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("talk__in", ["new", "same"])), name="conversations_schedule_talk_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("on_approval__in", ["wait", "deny", "preapproved"])),
+                        name="conversations_schedule_rule_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ended_at", None), ("next_due_at__isnull", False), ("paused_at", None)),
+                            models.Q(("next_due_at", None), ("paused_at__isnull", False)),
+                            models.Q(("ended_at__isnull", False), ("next_due_at", None)),
+                            _connector="OR",
+                        ),
+                        name="conversations_schedule_due_if_active",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -177,78 +213,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["schedule", "-created_at", "-id"], name="conversations_scheduledrun_of"),
+                    models.Index(fields=["-created_at", "-id"], name="conversations_scheduledrun_new"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("schedule", "due_at"), name="conversations_scheduledrun_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("outcome", "skipped"), ("skipped_why", ""), _connector="OR"),
+                        name="conversations_scheduledrun_skip_said",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="schedule",
-            index=models.Index(fields=["user", "-created_at", "-id"], name="conversations_schedule_of_user"),
-        ),
-        migrations.AddIndex(
-            model_name="schedule",
-            index=models.Index(fields=["-created_at", "-id"], name="conversations_schedule_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="schedule",
-            index=models.Index(
-                condition=models.Q(("next_due_at__isnull", False)),
-                fields=["next_due_at"],
-                name="conversations_schedule_due",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("at__isnull", False), ("kind", "once")),
-                    models.Q(("every_s__gte", 300), ("kind", "every")),
-                    models.Q(("kind", "cron"), models.Q(("cron", ""), _negated=True)),
-                    _connector="OR",
-                ),
-                name="conversations_schedule_has_its_times",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("talk__in", ["new", "same"])), name="conversations_schedule_talk_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("on_approval__in", ["wait", "deny", "preapproved"])),
-                name="conversations_schedule_rule_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("ended_at", None), ("next_due_at__isnull", False), ("paused_at", None)),
-                    models.Q(("next_due_at", None), ("paused_at__isnull", False)),
-                    models.Q(("ended_at__isnull", False), ("next_due_at", None)),
-                    _connector="OR",
-                ),
-                name="conversations_schedule_due_if_active",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="scheduledrun",
-            index=models.Index(fields=["schedule", "-created_at", "-id"], name="conversations_scheduledrun_of"),
-        ),
-        migrations.AddIndex(
-            model_name="scheduledrun",
-            index=models.Index(fields=["-created_at", "-id"], name="conversations_scheduledrun_new"),
-        ),
-        migrations.AddConstraint(
-            model_name="scheduledrun",
-            constraint=models.UniqueConstraint(fields=("schedule", "due_at"), name="conversations_scheduledrun_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="scheduledrun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("outcome", "skipped"), ("skipped_why", ""), _connector="OR"),
-                name="conversations_scheduledrun_skip_said",
-            ),
         ),
     ]

@@ -12,11 +12,6 @@ from pgvector.django import VectorExtension
 from django.db import migrations, models
 
 
-def remove_samples(apps, schema_editor):
-    """Only samples could be in this table so far; `manage.py prepare` gives them again, as files."""
-    apps.get_model('memory', 'Document').objects.all().delete()
-
-
 # What Django cannot say. Vectors go with their chunk whoever deletes it, also one that is being written meanwhile: the
 # constraint waits for it. A row of 384 halves lies in the index as well, so that an owner's rows lie together and are
 # read without the table, which needs its pages marked by VACUUM soon after they are written. An index has no room for
@@ -36,499 +31,726 @@ VECTORS = """
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0002_groups'),
-        ('auth', '0012_alter_user_first_name_max_length'),
-        ('memory', '0001_initial'),
+        ("accounts", "0002_groups"),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("memory", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         VectorExtension(),
-        migrations.RunPython(remove_samples, migrations.RunPython.noop, elidable=True),
+        # Only samples could be in this table so far; `manage.py prepare` gives them again, as files.
+        migrations.DeleteModel("Document"),
         migrations.CreateModel(
-            name='Chunk',
+            name="Connector",
             fields=[
-                ('key', models.BigAutoField(primary_key=True, serialize=False)),
-                ('chunk_id', models.UUIDField(editable=False, help_text='Of the document and the ordinal: `memory.ids`.', unique=True)),
-                ('ordinal', models.IntegerField(help_text='From 0, without gaps.')),
-                ('text', models.TextField()),
-                ('start', models.BigIntegerField()),
-                ('end', models.BigIntegerField()),
-                ('page', models.IntegerField(help_text='Where it begins, from 1.')),
-                ('last_page', models.IntegerField()),
-                ('section_title', models.CharField(blank=True, max_length=255)),
-                ('kind', models.CharField(max_length=16)),
-                ('tokens', models.IntegerField()),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("folder", "folder"), ("page", "page"), ("sitemap", "sitemap")], max_length=16
+                    ),
+                ),
+                ("location", models.TextField(help_text="A folder's path, or an address.")),
+                ("every_s", models.IntegerField(default=3600)),
+                ("is_on", models.BooleanField(default=True)),
+                ("looked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "pause_s",
+                    models.IntegerField(
+                        default=0, help_text="Until the next look: longer than `every_s` after failures."
+                    ),
+                ),
+                (
+                    "round_began_at",
+                    models.DateTimeField(
+                        blank=True, help_text="Of a look that takes several turns: when its first began.", null=True
+                    ),
+                ),
+                (
+                    "looking_until",
+                    models.DateTimeField(blank=True, help_text="Until when whoever looks may go on alone.", null=True),
+                ),
+                (
+                    "result",
+                    models.TextField(blank=True, help_text="What became of the last look, a sentence for people."),
+                ),
+                ("is_failing", models.BooleanField(default=False)),
+                ("failures", models.IntegerField(default=0, help_text="In a row.")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="connectors",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('document', 'ordinal'),
+                "ordering": ("created_at",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("owner", "kind", "location"), name="memory_connector_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    memory.kinds.ConnectorKind["FOLDER"],
+                                    memory.kinds.ConnectorKind["PAGE"],
+                                    memory.kinds.ConnectorKind["SITEMAP"],
+                                ],
+                            )
+                        ),
+                        name="memory_connector_kind_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Connector',
+            name="Memory",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('folder', 'folder'), ('page', 'page'), ('sitemap', 'sitemap')], max_length=16)),
-                ('location', models.TextField(help_text="A folder's path, or an address.")),
-                ('every_s', models.IntegerField(default=3600)),
-                ('is_on', models.BooleanField(default=True)),
-                ('looked_at', models.DateTimeField(blank=True, null=True)),
-                ('pause_s', models.IntegerField(default=0, help_text='Until the next look: longer than `every_s` after failures.')),
-                ('round_began_at', models.DateTimeField(blank=True, help_text='Of a look that takes several turns: when its first began.', null=True)),
-                ('looking_until', models.DateTimeField(blank=True, help_text='Until when whoever looks may go on alone.', null=True)),
-                ('result', models.TextField(blank=True, help_text='What became of the last look, a sentence for people.')),
-                ('is_failing', models.BooleanField(default=False)),
-                ('failures', models.IntegerField(default=0, help_text='In a row.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("fact", "fact"),
+                            ("preference", "preference"),
+                            ("episode", "episode"),
+                            ("procedure", "procedure"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "field",
+                    models.CharField(
+                        blank=True, help_text="Which field of the profile it fills, if one.", max_length=32
+                    ),
+                ),
+                ("text", models.TextField(help_text="A sentence; of a field, its value.")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("active", "active"),
+                            ("superseded", "superseded"),
+                            ("quarantined", "quarantined"),
+                            ("forgotten", "forgotten"),
+                        ],
+                        default=memory.kinds.MemoryStatus["ACTIVE"],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "reason",
+                    models.TextField(
+                        blank=True, help_text="Why it is quarantined or superseded, a sentence for people."
+                    ),
+                ),
+                (
+                    "is_pinned",
+                    models.BooleanField(default=False, help_text="Told in every run; never superseded by itself."),
+                ),
+                (
+                    "corrected_at",
+                    models.DateTimeField(blank=True, help_text="When its owner last wrote it themselves.", null=True),
+                ),
+                (
+                    "said_at",
+                    models.DateTimeField(default=django.utils.timezone.now, help_text="When its source was said."),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("source_conversation", models.UUIDField(blank=True, null=True)),
+                ("source_execution", models.UUIDField(blank=True, null=True)),
+                (
+                    "source_turn",
+                    models.CharField(
+                        blank=True, help_text="The message's id, or what an import calls it.", max_length=100
+                    ),
+                ),
+                ("source_excerpt", models.TextField(blank=True, help_text="The words that it was made of.")),
+                (
+                    "terms",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=64),
+                        default=list,
+                        help_text="What it is found by (memory.remembering.sameness).",
+                        size=None,
+                    ),
+                ),
+                (
+                    "origin_key",
+                    models.CharField(help_text="Names the finding: found twice, it is stored once.", max_length=100),
+                ),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("times_used", models.IntegerField(default=0)),
+                (
+                    "embedded_by",
+                    models.CharField(
+                        blank=True, help_text="The model of `embedding`; empty: none yet.", max_length=100
+                    ),
+                ),
+                ("embedding", pgvector.django.halfvec.HalfVectorField(blank=True, null=True)),
+                (
+                    "superseded_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="supersedes",
+                        to="memory.memory",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memories",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('created_at',),
+                "verbose_name_plural": "memories",
+                "ordering": ("-is_pinned", "-said_at", "id"),
+                "indexes": [
+                    models.Index(fields=["user", "status", "-said_at"], name="memory_memory_of_user"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "origin_key"), name="memory_memory_found_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    memory.kinds.MemoryKind["FACT"],
+                                    memory.kinds.MemoryKind["PREFERENCE"],
+                                    memory.kinds.MemoryKind["EPISODE"],
+                                    memory.kinds.MemoryKind["PROCEDURE"],
+                                ],
+                            )
+                        ),
+                        name="memory_memory_kind_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    memory.kinds.MemoryStatus["ACTIVE"],
+                                    memory.kinds.MemoryStatus["SUPERSEDED"],
+                                    memory.kinds.MemoryStatus["QUARANTINED"],
+                                    memory.kinds.MemoryStatus["FORGOTTEN"],
+                                ],
+                            )
+                        ),
+                        name="memory_memory_status_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ConnectorItem',
+            name="MemorySwitch",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('place', models.TextField(help_text='A path within the folder, or an address.')),
-                ('place_key', models.CharField(help_text='SHA-256 of the place, in hexadecimal digits.', max_length=64)),
-                ('marks', models.JSONField(default=dict, help_text='By what a change is seen: size and time, or ETag and the like.')),
-                ('digest', models.CharField(blank=True, help_text='SHA-256 of what was read last.', max_length=64)),
-                ('absences', models.IntegerField(default=0, help_text='How many looks in a row it was gone.')),
-                ('problem', models.TextField(blank=True, help_text='Why it could not be read, a sentence for people.')),
-                ('looked_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("is_on", models.BooleanField(default=True)),
+                ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="MemoryUse",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("execution", models.UUIDField()),
+                ("conversation", models.UUIDField(blank=True, null=True)),
+                (
+                    "why",
+                    models.CharField(
+                        help_text="A sentence for people: profile, pinned, or what it fits.", max_length=200
+                    ),
+                ),
+                ("score", models.FloatField(default=0, help_text="0..1, higher fits better.")),
+                ("used_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "memory",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="uses", to="memory.memory"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('connector', 'place'),
+                "ordering": ("-used_at", "-id"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("memory", "execution"), name="memory_use_once_a_run"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='DocumentPage',
+            name="Posting",
             fields=[
-                ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pages', to='memory.document')),
-                ('pk', models.CompositePrimaryKey('document', 'number', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('number', models.IntegerField(help_text='From 1.')),
-                ('title', models.CharField(blank=True, max_length=255)),
-                ('text', models.TextField()),
-                ('start', models.BigIntegerField()),
-                ('blocks', models.JSONField(default=list)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Memory',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('fact', 'fact'), ('preference', 'preference'), ('episode', 'episode'), ('procedure', 'procedure')], max_length=16)),
-                ('field', models.CharField(blank=True, help_text='Which field of the profile it fills, if one.', max_length=32)),
-                ('text', models.TextField(help_text='A sentence; of a field, its value.')),
-                ('status', models.CharField(choices=[('active', 'active'), ('superseded', 'superseded'), ('quarantined', 'quarantined'), ('forgotten', 'forgotten')], default=memory.kinds.MemoryStatus['ACTIVE'], max_length=16)),
-                ('reason', models.TextField(blank=True, help_text='Why it is quarantined or superseded, a sentence for people.')),
-                ('is_pinned', models.BooleanField(default=False, help_text='Told in every run; never superseded by itself.')),
-                ('corrected_at', models.DateTimeField(blank=True, help_text='When its owner last wrote it themselves.', null=True)),
-                ('said_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its source was said.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('source_conversation', models.UUIDField(blank=True, null=True)),
-                ('source_execution', models.UUIDField(blank=True, null=True)),
-                ('source_turn', models.CharField(blank=True, help_text="The message's id, or what an import calls it.", max_length=100)),
-                ('source_excerpt', models.TextField(blank=True, help_text='The words that it was made of.')),
-                ('terms', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), default=list, help_text='What it is found by (memory.remembering.sameness).', size=None)),
-                ('origin_key', models.CharField(help_text='Names the finding: found twice, it is stored once.', max_length=100)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('times_used', models.IntegerField(default=0)),
-                ('embedded_by', models.CharField(blank=True, help_text='The model of `embedding`; empty: none yet.', max_length=100)),
-                ('embedding', pgvector.django.halfvec.HalfVectorField(blank=True, null=True)),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "owner_id",
+                        "term",
+                        "document_id",
+                        "chunk_key",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("owner_id", models.UUIDField()),
+                ("term", models.CharField(db_collation="C", max_length=64)),
+                ("document_id", models.UUIDField()),
+                ("chunk_key", models.BigIntegerField()),
+                ("count", models.SmallIntegerField()),
+                ("length", models.SmallIntegerField(help_text="Of the chunk, in terms.")),
             ],
             options={
-                'verbose_name_plural': 'memories',
-                'ordering': ('-is_pinned', '-said_at', 'id'),
+                "indexes": [
+                    models.Index(fields=["document_id", "chunk_key"], name="memory_posting_of_document"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='MemorySwitch',
+            name="EmbeddingModel",
             fields=[
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, serialize=False, to=settings.AUTH_USER_MODEL)),
-                ('is_on', models.BooleanField(default=True)),
-                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "name",
+                    models.CharField(
+                        db_collation="C",
+                        help_text="As EMBEDDING_MODEL has it.",
+                        max_length=100,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "dimensions",
+                    models.IntegerField(default=0, help_text="Of its vectors; 0 until the first is stored."),
+                ),
+                (
+                    "chosen_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="When an embedder was first started with it.",
+                    ),
+                ),
+                (
+                    "problem",
+                    models.TextField(blank=True, help_text="Why it makes no vectors just now, a sentence for people."),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='MemoryUse',
+            name="Vector",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('execution', models.UUIDField()),
-                ('conversation', models.UUIDField(blank=True, null=True)),
-                ('why', models.CharField(help_text='A sentence for people: profile, pinned, or what it fits.', max_length=200)),
-                ('score', models.FloatField(default=0, help_text='0..1, higher fits better.')),
-                ('used_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "chunk_key", "model", "window", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("chunk_key", models.BigIntegerField()),
+                (
+                    "model",
+                    models.CharField(db_collation="C", help_text="The name of an EmbeddingModel.", max_length=100),
+                ),
+                ("window", models.SmallIntegerField(default=0)),
+                ("owner_id", models.UUIDField()),
+                ("document_id", models.UUIDField()),
+                ("embedding", pgvector.django.halfvec.HalfVectorField()),
             ],
             options={
-                'ordering': ('-used_at', '-id'),
+                "indexes": [
+                    models.Index(fields=["document_id"], name="memory_vector_of_document"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Posting',
+            name="VectorGraph",
             fields=[
-                ('pk', models.CompositePrimaryKey('owner_id', 'term', 'document_id', 'chunk_key', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('owner_id', models.UUIDField()),
-                ('term', models.CharField(db_collation='C', max_length=64)),
-                ('document_id', models.UUIDField()),
-                ('chunk_key', models.BigIntegerField()),
-                ('count', models.SmallIntegerField()),
-                ('length', models.SmallIntegerField(help_text='Of the chunk, in terms.')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Project',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=120)),
-                ('instructions', models.TextField(blank=True, help_text='What every agent is told in its conversations.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                (
+                    "index",
+                    models.CharField(
+                        help_text="Its name in the database.", max_length=63, primary_key=True, serialize=False
+                    ),
+                ),
+                (
+                    "model",
+                    models.CharField(db_collation="C", help_text="The name of an EmbeddingModel.", max_length=100),
+                ),
+                ("owner_id", models.UUIDField()),
+                ("rows", models.IntegerField(help_text="How many vectors there were when it was measured.")),
+                (
+                    "close_enough",
+                    models.FloatField(help_text="The least cosine of a best hit; 2 if the graph is not good enough."),
+                ),
             ],
             options={
-                'ordering': ('name', 'created_at'),
+                "indexes": [models.Index(fields=["owner_id"], name="memory_graph_of_owner")],
             },
         ),
         migrations.CreateModel(
-            name='EmbeddingModel',
+            name="DocumentVector",
             fields=[
-                ('name', models.CharField(db_collation='C', help_text='As EMBEDDING_MODEL has it.', max_length=100, primary_key=True, serialize=False)),
-                ('dimensions', models.IntegerField(default=0, help_text='Of its vectors; 0 until the first is stored.')),
-                ('chosen_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When an embedder was first started with it.')),
-                ('problem', models.TextField(blank=True, help_text='Why it makes no vectors just now, a sentence for people.')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "document_id", "model", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("document_id", models.UUIDField()),
+                (
+                    "model",
+                    models.CharField(db_collation="C", help_text="The name of an EmbeddingModel.", max_length=100),
+                ),
+                ("text_hash", models.CharField(help_text="Of what was read, so that a change is seen.", max_length=32)),
+                ("embedding", pgvector.django.halfvec.HalfVectorField()),
             ],
         ),
         migrations.CreateModel(
-            name='Vector',
+            name="Document",
             fields=[
-                ('pk', models.CompositePrimaryKey('chunk_key', 'model', 'window', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('chunk_key', models.BigIntegerField()),
-                ('model', models.CharField(db_collation='C', help_text='The name of an EmbeddingModel.', max_length=100)),
-                ('window', models.SmallIntegerField(default=0)),
-                ('owner_id', models.UUIDField()),
-                ('document_id', models.UUIDField()),
-                ('embedding', pgvector.django.halfvec.HalfVectorField()),
-            ],
-        ),
-        migrations.CreateModel(
-            name='VectorGraph',
-            fields=[
-                ('index', models.CharField(help_text='Its name in the database.', max_length=63, primary_key=True, serialize=False)),
-                ('model', models.CharField(db_collation='C', help_text='The name of an EmbeddingModel.', max_length=100)),
-                ('owner_id', models.UUIDField()),
-                ('rows', models.IntegerField(help_text='How many vectors there were when it was measured.')),
-                ('close_enough', models.FloatField(help_text='The least cosine of a best hit; 2 if the graph is not good enough.')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("filename", models.CharField(max_length=255)),
+                (
+                    "doc_type",
+                    models.CharField(blank=True, help_text="By content: md, txt, pdf and so on.", max_length=32),
+                ),
+                ("title", models.CharField(blank=True, max_length=255)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="documents",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.IntegerField(
+                        default=0, help_text="How often its reading was begun since it was last given."
+                    ),
+                ),
+                ("chunks_embedded", models.IntegerField(default=0)),
+                ("date", models.DateField(blank=True, help_text="The document's own, not of the upload.", null=True)),
+                ("description", models.TextField(blank=True)),
+                (
+                    "epoch",
+                    models.IntegerField(
+                        default=0, help_text="The number of that lease; a write with an old one fails."
+                    ),
+                ),
+                ("groups", models.ManyToManyField(blank=True, related_name="documents", to="auth.group")),
+                ("language", models.CharField(blank=True, help_text="ISO 639-1.", max_length=8)),
+                (
+                    "lease_until",
+                    models.DateTimeField(
+                        blank=True, help_text="Until when whoever reads it may go on alone.", null=True
+                    ),
+                ),
+                (
+                    "note",
+                    models.TextField(
+                        blank=True, help_text="What of it is missing though it can be used, a sentence for people."
+                    ),
+                ),
+                (
+                    "origin",
+                    models.CharField(
+                        choices=[
+                            ("upload", "upload"),
+                            ("command", "command"),
+                            ("sample", "sample"),
+                            ("connector", "connector"),
+                        ],
+                        default=memory.kinds.Origin["UPLOAD"],
+                        max_length=16,
+                    ),
+                ),
+                ("pages_read", models.IntegerField(default=0)),
+                ("ready_at", models.DateTimeField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True, help_text="Why it failed, a sentence for people.")),
+                ("sha256", models.CharField(help_text="Of the file, in hexadecimal digits.", max_length=64)),
+                ("size_bytes", models.BigIntegerField(default=0)),
+                (
+                    "source_url",
+                    models.TextField(blank=True, help_text="Where a connector found it: an address, or a path."),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("reading", "reading"),
+                            ("indexing", "indexing"),
+                            ("embedding", "embedding"),
+                            ("ready", "ready"),
+                            ("failed", "failed"),
+                            ("cancelled", "cancelled"),
+                        ],
+                        default=memory.kinds.DocumentStatus["QUEUED"],
+                        max_length=16,
+                    ),
+                ),
+                ("stored_as", models.CharField(blank=True, help_text="Its name in the file storage.", max_length=255)),
+                ("total_chunks", models.IntegerField(default=0)),
+                ("total_pages", models.IntegerField(default=0, help_text="0 until it is known.")),
+                ("total_terms", models.BigIntegerField(default=0, help_text="The lengths of its chunks, added up.")),
+                ("updated_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                (
+                    "visibility",
+                    models.CharField(
+                        choices=[("private", "private"), ("groups", "groups"), ("everyone", "everyone")],
+                        default=memory.kinds.Visibility["PRIVATE"],
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "connector",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="documents",
+                        to="memory.connector",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['owner_id'], name='memory_graph_of_owner')],
+                "ordering": ("-created_at", "filename"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("owner", "sha256"), name="memory_document_bytes_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    memory.kinds.DocumentStatus["QUEUED"],
+                                    memory.kinds.DocumentStatus["READING"],
+                                    memory.kinds.DocumentStatus["INDEXING"],
+                                    memory.kinds.DocumentStatus["EMBEDDING"],
+                                    memory.kinds.DocumentStatus["READY"],
+                                    memory.kinds.DocumentStatus["FAILED"],
+                                    memory.kinds.DocumentStatus["CANCELLED"],
+                                ],
+                            )
+                        ),
+                        name="memory_document_status_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "visibility__in",
+                                [
+                                    memory.kinds.Visibility["PRIVATE"],
+                                    memory.kinds.Visibility["GROUPS"],
+                                    memory.kinds.Visibility["EVERYONE"],
+                                ],
+                            )
+                        ),
+                        name="memory_document_visibility_known",
+                    ),
+                ],
+                "indexes": [
+                    models.Index(fields=["owner", "-created_at", "filename"], name="memory_document_of_owner"),
+                    models.Index(fields=["doc_type"], name="memory_document_type"),
+                    models.Index(fields=["date"], name="memory_document_date"),
+                    models.Index(
+                        condition=models.Q(("visibility", "private"), _negated=True),
+                        fields=["created_at"],
+                        name="memory_document_shared",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='DocumentVector',
+            name="Chunk",
             fields=[
-                ('pk', models.CompositePrimaryKey('document_id', 'model', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('document_id', models.UUIDField()),
-                ('model', models.CharField(db_collation='C', help_text='The name of an EmbeddingModel.', max_length=100)),
-                ('text_hash', models.CharField(help_text='Of what was read, so that a change is seen.', max_length=32)),
-                ('embedding', pgvector.django.halfvec.HalfVectorField()),
+                ("key", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "chunk_id",
+                    models.UUIDField(
+                        editable=False, help_text="Of the document and the ordinal: `memory.ids`.", unique=True
+                    ),
+                ),
+                ("ordinal", models.IntegerField(help_text="From 0, without gaps.")),
+                ("text", models.TextField()),
+                ("start", models.BigIntegerField()),
+                ("end", models.BigIntegerField()),
+                ("page", models.IntegerField(help_text="Where it begins, from 1.")),
+                ("last_page", models.IntegerField()),
+                ("section_title", models.CharField(blank=True, max_length=255)),
+                ("kind", models.CharField(max_length=16)),
+                ("tokens", models.IntegerField()),
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="chunks", to="memory.document"
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="children",
+                        to="memory.chunk",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("document", "ordinal"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("document", "ordinal"), name="memory_chunk_once"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ConnectorItem",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("place", models.TextField(help_text="A path within the folder, or an address.")),
+                (
+                    "place_key",
+                    models.CharField(help_text="SHA-256 of the place, in hexadecimal digits.", max_length=64),
+                ),
+                (
+                    "marks",
+                    models.JSONField(
+                        default=dict, help_text="By what a change is seen: size and time, or ETag and the like."
+                    ),
+                ),
+                ("digest", models.CharField(blank=True, help_text="SHA-256 of what was read last.", max_length=64)),
+                ("absences", models.IntegerField(default=0, help_text="How many looks in a row it was gone.")),
+                ("problem", models.TextField(blank=True, help_text="Why it could not be read, a sentence for people.")),
+                ("looked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "connector",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="items", to="memory.connector"
+                    ),
+                ),
+                (
+                    "document",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="connector_items",
+                        to="memory.document",
+                    ),
+                ),
+                (
+                    "successor",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="memory.document",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("connector", "place"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("connector", "place_key"), name="memory_connectoritem_once"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="DocumentPage",
+            fields=[
+                (
+                    "document",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="pages", to="memory.document"
+                    ),
+                ),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "document", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("number", models.IntegerField(help_text="From 1.")),
+                ("title", models.CharField(blank=True, max_length=255)),
+                ("text", models.TextField()),
+                ("start", models.BigIntegerField()),
+                ("blocks", models.JSONField(default=list)),
             ],
         ),
-        migrations.RemoveConstraint(
-            model_name='document',
-            name='memory_document_filename_unique',
+        migrations.CreateModel(
+            name="Project",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=120)),
+                (
+                    "instructions",
+                    models.TextField(blank=True, help_text="What every agent is told in its conversations."),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ("documents", models.ManyToManyField(blank=True, related_name="projects", to="memory.document")),
+                ("members", models.ManyToManyField(related_name="projects", to=settings.AUTH_USER_MODEL)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="owned_projects",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ("name", "created_at"),
+            },
         ),
-        migrations.RemoveField(
-            model_name='document',
-            name='is_sample',
-        ),
-        migrations.RemoveField(
-            model_name='document',
-            name='text',
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='attempts',
-            field=models.IntegerField(default=0, help_text='How often its reading was begun since it was last given.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='chunks_embedded',
-            field=models.IntegerField(default=0),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='date',
-            field=models.DateField(blank=True, help_text="The document's own, not of the upload.", null=True),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='description',
-            field=models.TextField(blank=True),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='epoch',
-            field=models.IntegerField(default=0, help_text='The number of that lease; a write with an old one fails.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='groups',
-            field=models.ManyToManyField(blank=True, related_name='documents', to='auth.group'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='language',
-            field=models.CharField(blank=True, help_text='ISO 639-1.', max_length=8),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='lease_until',
-            field=models.DateTimeField(blank=True, help_text='Until when whoever reads it may go on alone.', null=True),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='note',
-            field=models.TextField(blank=True, help_text='What of it is missing though it can be used, a sentence for people.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='origin',
-            field=models.CharField(choices=[('upload', 'upload'), ('command', 'command'), ('sample', 'sample'), ('connector', 'connector')], default=memory.kinds.Origin['UPLOAD'], max_length=16),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='pages_read',
-            field=models.IntegerField(default=0),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='ready_at',
-            field=models.DateTimeField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='reason',
-            field=models.TextField(blank=True, help_text='Why it failed, a sentence for people.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='sha256',
-            field=models.CharField(default='', help_text='Of the file, in hexadecimal digits.', max_length=64),
-            preserve_default=False,
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='size_bytes',
-            field=models.BigIntegerField(default=0),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='source_url',
-            field=models.TextField(blank=True, help_text='Where a connector found it: an address, or a path.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='status',
-            field=models.CharField(choices=[('queued', 'queued'), ('reading', 'reading'), ('indexing', 'indexing'), ('embedding', 'embedding'), ('ready', 'ready'), ('failed', 'failed'), ('cancelled', 'cancelled')], default=memory.kinds.DocumentStatus['QUEUED'], max_length=16),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='stored_as',
-            field=models.CharField(blank=True, help_text='Its name in the file storage.', max_length=255),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='total_chunks',
-            field=models.IntegerField(default=0),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='total_pages',
-            field=models.IntegerField(default=0, help_text='0 until it is known.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='total_terms',
-            field=models.BigIntegerField(default=0, help_text='The lengths of its chunks, added up.'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='updated_at',
-            field=models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='visibility',
-            field=models.CharField(choices=[('private', 'private'), ('groups', 'groups'), ('everyone', 'everyone')], default=memory.kinds.Visibility['PRIVATE'], max_length=16),
-        ),
-        migrations.AlterField(
-            model_name='document',
-            name='doc_type',
-            field=models.CharField(blank=True, help_text='By content: md, txt, pdf and so on.', max_length=32),
-        ),
-        migrations.AlterField(
-            model_name='document',
-            name='title',
-            field=models.CharField(blank=True, max_length=255),
-        ),
-        migrations.AddField(
-            model_name='chunk',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='memory.document'),
-        ),
-        migrations.AddField(
-            model_name='chunk',
-            name='parent',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='children', to='memory.chunk'),
-        ),
-        migrations.AddField(
-            model_name='connector',
-            name='owner',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='connectors', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='connector',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='documents', to='memory.connector'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['owner', '-created_at', 'filename'], name='memory_document_of_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['doc_type'], name='memory_document_type'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['date'], name='memory_document_date'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(condition=models.Q(('visibility', 'private'), _negated=True), fields=['created_at'], name='memory_document_shared'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('owner', 'sha256'), name='memory_document_bytes_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [memory.kinds.DocumentStatus['QUEUED'], memory.kinds.DocumentStatus['READING'], memory.kinds.DocumentStatus['INDEXING'], memory.kinds.DocumentStatus['EMBEDDING'], memory.kinds.DocumentStatus['READY'], memory.kinds.DocumentStatus['FAILED'], memory.kinds.DocumentStatus['CANCELLED']])), name='memory_document_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('visibility__in', [memory.kinds.Visibility['PRIVATE'], memory.kinds.Visibility['GROUPS'], memory.kinds.Visibility['EVERYONE']])), name='memory_document_visibility_known'),
-        ),
-        migrations.AddField(
-            model_name='memory',
-            name='superseded_by',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='supersedes', to='memory.memory'),
-        ),
-        migrations.AddField(
-            model_name='memory',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='memoryuse',
-            name='memory',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uses', to='memory.memory'),
-        ),
-        migrations.AddIndex(
-            model_name='posting',
-            index=models.Index(fields=['document_id', 'chunk_key'], name='memory_posting_of_document'),
-        ),
-        # Django cannot say INCLUDE; a search then reads the index alone.
         migrations.RunSQL(
-            'ALTER TABLE memory_posting DROP CONSTRAINT memory_posting_pkey,'
-            ' ADD CONSTRAINT memory_posting_pkey PRIMARY KEY (owner_id, term, document_id, chunk_key)'
-            ' INCLUDE (count, length)',
+            "ALTER TABLE memory_posting DROP CONSTRAINT memory_posting_pkey,"
+            " ADD CONSTRAINT memory_posting_pkey PRIMARY KEY (owner_id, term, document_id, chunk_key)"
+            " INCLUDE (count, length)",
             migrations.RunSQL.noop,
         ),
         migrations.AddField(
-            model_name='project',
-            name='documents',
-            field=models.ManyToManyField(blank=True, related_name='projects', to='memory.document'),
-        ),
-        migrations.AddField(
-            model_name='project',
-            name='members',
-            field=models.ManyToManyField(related_name='projects', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='project',
-            name='owner',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='owned_projects', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddIndex(
-            model_name='vector',
-            index=models.Index(fields=['document_id'], name='memory_vector_of_document'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='embedded_by',
-            field=models.CharField(blank=True, db_collation='C', default='', help_text='The EmbeddingModel that all of its chunks have vectors of.', max_length=100),
+            model_name="document",
+            name="embedded_by",
+            field=models.CharField(
+                blank=True,
+                db_collation="C",
+                default="",
+                help_text="The EmbeddingModel that all of its chunks have vectors of.",
+                max_length=100,
+            ),
             preserve_default=False,
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(condition=models.Q(('status', 'embedding')), fields=['created_at'], name='memory_document_to_embed'),
+            model_name="document",
+            index=models.Index(
+                condition=models.Q(("status", "embedding")), fields=["created_at"], name="memory_document_to_embed"
+            ),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(condition=models.Q(('status', 'ready')), fields=['embedded_by'], name='memory_document_by_model'),
+            model_name="document",
+            index=models.Index(
+                condition=models.Q(("status", "ready")), fields=["embedded_by"], name="memory_document_by_model"
+            ),
         ),
         migrations.RunSQL(VECTORS, migrations.RunSQL.noop),
-        migrations.AddConstraint(
-            model_name='chunk',
-            constraint=models.UniqueConstraint(fields=('document', 'ordinal'), name='memory_chunk_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='connector',
-            constraint=models.UniqueConstraint(fields=('owner', 'kind', 'location'), name='memory_connector_once'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['user', 'status', '-said_at'], name='memory_memory_of_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.UniqueConstraint(fields=('user', 'origin_key'), name='memory_memory_found_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', [memory.kinds.MemoryKind['FACT'], memory.kinds.MemoryKind['PREFERENCE'], memory.kinds.MemoryKind['EPISODE'], memory.kinds.MemoryKind['PROCEDURE']])), name='memory_memory_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [memory.kinds.MemoryStatus['ACTIVE'], memory.kinds.MemoryStatus['SUPERSEDED'], memory.kinds.MemoryStatus['QUARANTINED'], memory.kinds.MemoryStatus['FORGOTTEN']])), name='memory_memory_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryuse',
-            constraint=models.UniqueConstraint(fields=('memory', 'execution'), name='memory_use_once_a_run'),
-        ),
-        migrations.AddField(
-            model_name='connectoritem',
-            name='connector',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='memory.connector'),
-        ),
-        migrations.AddField(
-            model_name='connectoritem',
-            name='document',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='connector_items', to='memory.document'),
-        ),
-        migrations.AddField(
-            model_name='connectoritem',
-            name='successor',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='memory.document'),
-        ),
-        migrations.AddConstraint(
-            model_name='connector',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', [memory.kinds.ConnectorKind['FOLDER'], memory.kinds.ConnectorKind['PAGE'], memory.kinds.ConnectorKind['SITEMAP']])), name='memory_connector_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='connectoritem',
-            constraint=models.UniqueConstraint(fields=('connector', 'place_key'), name='memory_connectoritem_once'),
-        ),
     ]

@@ -9,96 +9,179 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('memory', '0002_documents_and_memory'),
+        ("memory", "0002_documents_and_memory"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='StoredBytes',
+            name="StoredBytes",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('sha256', models.CharField(max_length=64)),
-                ('size_bytes', models.BigIntegerField()),
-                ('stored_as', models.CharField(help_text='The name in the file storage.', max_length=200, unique=True)),
-                ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memory.project')),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("sha256", models.CharField(max_length=64)),
+                ("size_bytes", models.BigIntegerField()),
+                ("stored_as", models.CharField(help_text="The name in the file storage.", max_length=200, unique=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="memory.project"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'stored bytes',
+                "verbose_name_plural": "stored bytes",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("project__isnull", True), ("user__isnull", False)),
+                            models.Q(("project__isnull", False), ("user__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="memory_storedbytes_of_one",
+                    ),
+                    models.UniqueConstraint(fields=("user", "sha256"), name="memory_storedbytes_once_a_user"),
+                    models.UniqueConstraint(fields=("project", "sha256"), name="memory_storedbytes_once_a_project"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='WorkspaceFile',
+            name="WorkspaceFile",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('scope', models.CharField(choices=[('user', 'user'), ('project', 'project'), ('conversation', 'conversation')], max_length=16)),
-                ('scope_id', models.UUIDField(help_text='Of the user, the project or the conversation.')),
-                ('path', models.CharField(db_collation='C', max_length=500)),
-                ('version', models.IntegerField(default=0, help_text='The number of the version that stands there now.')),
-                ('sha256', models.CharField(max_length=64)),
-                ('size_bytes', models.BigIntegerField()),
-                ('media_type', models.CharField(max_length=100)),
-                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('deleted_at', models.DateTimeField(blank=True, null=True)),
-                ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='files', to='memory.project')),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                (
+                    "scope",
+                    models.CharField(
+                        choices=[("user", "user"), ("project", "project"), ("conversation", "conversation")],
+                        max_length=16,
+                    ),
+                ),
+                ("scope_id", models.UUIDField(help_text="Of the user, the project or the conversation.")),
+                ("path", models.CharField(db_collation="C", max_length=500)),
+                (
+                    "version",
+                    models.IntegerField(default=0, help_text="The number of the version that stands there now."),
+                ),
+                ("sha256", models.CharField(max_length=64)),
+                ("size_bytes", models.BigIntegerField()),
+                ("media_type", models.CharField(max_length=100)),
+                ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("deleted_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "made_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="files",
+                        to="memory.project",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('path',),
+                "ordering": ("path",),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("deleted_at", None), _negated=True),
+                        fields=["deleted_at"],
+                        name="memory_workspacefile_in_bin",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("scope", "scope_id", "path"), name="memory_workspacefile_once_a_place"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "scope__in",
+                                [
+                                    memory.kinds.WorkspaceScope["USER"],
+                                    memory.kinds.WorkspaceScope["PROJECT"],
+                                    memory.kinds.WorkspaceScope["CONVERSATION"],
+                                ],
+                            )
+                        ),
+                        name="memory_workspacefile_scope_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("project__isnull", True), ("user__isnull", False)),
+                            models.Q(("project__isnull", False), ("user__isnull", True)),
+                            _connector="OR",
+                        ),
+                        name="memory_workspacefile_of_one",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='FileVersion',
+            name="FileVersion",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('number', models.IntegerField(help_text='From 1; numbers are never given twice.')),
-                ('media_type', models.CharField(max_length=100)),
-                ('by', models.CharField(blank=True, max_length=100)),
-                ('by_execution', models.UUIDField(blank=True, null=True)),
-                ('effect_key', models.CharField(blank=True, help_text='Of the call that wrote it, to be found by.', max_length=64)),
-                ('written_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('written_by', models.ForeignKey(help_text='Whoever wrote it, or whose run did.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('bytes', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='versions', to='memory.storedbytes')),
-                ('file', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='memory.workspacefile')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("number", models.IntegerField(help_text="From 1; numbers are never given twice.")),
+                ("media_type", models.CharField(max_length=100)),
+                ("by", models.CharField(blank=True, max_length=100)),
+                ("by_execution", models.UUIDField(blank=True, null=True)),
+                (
+                    "effect_key",
+                    models.CharField(blank=True, help_text="Of the call that wrote it, to be found by.", max_length=64),
+                ),
+                ("written_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "written_by",
+                    models.ForeignKey(
+                        help_text="Whoever wrote it, or whose run did.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "bytes",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.RESTRICT, related_name="versions", to="memory.storedbytes"
+                    ),
+                ),
+                (
+                    "file",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="versions", to="memory.workspacefile"
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-number',),
+                "ordering": ("-number",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("file", "number"), name="memory_fileversion_once"),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='storedbytes',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('project__isnull', True), ('user__isnull', False)), models.Q(('project__isnull', False), ('user__isnull', True)), _connector='OR'), name='memory_storedbytes_of_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='storedbytes',
-            constraint=models.UniqueConstraint(fields=('user', 'sha256'), name='memory_storedbytes_once_a_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='storedbytes',
-            constraint=models.UniqueConstraint(fields=('project', 'sha256'), name='memory_storedbytes_once_a_project'),
-        ),
-        migrations.AddIndex(
-            model_name='workspacefile',
-            index=models.Index(condition=models.Q(('deleted_at', None), _negated=True), fields=['deleted_at'], name='memory_workspacefile_in_bin'),
-        ),
-        migrations.AddConstraint(
-            model_name='workspacefile',
-            constraint=models.UniqueConstraint(fields=('scope', 'scope_id', 'path'), name='memory_workspacefile_once_a_place'),
-        ),
-        migrations.AddConstraint(
-            model_name='workspacefile',
-            constraint=models.CheckConstraint(condition=models.Q(('scope__in', [memory.kinds.WorkspaceScope['USER'], memory.kinds.WorkspaceScope['PROJECT'], memory.kinds.WorkspaceScope['CONVERSATION']])), name='memory_workspacefile_scope_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='workspacefile',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('project__isnull', True), ('user__isnull', False)), models.Q(('project__isnull', False), ('user__isnull', True)), _connector='OR'), name='memory_workspacefile_of_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='fileversion',
-            constraint=models.UniqueConstraint(fields=('file', 'number'), name='memory_fileversion_once'),
         ),
     ]

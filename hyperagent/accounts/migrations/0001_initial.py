@@ -75,6 +75,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("email"),
+                        name="accounts_user_email_unique",
+                        violation_error_message="This e-mail address cannot be registered. If it is yours, sign in or reset its password.",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ApiToken",
@@ -122,6 +131,18 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "API token",
                 "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["user", "-created_at", "-id"], name="accounts_apitoken_of_user"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("scopes__contained_by", ["run", "read", "approve", "documents", "admin"]),
+                            ("scopes__len__gt", 0),
+                        ),
+                        name="accounts_apitoken_scopes_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -154,26 +175,5 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("email"),
-                name="accounts_user_email_unique",
-                violation_error_message="This e-mail address cannot be registered. If it is yours, sign in or reset its password.",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="apitoken",
-            index=models.Index(fields=["user", "-created_at", "-id"], name="accounts_apitoken_of_user"),
-        ),
-        migrations.AddConstraint(
-            model_name="apitoken",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("scopes__contained_by", ["run", "read", "approve", "documents", "admin"]), ("scopes__len__gt", 0)
-                ),
-                name="accounts_apitoken_scopes_known",
-            ),
         ),
     ]

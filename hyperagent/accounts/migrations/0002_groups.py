@@ -18,4 +18,6 @@ class Migration(migrations.Migration):
     )
 
     # Going back keeps the groups: people may be in them.
-    operations = (migrations.RunPython(make_groups, migrations.RunPython.noop),)
+    operations = [
+        migrations.RunPython(make_groups, migrations.RunPython.noop),
+    ]

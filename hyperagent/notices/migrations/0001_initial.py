@@ -11,7 +11,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -20,107 +19,261 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Endpoint',
+            name="Endpoint",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('url', models.TextField()),
-                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('run.completed', 'run.completed'), ('run.failed', 'run.failed'), ('approval.requested', 'approval.requested'), ('approval.expiring', 'approval.expiring'), ('budget.threshold', 'budget.threshold')], max_length=40), size=None)),
-                ('secret_sealed', models.TextField(editable=False, help_text='Encrypted with a key derived from SECRET_KEY.')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('disabled_at', models.DateTimeField(blank=True, null=True)),
-                ('disabled_why', models.CharField(blank=True, help_text='Empty: a person switched it off.', max_length=500)),
-                ('deleted_at', models.DateTimeField(blank=True, help_text='Its log is kept for a while.', null=True)),
-                ('failing_since', models.DateTimeField(blank=True, help_text='The first failure since a success.', null=True)),
-                ('resting_until', models.DateTimeField(blank=True, help_text='Nothing is tried before, because it failed.', null=True)),
-                ('user', models.ForeignKey(blank=True, help_text="Empty: it is the installation's, and is told of everybody's events.", null=True, on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("url", models.TextField()),
+                (
+                    "events",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("run.completed", "run.completed"),
+                                ("run.failed", "run.failed"),
+                                ("approval.requested", "approval.requested"),
+                                ("approval.expiring", "approval.expiring"),
+                                ("budget.threshold", "budget.threshold"),
+                            ],
+                            max_length=40,
+                        ),
+                        size=None,
+                    ),
+                ),
+                (
+                    "secret_sealed",
+                    models.TextField(editable=False, help_text="Encrypted with a key derived from SECRET_KEY."),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("disabled_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "disabled_why",
+                    models.CharField(blank=True, help_text="Empty: a person switched it off.", max_length=500),
+                ),
+                ("deleted_at", models.DateTimeField(blank=True, help_text="Its log is kept for a while.", null=True)),
+                (
+                    "failing_since",
+                    models.DateTimeField(blank=True, help_text="The first failure since a success.", null=True),
+                ),
+                (
+                    "resting_until",
+                    models.DateTimeField(
+                        blank=True, help_text="Nothing is tried before, because it failed.", null=True
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty: it is the installation's, and is told of everybody's events.",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="webhooks",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at', '-id'),
+                "ordering": ("-created_at", "-id"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "events__contained_by",
+                                [
+                                    "run.completed",
+                                    "run.failed",
+                                    "approval.requested",
+                                    "approval.expiring",
+                                    "budget.threshold",
+                                ],
+                            ),
+                            ("events__len__gt", 0),
+                        ),
+                        name="notices_endpoint_events_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Delivery',
+            name="Delivery",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('event_id', models.CharField(help_text='The same for every endpoint and every try.', max_length=40)),
-                ('type', models.CharField(choices=[('run.completed', 'run.completed'), ('run.failed', 'run.failed'), ('approval.requested', 'approval.requested'), ('approval.expiring', 'approval.expiring'), ('budget.threshold', 'budget.threshold'), ('webhook.test', 'webhook.test')], max_length=40)),
-                ('payload', hyperagent.lib.fields.ExactJSONField(help_text='The body, as it is sent.')),
-                ('status', models.CharField(choices=[('pending', 'pending'), ('failed', 'failed'), ('delivered', 'delivered'), ('given_up', 'given_up')], default=hyperagent.notices.kinds.DeliveryStatus['PENDING'], max_length=16)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('last_status_code', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('last_error', models.CharField(blank=True, max_length=500)),
-                ('response_head', models.CharField(blank=True, help_text='What the receiver said. Untrusted.', max_length=500)),
-                ('next_attempt_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='While it is open: not tried before.')),
-                ('last_attempt_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('delivered_at', models.DateTimeField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='notices.endpoint')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("event_id", models.CharField(help_text="The same for every endpoint and every try.", max_length=40)),
+                (
+                    "type",
+                    models.CharField(
+                        choices=[
+                            ("run.completed", "run.completed"),
+                            ("run.failed", "run.failed"),
+                            ("approval.requested", "approval.requested"),
+                            ("approval.expiring", "approval.expiring"),
+                            ("budget.threshold", "budget.threshold"),
+                            ("webhook.test", "webhook.test"),
+                        ],
+                        max_length=40,
+                    ),
+                ),
+                ("payload", hyperagent.lib.fields.ExactJSONField(help_text="The body, as it is sent.")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("failed", "failed"),
+                            ("delivered", "delivered"),
+                            ("given_up", "given_up"),
+                        ],
+                        default=hyperagent.notices.kinds.DeliveryStatus["PENDING"],
+                        max_length=16,
+                    ),
+                ),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("last_status_code", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("last_error", models.CharField(blank=True, max_length=500)),
+                (
+                    "response_head",
+                    models.CharField(blank=True, help_text="What the receiver said. Untrusted.", max_length=500),
+                ),
+                (
+                    "next_attempt_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="While it is open: not tried before.",
+                    ),
+                ),
+                ("last_attempt_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("delivered_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="notices.endpoint",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'deliveries',
-                'ordering': ('-created_at', '-id'),
+                "verbose_name_plural": "deliveries",
+                "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(fields=["endpoint", "-created_at", "-id"], name="notices_delivery_newest"),
+                    models.Index(
+                        condition=models.Q(("status__in", ["pending", "failed"])),
+                        fields=["next_attempt_at"],
+                        name="notices_delivery_due",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("endpoint", "event_id"), name="notices_delivery_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    hyperagent.notices.kinds.DeliveryStatus["PENDING"],
+                                    hyperagent.notices.kinds.DeliveryStatus["FAILED"],
+                                    hyperagent.notices.kinds.DeliveryStatus["DELIVERED"],
+                                    hyperagent.notices.kinds.DeliveryStatus["GIVEN_UP"],
+                                ],
+                            )
+                        ),
+                        name="notices_delivery_status_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Mail',
+            name="Mail",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('request_waiting', 'request_waiting'), ('request_reminder', 'request_reminder'), ('request_timed_out', 'request_timed_out'), ('webhook_disabled', 'webhook_disabled')], max_length=40)),
-                ('subject_id', models.CharField(help_text="What it is about, such as a request's id.", max_length=100)),
-                ('title', models.CharField(blank=True, max_length=200)),
-                ('facts', hyperagent.lib.fields.ExactJSONField(default=list, help_text='Pairs of a label and a text.')),
-                ('path', models.CharField(help_text='Where the link leads, on this site.', max_length=500)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('next_attempt_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('last_error', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('given_up_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("request_waiting", "request_waiting"),
+                            ("request_reminder", "request_reminder"),
+                            ("request_timed_out", "request_timed_out"),
+                            ("webhook_disabled", "webhook_disabled"),
+                        ],
+                        max_length=40,
+                    ),
+                ),
+                ("subject_id", models.CharField(help_text="What it is about, such as a request's id.", max_length=100)),
+                ("title", models.CharField(blank=True, max_length=200)),
+                ("facts", hyperagent.lib.fields.ExactJSONField(default=list, help_text="Pairs of a label and a text.")),
+                ("path", models.CharField(help_text="Where the link leads, on this site.", max_length=500)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("next_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("last_error", models.CharField(blank=True, max_length=500)),
+                (
+                    "created_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
+                ),
+                ("sent_at", models.DateTimeField(blank=True, null=True)),
+                ("given_up_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ('-created_at', '-id'),
+                "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("given_up_at__isnull", True), ("sent_at__isnull", True)),
+                        fields=["next_attempt_at"],
+                        name="notices_mail_due",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "kind", "subject_id"), name="notices_mail_once"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Preference',
+            name="Preference",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('request_waiting', 'request_waiting'), ('request_reminder', 'request_reminder'), ('request_timed_out', 'request_timed_out'), ('webhook_disabled', 'webhook_disabled')], max_length=40)),
-                ('wanted', models.BooleanField()),
-                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("request_waiting", "request_waiting"),
+                            ("request_reminder", "request_reminder"),
+                            ("request_timed_out", "request_timed_out"),
+                            ("webhook_disabled", "webhook_disabled"),
+                        ],
+                        max_length=40,
+                    ),
+                ),
+                ("wanted", models.BooleanField()),
+                (
+                    "user",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('events__contained_by', ['run.completed', 'run.failed', 'approval.requested', 'approval.expiring', 'budget.threshold']), ('events__len__gt', 0)), name='notices_endpoint_events_known'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['endpoint', '-created_at', '-id'], name='notices_delivery_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status__in', ['pending', 'failed'])), fields=['next_attempt_at'], name='notices_delivery_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('endpoint', 'event_id'), name='notices_delivery_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', [hyperagent.notices.kinds.DeliveryStatus['PENDING'], hyperagent.notices.kinds.DeliveryStatus['FAILED'], hyperagent.notices.kinds.DeliveryStatus['DELIVERED'], hyperagent.notices.kinds.DeliveryStatus['GIVEN_UP']])), name='notices_delivery_status_known'),
-        ),
-        migrations.AddIndex(
-            model_name='mail',
-            index=models.Index(condition=models.Q(('given_up_at__isnull', True), ('sent_at__isnull', True)), fields=['next_attempt_at'], name='notices_mail_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='mail',
-            constraint=models.UniqueConstraint(fields=('user', 'kind', 'subject_id'), name='notices_mail_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='preference',
-            constraint=models.UniqueConstraint(fields=('user', 'kind'), name='notices_preference_once'),
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("user", "kind"), name="notices_preference_once"),
+                ],
+            },
         ),
     ]
