@@ -16,10 +16,10 @@ from typing import Any
 from playwright.async_api import BrowserContext, CDPSession, async_playwright
 
 from benchmarks.figure import Figure, at_most, of_rounds
+from tests import chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 EMAIL = "load@example.org"
-CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")
 OPENS_WITHIN_MS = 1_000.0
 LONG_TASK_MS = 50.0
@@ -78,7 +78,7 @@ class Seen:
 async def signed_in(url: str, cookies: Mapping[str, str]) -> AsyncIterator[BrowserContext]:
     """A browser with an empty cache."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = await playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=FLAGS)
         try:
             context = await browser.new_context(base_url=url, viewport={"width": 1440, "height": 900})
             await context.add_cookies([{"name": name, "value": value, "url": url} for name, value in cookies.items()])

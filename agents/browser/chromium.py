@@ -32,6 +32,7 @@ _ANSWERS_WITHIN_S: Final = 10.0
 # The program itself, for the script of that name reads what is not there in a box. Boxes see of the host's programs
 # those below /usr only.
 _PROGRAMS: Final = (
+    "/usr/lib/chromium/chromium-headless-shell",  # the same pages for a fifth of the work
     "/usr/lib/chromium/chromium",
     "/usr/lib/chromium-browser/chromium-browser",
     "/usr/lib64/chromium-browser/chromium-browser",
@@ -71,7 +72,7 @@ NOT_LOCAL: Final = (
 )
 NO_CHROMIUM: Final = (
     "The browser needs Chromium, which is not installed on this machine. An administrator installs the package "
-    "chromium."
+    "chromium-headless-shell or chromium."
 )
 NO_PLAYWRIGHT: Final = (
     "The browser needs the Python package playwright, which is not installed. An administrator installs it."

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from hyperagent.accounts import exporting
 from hyperagent.accounts.models import DataExport, User
+from tests import chromium
 from tests.accounts.conftest import PASSWORD
 
 
@@ -17,7 +18,7 @@ def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=["--no-sandbox"])
         yield browser
         browser.close()
 

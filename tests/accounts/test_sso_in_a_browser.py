@@ -12,6 +12,7 @@ from hyperagent.accounts.mfa import factors
 from hyperagent.accounts.models import User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import provider as calls
+from tests import chromium
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.provider.driving import CALLBACK, Provider
 
@@ -30,7 +31,7 @@ def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
+from tests import chromium
+
 ROOT = Path(__file__).parents[2]
 # Names and addresses elsewhere lead nowhere. Not by a route for all requests: that doubles what a page costs.
 # Previews of apps have names below localhost.
@@ -96,7 +98,7 @@ def browser() -> Iterator[Browser]:
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, which makes Django believe that every query here blocks it.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=FLAGS)
         yield browser
         browser.close()
 

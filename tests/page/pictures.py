@@ -10,6 +10,8 @@ from typing import Any
 
 import django
 
+from tests import chromium
+
 ROOT = Path(__file__).parents[2]
 sys.path[0] = str(ROOT)
 FOLDER = ROOT / "docs" / "images"
@@ -51,7 +53,7 @@ def _take(site: Any) -> None:
     places = json.loads(told.splitlines()[-1])
     url = site.base_url
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=["--no-sandbox"])
         for name, (place, size, scheme, ready) in PICTURES.items():
             context = browser.new_context(
                 base_url=url, viewport=size, color_scheme=scheme, device_scale_factor=1.5, reduced_motion="reduce"
