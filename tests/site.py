@@ -32,6 +32,7 @@ START_TIMEOUT_S = 90.0
 HEAL_S = 30.0
 OURS = ("web", "one", "two")
 SANDBOXES = "sandboxes"
+START = "--- start ---"
 RUNNER = ("manage.py", "runner")
 
 
@@ -121,7 +122,13 @@ class Site:
         self._start(name, command, {"HYPERAGENT_PROCESS": "runner", **env})
 
     def _until_runs(self, name: str) -> None:
-        self._until(lambda: "runner.ready" in self.log(name)[-4000:], name)
+        """And has looked at what is asked of people: that ends requests without a run, which some tests write."""
+
+        def runs() -> bool:
+            said = self._since_start(name)
+            return "runner.ready" in said and "requests.stale_expired" in said
+
+        self._until(runs, name)
 
     @property
     def runners(self) -> list[str]:
@@ -130,7 +137,7 @@ class Site:
     def start_sandboxes(self) -> None:
         """The process that holds the boxes, as `manage.py worker` starts it."""
         self._start(SANDBOXES, (sys.executable, "manage.py", "sandboxes"), {})
-        self._until(lambda: "sandboxes.ready" in self.log(SANDBOXES)[-4000:], SANDBOXES)
+        self._until(lambda: "sandboxes.ready" in self._since_start(SANDBOXES), SANDBOXES)
 
     def stop_sandboxes(self) -> None:
         """Its boxes go with it."""
@@ -158,6 +165,9 @@ class Site:
     def log(self, name: str) -> str:
         return self._log_path(name).read_text(errors="replace")
 
+    def _since_start(self, name: str) -> str:
+        return self.log(name).rpartition(START)[2]
+
     def logs(self) -> str:
         return "".join(self.log(name) for name in self._commands)
 
@@ -167,7 +177,7 @@ class Site:
     def _start(self, name: str, command: Sequence[str], env: dict[str, str]) -> None:
         self._commands[name] = (command, env)
         with self._log_path(name).open("ab") as output:
-            output.write(b"\n--- start ---\n" + b" " * 4000)
+            output.write(f"\n{START}\n".encode())
         with self._log_path(name).open("ab") as output:
             self.processes[name] = subprocess.Popen(
                 command,
