@@ -137,9 +137,9 @@ function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier })
       const wasStuck = stuck.current;
       hold();
       const distance = element.scrollHeight - element.scrollTop - element.clientHeight;
-      // Upwards is the reader's own doing; a growing text never scrolls up.
+      // Upwards is the reader's own doing; a growing text never scrolls up. Nor is standing near the end to come there.
       if (element.scrollTop < height) stuck.current = distance < 2;
-      else if (distance < NEAR_END_PX) stuck.current = true;
+      else if (element.scrollTop > height && distance < NEAR_END_PX) stuck.current = true;
       height = element.scrollTop;
       if (stuck.current !== wasStuck) hold();
       setAway(!stuck.current && distance > NEAR_END_PX);
