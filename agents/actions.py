@@ -5,7 +5,7 @@ Nothing here drives a run. Rows are changed, and a runner is woken when the tran
 """
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
@@ -27,6 +27,7 @@ from agents.engine.states import (
 from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution, Intervention
 from agents.runtime import leases
 from hyperagent.accounts.models import User
+from hyperagent.lib.ids import new_id
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.telemetry.tracing import carried
 from hyperagent.lib.text import clean_text
@@ -63,7 +64,7 @@ def start(
     else:
         admit(user.pk)
     execution = Execution.objects.create(
-        id=execution_id or uuid4(),
+        id=execution_id or new_id(),
         user=user,
         conversation_id=conversation_id,
         question=question,
@@ -197,13 +198,18 @@ def release_runner(name: str) -> int:
 def _own_past(execution_id: UUID, by: User) -> Execution:
     """The run, which is over, as are all copies of it: at most one of them works on what has effects.
 
-    Locks the row of the run that all of them come from.
+    Locks its row, and that of the run that all of them come from.
     """
     old = Execution.objects.filter(id=execution_id, user=by).first()
     if old is None:
         raise NotThere
     root_id = old.effects_root or old.id
-    Execution.objects.select_for_update(no_key=True).filter(id=root_id).first()
+    locked = Execution.objects.select_for_update(no_key=True).filter(id__in={root_id, old.id}).order_by("id")
+    # Whoever drops a log marks its run first, and waits for this lock with it.
+    if any(run.log_dropped_at is not None for run in locked if run.id == old.id):
+        raise Conflict(
+            "log_not_kept", _("The steps of this run are no longer kept, so none can be done again. Ask it anew.")
+        )
     family = Q(id=root_id) | Q(id=old.id) | Q(effects_root=root_id)
     if Execution.objects.live().filter(family).exists():
         raise Conflict(

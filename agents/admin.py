@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 # Django looks for pages and panels here; each part has its own beside its models.
 from agents import admin_home as _home  # noqa: F401
-from agents import plan_reading
+from agents import plan_reading, reading
 from agents.apps import admin as _apps  # noqa: F401
 from agents.guardrails import admin as _guardrails  # noqa: F401
 from agents.guardrails import admin_home as _guardrails_home  # noqa: F401
@@ -168,7 +168,10 @@ class ExecutionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Steps"))
     def its_steps(self, execution: Execution) -> SafeString:
-        steps = Step.objects.filter(agent__execution=execution).select_related("agent").defer("request", "response")
+        if execution.log_dropped_at is not None:
+            return format_html("{}", reading.LOG_NOT_KEPT)
+        agents = list(execution.agents.values_list("pk", flat=True))
+        steps = Step.objects.filter(agent__in=agents).select_related("agent").defer("request", "response")
         rows = [
             (link_to(step), step.agent.agent_name, state(step.status), ago(step.started_at), ago(step.cut_at))
             for step in steps.order_by("id")[:SHOWN]
@@ -185,6 +188,8 @@ class ExecutionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Events"))
     def its_events(self, execution: Execution) -> SafeString:
+        if execution.log_dropped_at is not None:
+            return format_html("{}", reading.LOG_NOT_KEPT)
         events = execution.events.defer("body").order_by("seq")[:SHOWN]
         rows = [(event.seq, link_to(event, event.type), ago(event.created_at)) for event in events]
         text = f"all {execution.last_seq} events" if execution.last_seq > SHOWN else "all events"

@@ -3,14 +3,15 @@ cost stays; the log of a run goes whole, for its numbers are chained by hashes o
 """
 
 from typing import Any
+from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from agents.engine.chain import GENESIS
 from agents.engine.states import INPUT_VERSION
 from agents.guardrails.models import Verdict
-from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Step
+from agents.models import AgentExecution, Effect, Execution, Intervention, Step
 from hyperagent.accounts.personal import BLANK, not_blank
 
 EVENTS_AT_ONCE = 5_000
@@ -29,11 +30,11 @@ def blank_runs(runs: "QuerySet[Execution]") -> int:
     if not ids:
         return 0
     # A log can be long: it goes by lots of its own.
-    lot = list(Event.objects.filter(execution__in=ids).values_list("pk", flat=True)[:EVENTS_AT_ONCE])
-    if lot:
-        return Event.objects.filter(pk__in=lot).delete()[0]
+    if gone := _delete_events(ids):
+        return gone
+    agents = list(AgentExecution.objects.filter(execution__in=ids).values_list("pk", flat=True))
     with transaction.atomic():
-        Step.objects.filter(agent__execution__in=ids).update(request={}, response=None)
+        Step.objects.filter(agent__in=agents).update(request={}, response=None)
         Effect.objects.filter(execution__in=ids).update(arguments={}, response=None)
         Intervention.objects.filter(execution__in=ids).update(text="")
         Verdict.objects.filter(execution__in=ids).update(excerpt="", reason="")
@@ -43,3 +44,17 @@ def blank_runs(runs: "QuerySet[Execution]") -> int:
         return Execution.objects.filter(pk__in=ids).update(
             question="", input=BLANK_INPUT, answer="", result=None, error_message="", last_seq=0, last_hash=GENESIS
         )
+
+
+_DELETE = """
+DELETE FROM agents_event v USING (
+    SELECT execution_id, seq FROM agents_event WHERE execution_id = ANY(%(ids)s) LIMIT %(lot)s
+) AS lot
+WHERE v.execution_id = ANY(%(ids)s) AND v.execution_id = lot.execution_id AND v.seq = lot.seq
+"""
+
+
+def _delete_events(ids: list[UUID]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_DELETE, {"ids": ids, "lot": EVENTS_AT_ONCE})
+        return int(cursor.rowcount)

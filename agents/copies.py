@@ -4,11 +4,12 @@ stays valid is decided in `agents.engine.copying`.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.db import connection
 
 from agents.engine.copying import Kept, PastAgent, PastStep
+from agents.engine.ids import sibling_id
 from agents.engine.questions import is_yes
 from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
 from agents.models import AgentExecution, Execution, Step
@@ -20,8 +21,8 @@ INSERT INTO agents_step (agent_id, path, kind, name, request, request_hash, stat
                          started_at, ended_at)
 SELECT new.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, NULL, 0,
        s.started_at, s.ended_at
-FROM agents_step s JOIN unnest(%s::bigint[]) AS kept(id) ON s.id = kept.id
-JOIN unnest(%s::uuid[], %s::uuid[]) AS new(was, agent_id) ON s.agent_id = new.was
+FROM agents_step s JOIN unnest(%(agents)s::uuid[], %(copies)s::uuid[]) AS new(was, agent_id) ON s.agent_id = new.was
+WHERE s.agent_id = ANY(%(agents)s) AND s.id = ANY(%(steps)s)
 ORDER BY s.id
 """
 
@@ -29,7 +30,8 @@ ORDER BY s.id
 def past_of(execution: Execution) -> list[PastAgent]:
     """The agents of a run with those of their steps that count. Two queries."""
     steps: defaultdict[UUID, list[PastStep]] = defaultdict(list)
-    counted = Step.objects.filter(agent__execution=execution, cut_at=None).order_by("id")
+    agents = list(AgentExecution.objects.filter(execution=execution).defer("output", "task"))
+    counted = Step.objects.filter(agent__in=[agent.id for agent in agents], cut_at=None).order_by("id")
     for step in counted.defer("request", "request_hash", "usage"):
         is_fork = step.kind == StepKind.FORK and step.status == StepStatus.FINISHED
         steps[step.agent_id].append(
@@ -54,7 +56,7 @@ def past_of(execution: Execution) -> list[PastAgent]:
             tuple(agent.depends_on),
             tuple(steps[agent.id]),
         )
-        for agent in AgentExecution.objects.filter(execution=execution).defer("output", "task")
+        for agent in agents
     ]
 
 
@@ -71,11 +73,11 @@ def begin(old: Execution, kept: Kept) -> Execution:
         forked_from=old,
         effects_root=old.effects_root or old.id,
     )
-    ids = {agent_id: uuid4() for agent_id in kept.agents}
+    ids = {agent_id: sibling_id(new.id) for agent_id in kept.agents}
     agents = AgentExecution.objects.filter(id__in=list(kept.agents))
     AgentExecution.objects.bulk_create([_copied(agent, new, ids, kept.agents[agent.id]) for agent in agents])
     with connection.cursor() as cursor:
-        cursor.execute(_COPY_STEPS, [sorted(kept.steps), list(ids), list(ids.values())])
+        cursor.execute(_COPY_STEPS, {"steps": sorted(kept.steps), "agents": list(ids), "copies": list(ids.values())})
     return new
 
 

@@ -25,6 +25,7 @@ from agents.engine.states import (
 )
 from hyperagent.accounts.models import User
 from hyperagent.lib.fields import ExactJSONField
+from hyperagent.lib.ids import new_id
 
 
 def _choices(values: type) -> list[tuple[str, str]]:
@@ -49,9 +50,12 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 
 
 class Execution(models.Model):
-    """One run, started by one turn or API call. Whoever holds the lease of the newest epoch drives it."""
+    """One run, started by one turn or API call. Whoever holds the lease of the newest epoch drives it.
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    Its log and its journal lie in the month that its id tells (`agents.partitions`).
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="executions")
     conversation_id = models.UUIDField(null=True, blank=True, db_index=True)
     status = models.CharField(max_length=16, default=ExecutionStatus.PENDING, choices=_choices(ExecutionStatus))
@@ -66,6 +70,9 @@ class Execution(models.Model):
     on_finish = models.CharField(max_length=200, blank=True)
     finish_handled_at = models.DateTimeField(null=True, blank=True)
     log_folded_at = models.DateTimeField(null=True, blank=True)
+    log_dropped_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since then its events and its steps are kept no longer (LOG_RETENTION_DAYS)."
+    )
 
     epoch = models.PositiveIntegerField(default=0, help_text="Number of the lease; a write with an older one fails.")
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -175,7 +182,7 @@ class Execution(models.Model):
 class AgentExecution(models.Model):
     """One agent's part of a run: a node of the agent tree and of the plan's graph."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="agents")
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE, related_name="subagents")
     agent_name = models.CharField(max_length=64)

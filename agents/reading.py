@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Now
+from django.utils.translation import gettext_lazy as _
 
 from agents.engine.events import TERMINAL_TYPES
 from agents.engine.states import TERMINAL_STATUSES
@@ -22,6 +23,9 @@ PAGE_BYTES = 1_000_000
 JUST_ENDED = timedelta(seconds=15)
 RUNNER_IS_LOST_AFTER = timedelta(seconds=30)
 _LATELY = ~Q(status__in=TERMINAL_STATUSES) | Q(ended_at__gt=Now() - JUST_ENDED)
+
+
+LOG_NOT_KEPT = _("The log of this run, with its steps, is no longer kept. Its question and its answer are.")
 
 
 class LoggedEvent(NamedTuple):

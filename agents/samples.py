@@ -5,6 +5,7 @@ import uuid
 from django.utils import timezone
 
 from agents.engine.events import AgentState, Body, Complete, StatusChanged, Token
+from agents.engine.ids import sibling_id
 from agents.engine.records import Announced
 from agents.engine.states import AgentStatus, ExecutionStatus
 from agents.models import AgentExecution, Event, Execution
@@ -32,6 +33,7 @@ def finished_run(user: User, conversation_id: uuid.UUID, question: str, answer: 
         finish_handled_at=now,
     )
     agent = AgentExecution.objects.create(
+        id=sibling_id(execution.id),
         execution=execution,
         agent_name="chat",
         lineage="root",

@@ -98,6 +98,7 @@ def listed(execution: Execution, question_preview: str) -> Json:
         "created_at": iso(execution.created_at),
         "started_at": iso(execution.started_at),
         "ended_at": iso(execution.ended_at),
+        "log_dropped_at": iso(execution.log_dropped_at),
     }
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents import describing, folding
+from agents import describing, folding, log_retention, partitions
 from agents.models import Execution
 from agents.sandbox import snapshots
 from agents.usage import alerts, purses
@@ -51,6 +51,16 @@ def recount_budgets() -> None:
 def fold_logs() -> None:
     """Makes the logs of ended runs small."""
     folding.fold_ended()
+
+
+@task(every_s=86_400)
+def keep_logs() -> None:
+    """Makes the months of the event log ahead, and drops those that are kept no longer."""
+    try:
+        partitions.make_months(timezone.now())
+    except partitions.Busy:
+        log.warning("the tables of the event log were in use: its months are made tomorrow")
+    log_retention.keep_no_longer()
 
 
 @task(every_s=600)

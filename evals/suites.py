@@ -4,10 +4,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import uuid4
 
 from agents.briefing import briefing, house_rules
 from agents.engine.events import Source
+from agents.engine.ids import sibling_id
 from agents.engine.records import AgentRecord
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, OutputMetadata
@@ -32,6 +32,7 @@ from evals.casebook import (
     RoutingCase,
     ToolCase,
 )
+from hyperagent.lib.ids import new_id
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, ToolCall
 
@@ -46,10 +47,10 @@ class Answered:
 
 def context_of(models: ModelGateway) -> AgentContext:
     """A run of its own that is stored nowhere."""
-    execution_id = uuid4()
+    execution_id = new_id()
     outbox = Outbox(execution_id, epoch=1, group="", wake_writer=lambda outbox, durable: None)
     run = DrivenRun(execution_id, outbox=outbox, models=models, programs={}, loaded=None)
-    root = AgentRecord(uuid4(), None, "evaluation", "evaluation", "", AgentStatus.RUNNING)
+    root = AgentRecord(sibling_id(execution_id), None, "evaluation", "evaluation", "", AgentStatus.RUNNING)
     run.record(root)
     return AgentContext(run, root)
 

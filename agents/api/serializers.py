@@ -182,6 +182,9 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
+    log_dropped_at = serializers.DateTimeField(
+        allow_null=True, help_text="Since then its events and its steps are no longer kept."
+    )
 
 
 class ExecutionSerializer(ExecutionListedSerializer):

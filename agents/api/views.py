@@ -26,6 +26,7 @@ from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import looks
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
+from hyperagent.lib.refusals import Gone
 
 UNLISTED = ("input", "result", "answer", "question")
 
@@ -143,12 +144,16 @@ class ExecutionEvents(AsyncAnswerView):
             (200, "application/json"): serializers.EventPageSerializer,
             (200, "text/event-stream"): ServerSentSerializer,
             404: ErrorSerializer,
+            410: ErrorSerializer,
         },
     )
     def get(self, request: Request, execution_id: uuid.UUID) -> HttpResponseBase:
-        """The event log: a page of JSON, or with `Accept: text/event-stream` all that is and all that comes."""
+        """The event log: a page of JSON, or with `Accept: text/event-stream` all that is and all that comes. 410 once
+        it is kept no longer (`log_dropped_at` of the run)."""
         wanted = _wanted(request)
         execution = own_or_404(visible_to(request).defer("input", "result"), id=execution_id)
+        if execution.log_dropped_at is not None:
+            raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
         if not wants_stream(request):
             return _page(request, execution, **wanted)
 

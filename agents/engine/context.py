@@ -14,6 +14,7 @@ from agents.engine.calls import Outcome
 from agents.engine.canonical import digest, plain
 from agents.engine.clock import Clock, Life
 from agents.engine.errors import OutsideError, Signal, StepFailed, Stopped
+from agents.engine.ids import sibling_id
 from agents.engine.journal import WITHIN, child_lineage, depth_of, differs, is_below
 from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import AgentRecord, StepRecord
@@ -149,7 +150,7 @@ class Context(Scripting):
             if lineage in self.run.loaded.agents:
                 lineage = f"{lineage}~{uuid4().hex[:8]}"
             child = AgentRecord(
-                uuid4(),
+                sibling_id(self.run.execution_id),
                 self.agent.id,
                 label or name,
                 lineage,

@@ -11,6 +11,7 @@ import structlog
 
 from agents.engine.errors import Cancelled, GivenBack, LeaseLost, Skipped, StepFailed, Suspended
 from agents.engine.events import AgentShutdown, Body, Check, Complete, Error, Source, StatusChanged
+from agents.engine.ids import sibling_id
 from agents.engine.interventions import apply_all, intervene
 from agents.engine.journal import depth_of
 from agents.engine.records import AgentRecord, Announced, Loaded
@@ -171,7 +172,7 @@ class Driver:
         self._trace.know(loaded.agents)
         root = loaded.agents.get("root")
         if root is None:
-            root = AgentRecord(uuid.uuid4(), None, self.claim.pipeline, "root", "", AgentStatus.RUNNING)
+            root = AgentRecord(sibling_id(self.claim.id), None, self.claim.pipeline, "root", "", AgentStatus.RUNNING)
             run.record(*with_event(root))
         elif end.seq == 0:
             _tell_of_copies(run)

@@ -19,11 +19,13 @@ SELECT id, parent_id, agent_name, lineage, task, status, output, error, step_id,
        user_content, modified
 FROM agents_agentexecution WHERE execution_id = %s
 """
+# Steps are looked up agent by agent: a join is free to read every month of the journal, what has an OFFSET is not.
 _LOAD_STEPS = """
 SELECT s.agent_id, s.path, s.kind, s.name, CASE WHEN s.kind <> 'model' THEN s.request END, s.request_hash, s.status,
        s.response, s.effect_key, s.usage
-FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
-WHERE a.execution_id = %s AND s.cut_at IS NULL
+FROM agents_agentexecution a CROSS JOIN LATERAL (
+    SELECT * FROM agents_step s WHERE s.agent_id = a.id AND s.cut_at IS NULL OFFSET 0) s
+WHERE a.execution_id = %s
 """
 # Also those of the run that this one is a copy of, and of its other copies.
 _LOAD_EFFECTS = """
@@ -43,14 +45,16 @@ SELECT agent_id, type, body FROM agents_event
 WHERE execution_id = %s AND type IN ('token', 'token_reset') ORDER BY seq
 """
 _LOAD_CUT_USAGE = """
-SELECT s.usage FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
-WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.usage->>'prompt_tokens' IS NOT NULL
+SELECT s.usage FROM agents_agentexecution a CROSS JOIN LATERAL (
+    SELECT * FROM agents_step s WHERE s.agent_id = a.id AND s.cut_at IS NOT NULL OFFSET 0) s
+WHERE a.execution_id = %s AND s.usage->>'prompt_tokens' IS NOT NULL
 """
 # What cuts did not undo: questions with their answers, and effects.
 _LOAD_FALLEN = """
 SELECT s.agent_id, s.path, s.kind, s.name, s.request, s.request_hash, s.status, s.response, s.effect_key, s.usage
-FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
-WHERE a.execution_id = %s AND s.cut_at IS NOT NULL AND s.effect_key <> '' AND s.status = 'finished'
+FROM agents_agentexecution a CROSS JOIN LATERAL (
+    SELECT * FROM agents_step s WHERE s.agent_id = a.id AND s.cut_at IS NOT NULL OFFSET 0) s
+WHERE a.execution_id = %s AND s.effect_key <> '' AND s.status = 'finished'
 ORDER BY s.cut_at, s.id
 """
 LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY seq DESC LIMIT 1"

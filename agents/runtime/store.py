@@ -142,7 +142,8 @@ SELECT a.id AS agent_id, coalesce(sum((s.usage->>'prompt_tokens')::bigint), 0) A
        coalesce(sum((s.usage->>'completion_tokens')::bigint), 0) AS completion_tokens,
        CASE WHEN bool_or(s.usage->>'cost_usd' IS NULL AND s.usage IS NOT NULL) THEN NULL
             ELSE coalesce(sum((s.usage->>'cost_usd')::numeric), 0) END AS cost_usd
-FROM agents_agentexecution a LEFT JOIN agents_step s ON s.agent_id = a.id AND s.usage->>'prompt_tokens' IS NOT NULL
+FROM agents_agentexecution a LEFT JOIN LATERAL (
+    SELECT usage FROM agents_step WHERE agent_id = a.id AND usage->>'prompt_tokens' IS NOT NULL OFFSET 0) s ON true
 WHERE a.execution_id = %(execution_id)s GROUP BY a.id
 """
 

@@ -431,6 +431,13 @@ class Config(BaseModel):
         le=36_500,
         description="days after which what was said in a deleted conversation is erased",
     )
+    log_retention_days: int = Field(
+        0,
+        alias="LOG_RETENTION_DAYS",
+        ge=0,
+        le=36_500,
+        description="days after its end that the event log and the journal of a run are kept, 0 for ever",
+    )
     audit_retention_days: int = Field(
         0, alias="AUDIT_RETENTION_DAYS", ge=0, le=36_500, description="days that the audit log is kept, 0 for ever"
     )

@@ -44,6 +44,12 @@ class Conflict(Refused):
     status = 409
 
 
+class Gone(Refused):
+    """It was there, it is known what became of it, and it does not come back."""
+
+    status = 410
+
+
 class TooMuch(Refused):
     """Later perhaps; after `retry_after_s`, where that is known."""
 

@@ -248,3 +248,16 @@ def test_of_a_run_of_many_events_only_what_is_seen_is_drawn(open_stage: Any) -> 
     assert panel(page).locator(".step").count() < 300
     part(page, "Timeline")
     expect(panel(page).locator(".lane")).to_have_count(9)
+
+
+def test_of_a_run_whose_log_is_kept_no_longer_the_view_says_so_and_asks_no_more(open_stage: Any) -> None:
+    run = recorded.finished()
+    words = "The log of this run, with its steps, is no longer kept. Its question and its answer are."
+    gone = (410, {"error": {"code": "log_not_kept", "message": words}})
+    stage = open_stage(Turn(run, status="completed"), answers={f"/executions/{run.execution_id}/events": gone})
+
+    stage.page.goto(f"{stage.page.url}?run={run.execution_id}")
+    said = panel(stage.page).get_by_role("alert")
+
+    expect(said).to_have_text(words)
+    expect(said.get_by_role("button")).to_have_count(0)

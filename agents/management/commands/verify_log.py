@@ -32,13 +32,18 @@ class Command(BaseCommand):
         if options["audit"]:
             self._audit(options["noted"])
             return
-        checked = faulty = 0
+        checked = faulty = dropped = 0
         for execution in _executions(options["execution"]):
+            if execution.log_dropped_at is not None:
+                dropped += 1
+                continue
             checked += 1
             for fault in verify(execution):
                 faulty += 1
                 self.stderr.write(f"execution {execution.id}, event {fault.seq}: {fault.what}")
         self.stdout.write(f"{checked:,} executions checked, {faulty:,} faults")
+        if dropped:
+            self.stdout.write(f"{dropped:,} executions whose log is no longer kept (LOG_RETENTION_DAYS)")
         if faulty:
             sys.exit(1)
 
@@ -87,7 +92,8 @@ def verify(execution: Execution) -> Iterator[Fault]:
 
 
 def _executions(which: str | None) -> Iterator[Execution]:
-    rows = Execution.objects.only("id", "status", "last_seq", "last_hash").order_by("created_at", "id")
+    rows = Execution.objects.only("id", "status", "last_seq", "last_hash", "log_dropped_at")
+    rows = rows.order_by("created_at", "id")
     if which is None:
         return rows.iterator(chunk_size=CHUNK)
     try:

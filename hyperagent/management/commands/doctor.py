@@ -17,7 +17,9 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
+from django.utils import timezone
 
+from agents import partitions
 from agents.availability import shared_mailbox
 from agents.models import Runner
 from agents.sandbox.chosen import provider_of
@@ -300,7 +302,7 @@ def check_database(config: Config) -> Iterable[Finding]:
             State.ERROR, f"{len(unapplied)} migrations are not applied, first {unapplied[0]}", "run `manage.py migrate`"
         )
         return
-    for check in (check_people, check_runners, check_queue, check_embedder, check_prices):
+    for check in (check_people, check_runners, check_queue, check_months, check_embedder, check_prices):
         yield from check()
 
 
@@ -375,6 +377,19 @@ def check_embedder() -> Iterable[Finding]:
         yield Finding(State.WARNING, current.problem, "correct EMBEDDING_MODEL, or see to its provider")
     else:
         yield Finding(State.FINE, "an embedder lives")
+
+
+def check_months() -> Iterable[Finding]:
+    """Runs of a month that was not made are stored all the same, and moved when it is."""
+    missing = partitions.missing(timezone.now(), ahead=1)
+    if missing:
+        yield Finding(
+            State.WARNING,
+            f"the event log has no part for {', '.join(map(str, missing))}",
+            "run `manage.py prepare`; while the workers' queue runs, it is made once a day",
+        )
+    else:
+        yield Finding(State.FINE, "the event log has its parts for this month and the next")
 
 
 def check_queue() -> Iterable[Finding]:

@@ -7,7 +7,9 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
+from django.utils import timezone
 
+from agents import partitions
 from conversations.samples import make_samples
 from hyperagent.accounts.models import User
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
@@ -33,6 +35,7 @@ class Command(BaseCommand):
             cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
             try:
                 call_command("migrate", interactive=False, verbosity=0)
+                partitions.make_months(timezone.now())
                 made = _make_administrator()
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])

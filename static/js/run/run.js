@@ -8,6 +8,7 @@ import { createReplay } from "./replay.js";
 
 const LOOK_MS = 2_000; // how often a run is looked after of which this page hears nothing, or that is looked at in its past
 const OVER = new Set(["complete", "error"]);
+const FINAL = new Set([404, 410]); // not there, and kept no longer: asking again is of no use
 export const SPEEDS = [1, 2, 5, 10, 50];
 
 export function createRun({ executionId, session, api }) {
@@ -51,11 +52,11 @@ export function createRun({ executionId, session, api }) {
         },
       });
     } catch (error) {
-      if (!isClosed) failure.value = { message: error.message, isMissing: error.status === 404 };
+      if (!isClosed) failure.value = { message: error.message, isMissing: error.status === 404, isFinal: FINAL.has(error.status) };
     } finally {
       reading.value = false;
     }
-    if (!isClosed && !isWhole.value && !failure.value?.isMissing) timer = setTimeout(again, LOOK_MS);
+    if (!isClosed && !isWhole.value && !failure.value?.isFinal) timer = setTimeout(again, LOOK_MS);
   }
 
   // The log is needed behind what is here only if somebody looks back, or if nobody else tells how it goes on.
