@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format audit spec bench campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-redaction eval lock messages pictures vendor install install-dev clean
+.PHONY: run test lint format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-redaction eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -39,9 +39,12 @@ audit: install-dev  ## What is installed: locked, as locked, and without known h
 spec:  ## A line for each requirement: S41  passed  tests/…::test_…
 	@"$(PYTHON)" deploy/spec.py
 
-bench: install-dev
+bench: install-dev  ## What it costs and how fast it is, beside others, which it installs: ARGS="--only first_token --peers none"
 	@mkdir -p var/bench
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+profile: install-dev  ## The ten most costly lines of runner and web process: ARGS="--turns 160 --streams 8 --seconds 15"
+	@$(BIN)/python -m benchmarks.profile $(ARGS)
 
 campaign: install-dev  ## What breaks a whole town of processes on purpose, and a tiny storm: minutes, and it wants the machine for itself
 	@sh deploy/install-apt.sh

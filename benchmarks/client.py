@@ -1,10 +1,9 @@
 """The load client: asks over a websocket or over HTTP, and notes when each token was sent and when it came.
 
-Tokens carry the clock at which the model sent them (`w12@<ns>`), which all processes of a machine share.
+Tokens are the clock at which the model sent them (`stamped_word`), which all processes of a machine share.
 """
 
 import asyncio
-import re
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -17,8 +16,8 @@ import aiohttp
 import orjson
 
 from benchmarks.relays import MODEL
+from tests.scripted.script import stamps_in
 
-STAMP = re.compile(r"w\d+@(\d+)")
 # As the page does.
 ACKNOWLEDGED_EVENTS = 50
 ACKNOWLEDGED_S = 2.0
@@ -34,21 +33,28 @@ class Heard:
     """What came of one question. Times in ns of the monotonic clock."""
 
     asked_ns: int = 0
+    ended_ns: int = 0
     sent_ns: list[int] = field(default_factory=list)
     came_ns: list[int] = field(default_factory=list)
     execution_id: str | None = None
-    is_over: bool = False
     repeated: int = 0
     """Events that had come before: there should be none."""
     began: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hear(self, text: str) -> None:
         now = time.monotonic_ns()
-        for stamp in STAMP.findall(text):
-            self.sent_ns.append(int(stamp))
+        for stamp in stamps_in(text):
+            self.sent_ns.append(stamp)
             self.came_ns.append(now)
         if self.came_ns and not self.began.is_set():
             self.began.set()
+
+    def end(self) -> None:
+        self.ended_ns = time.monotonic_ns()
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended_ns > 0
 
     @property
     def first_token_ms(self) -> float:
@@ -86,7 +92,7 @@ class DirectLine(Line):
                 if line.startswith(b"data: {"):
                     choices = orjson.loads(line[6:])["choices"]
                     heard.hear(choices[0]["delta"].get("content") or "" if choices else "")
-        heard.is_over = True
+        heard.end()
 
 
 class RelayLine(Line):
@@ -103,7 +109,7 @@ class RelayLine(Line):
                     event = orjson.loads(line[6:])
                     if event["type"] == "token":
                         heard.hear(event["content"])
-        heard.is_over = True
+        heard.end()
 
 
 class SocketLine(Line):
@@ -148,7 +154,7 @@ class SocketLine(Line):
         elif event["type"] in ENDS:
             if event["type"] == "error":
                 raise Refused(f"the run failed: {event.get('message')}")
-            heard.is_over = True
+            heard.end()
 
     def _unacknowledged(self) -> int:
         return sum(seq - self._acknowledged.get(one, 0) for one, seq in self._had.items())

@@ -5,11 +5,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from benchmarks.client import DirectLine, Line, RelayLine, SocketLine, http_session, open_socket
+from benchmarks.environments import PEERS
 from benchmarks.stand import Stand
 
 
 class Contender(ABC):
+    """`worker`: the part that asks the model; of one process."""
+
     name: str
+    worker: str
 
     def __init__(self, stand: Stand) -> None:
         self._stand = stand
@@ -27,6 +31,7 @@ class Product(Contender):
     """Daphne, runner, Postgres and Valkey, by one websocket for each conversation."""
 
     name = "hyperagent"
+    worker = "runner"
 
     def parts(self) -> Mapping[str, int]:
         return self._stand.product
@@ -46,34 +51,32 @@ class Product(Contender):
             yield opened
 
 
-class FastAPIRelay(Contender):
-    name = "fastapi"
+class Service(Contender):
+    """A relay or a peer: one process that answers a POST with a stream, and Postgres where it keeps something.
+
+    Postgres is the product's, too, which asks it for next to nothing while nobody asks the product.
+    """
+
+    def __init__(self, stand: Stand, name: str, *, keeps: bool = False) -> None:
+        super().__init__(stand)
+        self.name = self.worker = name
+        self._keeps = keeps
 
     def parts(self) -> Mapping[str, int]:
-        return {"fastapi": self._stand.pid("fastapi")}
+        kept = {"postgres": self._stand.pid("postgres")} if self._keeps else {}
+        return {self.name: self._stand.pid(self.name), **kept}
 
     @asynccontextmanager
     async def lines(self, count: int) -> AsyncIterator[list[Line]]:
         async with http_session() as session:
-            yield [RelayLine(session, self._stand.fastapi_url) for _ in range(count)]
-
-
-class AiohttpRelay(Contender):
-    name = "aiohttp"
-
-    def parts(self) -> Mapping[str, int]:
-        return {"aiohttp": self._stand.pid("aiohttp")}
-
-    @asynccontextmanager
-    async def lines(self, count: int) -> AsyncIterator[list[Line]]:
-        async with http_session() as session:
-            yield [RelayLine(session, self._stand.aiohttp_url) for _ in range(count)]
+            yield [RelayLine(session, self._stand.services[self.name]) for _ in range(count)]
 
 
 class Direct(Contender):
     """Nobody in between: what the model server and the client take by themselves."""
 
     name = "direct"
+    worker = ""
 
     def parts(self) -> Mapping[str, int]:
         return {}
@@ -82,3 +85,12 @@ class Direct(Contender):
     async def lines(self, count: int) -> AsyncIterator[list[Line]]:
         async with http_session() as session:
             yield [DirectLine(session, self._stand.model_url) for _ in range(count)]
+
+
+def relays(stand: Stand) -> list[Contender]:
+    return [Service(stand, "fastapi"), Service(stand, "aiohttp")]
+
+
+def peers(stand: Stand) -> list[Contender]:
+    """Those that could be started."""
+    return [Service(stand, peer.name, keeps=peer.keeps) for peer in PEERS if peer.name in stand.services]

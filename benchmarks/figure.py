@@ -73,3 +73,8 @@ def percentile(values: Sequence[float], share: float) -> float:
         raise ValueError("no values were measured; is the machine too slow for the window?")
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def shares(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """Round by round."""
+    return [one / other for one, other in zip(ours, theirs, strict=True)]

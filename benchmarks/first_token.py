@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.client import Heard
+from benchmarks.client import Heard, Line
 from benchmarks.contenders import Contender, Product
 from benchmarks.figure import percentile
 from benchmarks.stand import Stand
@@ -48,17 +48,23 @@ class Arrivals:
     def p50(self, name: str) -> float:
         return percentile(self.by_contender[name], 0.5)
 
-    def added_ms(self, name: str) -> float:
-        return self.p50(name) - self.p50("direct")
+    def added_ms(self, name: str, share: float = 0.5) -> float:
+        """`share` 0..1 of the answers began within it, beyond what asking the model directly takes (its median)."""
+        return percentile(self.by_contender[name], share) - self.p50("direct")
 
 
-async def ask_in_turns(contenders: Sequence[Contender], *, rounds: int, at_once: int) -> Arrivals:
-    """In each round every contender is asked `at_once` questions at the same moment, one contender after the other."""
+async def ask_in_turns(
+    contenders: Sequence[Contender], *, rounds: int, at_once: int, within_s: float = 0.0
+) -> Arrivals:
+    """In each round every contender is asked `at_once` questions, one contender after the other.
+
+    At the same moment, or one after the other `within_s`.
+    """
     arrived: dict[str, list[float]] = {one.name: [] for one in contenders}
     runs: list[Heard] = []
     for number in range(rounds + 1):
         for contender in contenders:
-            heard = await _ask(contender, at_once)
+            heard = await _ask(contender, at_once, within_s)
             # The first round opens connections and fills caches.
             if number > 0:
                 arrived[contender.name] += [one.first_token_ms for one in heard]
@@ -66,11 +72,17 @@ async def ask_in_turns(contenders: Sequence[Contender], *, rounds: int, at_once:
     return Arrivals(arrived, runs)
 
 
-async def _ask(contender: Contender, at_once: int) -> list[Heard]:
+async def _ask(contender: Contender, at_once: int, within_s: float) -> list[Heard]:
     heard = [Heard() for _ in range(at_once)]
+
+    async def ask(line: Line, one: Heard, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        await line.ask(QUESTION, one)
+
     async with contender.lines(at_once) as lines, asyncio.timeout(ANSWER_TIMEOUT_S):
         await asyncio.sleep(SETTLE_S if isinstance(contender, Product) else 0)
-        await asyncio.gather(*(line.ask(QUESTION, one) for line, one in zip(lines, heard, strict=True)))
+        asked = [ask(lines[number], heard[number], number * within_s / at_once) for number in range(at_once)]
+        await asyncio.gather(*asked)
     return heard
 
 

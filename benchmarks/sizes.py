@@ -13,9 +13,15 @@ class Sizes:
     streams: int
     late_streams: int
     plot_streams: tuple[int, ...]
-    climb: tuple[int, ...]
+    climb_from: int
+    climb_to: int
     first_tokens: int
     at_once_rounds: int
+    starts: int
+    starts_rounds: int
+    planned_rounds: int
+    resume_rounds: int
+    resume_agents: int
     idle_s: float
     sockets: int
     runs: int
@@ -35,9 +41,15 @@ FULL = Sizes(
     streams=20,
     late_streams=8,
     plot_streams=(1, 4, 8, 16, 32),
-    climb=(10, 20, 30, 40, 50, 60, 80),
+    climb_from=5,
+    climb_to=160,
     first_tokens=40,
     at_once_rounds=10,
+    starts=20,
+    starts_rounds=5,
+    planned_rounds=10,
+    resume_rounds=5,
+    resume_agents=10,
     idle_s=30.0,
     sockets=500,
     runs=100,
@@ -56,9 +68,15 @@ QUICK = Sizes(
     streams=2,
     late_streams=2,
     plot_streams=(1, 2),
-    climb=(2,),
+    climb_from=2,
+    climb_to=2,
     first_tokens=2,
     at_once_rounds=1,
+    starts=2,
+    starts_rounds=1,
+    planned_rounds=1,
+    resume_rounds=1,
+    resume_agents=1,
     idle_s=1.0,
     sockets=5,
     runs=3,

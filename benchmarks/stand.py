@@ -21,14 +21,17 @@ from typing import Self
 
 import psycopg
 
-from benchmarks import processes
+from benchmarks import environments, processes
+from benchmarks.environments import LANGGRAPH, PEERS, NoEnvironment, Peer, Use
 from benchmarks.relays import MODEL
+from hyperagent.backups import server
 from hyperagent.embedded import postgres, valkey
 from hyperagent.embedded.instance import free_port
 from hyperagent.lib.child import command_of
 
 ROOT = Path(__file__).resolve().parent.parent
 START_TIMEOUT_S = 120.0
+SERVERS = frozenset({"postgres", "valkey"})
 DATABASE = {**postgres.TUNING, "track_commit_timestamp": "on"}
 
 
@@ -37,15 +40,34 @@ class NotStarted(Exception):
 
 
 class Stand:
-    """All parts, by name. A context manager: whatever was started is stopped at its end."""
+    """All parts, by name. A context manager: whatever was started is stopped at its end.
 
-    def __init__(self, *, conversations: int) -> None:
+    `services`: the addresses of relays and peers. `missing`: why a peer is not among them.
+    """
+
+    def __init__(
+        self,
+        *,
+        conversations: int,
+        peers: Use = Use.NONE,
+        profiled: bool = False,
+        migrated: Path | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`profiled`: web process and runner can say where their time goes (`benchmarks.profiled`). `migrated`: a
+        backup of an empty database, which saves migrating one. `say` is told what takes long."""
         self.folder = Path(tempfile.mkdtemp(prefix="hyperagent-bench-"))
         self._conversations = conversations
+        self._peers = peers
+        self._profiled = profiled
+        self._migrated = migrated
+        self._say = say
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._unused: list[str] = []
         self.product: dict[str, int] = {}
-        self.token = self.database_url = self.web_url = self.model_url = self.fastapi_url = self.aiohttp_url = ""
+        self.services: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
+        self.token = self.database_url = self.web_url = self.model_url = ""
         self.env: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -76,6 +98,19 @@ class Stand:
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             return connection.execute(text.encode(), values).fetchall()
 
+    def profile_of(self, name: str) -> Path:
+        """The file in which this process leaves what it spent."""
+        return self.folder / f"{name}.profile.json"
+
+    def execute(self, text: str) -> None:
+        """Statements without values and without rows."""
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
+            connection.execute(text.encode())
+
+    def find_runner(self) -> None:
+        """Looks up the worker's runner anew: another process has taken its place."""
+        self.product["runner"] = self._child_of_worker("manage.py runner")
+
     @contextmanager
     def runner(self, name: str, env: Mapping[str, str]) -> Iterator[int]:
         """One more runner process, with more in its environment; gives its pid."""
@@ -89,11 +124,26 @@ class Stand:
     # --- starting
 
     def _start_all(self) -> None:
+        pythons = self._pythons()
         self._start_servers()
-        self._start_peers()
+        self._start_model()
+        self._start_relays()
+        self._start_peers(pythons)
         self.env = self._environment()
         self._seed()
         self._start_product()
+        for name, url in list(self.services.items()):
+            self._wait_for_service(name, url)
+
+    def _pythons(self) -> dict[Peer, Path]:
+        """Of the peers that can be started; the others are noted as missing."""
+        found: dict[Peer, Path] = {}
+        for peer in PEERS:
+            try:
+                found[peer] = environments.python_of(peer, self._peers, say=self._say)
+            except NoEnvironment as why:
+                self.missing[peer.name] = str(why)
+        return found
 
     def _start_servers(self) -> None:
         database = postgres.prepare(self.folder / "postgres", sockets=self.folder / "run", settings=DATABASE)
@@ -102,18 +152,46 @@ class Stand:
         self._start("valkey", cache.command())
         self._wait("postgres", database.is_ready)
         self._wait("valkey", cache.is_ready)
-        postgres.make_database(database)
+        for name in (postgres.DATABASE, LANGGRAPH.name):
+            postgres.make_database(database, name)
         self.database_url, self._redis_url = database.url(), cache.url()
+        self._peers_database_url = database.url(LANGGRAPH.name)
 
-    def _start_peers(self) -> None:
-        ports = [free_port() for _ in range(3)]
-        self.model_url, self.fastapi_url, self.aiohttp_url = (f"http://127.0.0.1:{port}" for port in ports)
-        self._start("model", (sys.executable, "-m", "tests.scripted", "--port", str(ports[0])))
-        for name, port in zip(("fastapi", "aiohttp"), ports[1:], strict=True):
-            relay = (sys.executable, "-m", "benchmarks.relays", name, "--port", str(port))
+    def _start_model(self) -> None:
+        port = free_port()
+        self.model_url = f"http://127.0.0.1:{port}"
+        self._start("model", (sys.executable, "-m", "tests.scripted", "--port", str(port)))
+        self._wait("model", lambda: _answers(self.model_url))
+
+    def _start_relays(self) -> None:
+        for name in ("fastapi", "aiohttp"):
+            port = self._serves(name)
+            relay = (sys.executable, "-m", "benchmarks.relays", name, "--port", port)
             self._start(name, (*relay, "--upstream", self.model_url))
-        for name, url in (("model", self.model_url), ("fastapi", self.fastapi_url), ("aiohttp", self.aiohttp_url)):
-            self._wait(name, lambda url=url: _answers(url))  # type: ignore[misc]
+
+    def _start_peers(self, pythons: Mapping[Peer, Path]) -> None:
+        for peer, python in pythons.items():
+            port = self._serves(peer.name)
+            told = ("--port", port, "--upstream", self.model_url, "--model", MODEL)
+            kept = ("--database", self._peers_database_url) if peer.keeps else ()
+            self._start(peer.name, (str(python), str(peer.app), *told, *kept))
+
+    def _wait_for_service(self, name: str, url: str) -> None:
+        """A peer that does not come up is missing, and the others are measured without it."""
+        try:
+            self._wait(name, lambda: _answers(url))
+        except NotStarted as why:
+            if name not in {peer.name for peer in PEERS}:
+                raise
+            del self.services[name]
+            self._stop(name)
+            self.missing[name] = f"{name} is left out: {why}"
+
+    def _serves(self, name: str) -> str:
+        """The port that this service is going to listen on."""
+        port = free_port()
+        self.services[name] = f"http://127.0.0.1:{port}"
+        return str(port)
 
     def _environment(self) -> dict[str, str]:
         port = free_port()
@@ -142,6 +220,8 @@ class Stand:
         }
 
     def _seed(self) -> None:
+        if self._migrated is not None:
+            server.replace(self.database_url, self._migrated)
         command = (sys.executable, "-m", "benchmarks.seed", "--conversations", str(self._conversations))
         env = {**self.env, "HYPERAGENT_PROCESS": "command"}
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -151,18 +231,32 @@ class Stand:
         self.token, self._unused = made["token"], made["conversations"]
 
     def _start_product(self) -> None:
-        web = (sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", self.env["PORT"], "--no-server-name")
+        web = ("-m", "daphne", "-b", "127.0.0.1", "-p", self.env["PORT"], "--no-server-name")
         quiet = ("--access-log", os.devnull, "-v", "0", "hyperagent.asgi:application")
-        self._start("web", (*web, *quiet), env={**self.env, "HYPERAGENT_PROCESS": "web"})
-        self._start("worker", _manage("worker", "--runners", "1"), env={**self.env, "HYPERAGENT_PROCESS": "command"})
+        self._start("web", self._python("web", *web, *quiet), env={**self.env, "HYPERAGENT_PROCESS": "web"})
+        runners = "0" if self._profiled else "1"
+        worker = _manage("worker", "--runners", runners)
+        self._start("worker", worker, env={**self.env, "HYPERAGENT_PROCESS": "command"})
+        if self._profiled:
+            runner = self._python("runner", str(ROOT / "manage.py"), "runner", "--name", "profiled")
+            self._start("runner", runner, env={**self.env, "HYPERAGENT_PROCESS": "runner"})
         self._wait("web", lambda: _answers(f"{self.web_url}/healthz"))
-        self._wait("worker", lambda: self._runners() > 0)
+        self._wait("runner" if self._profiled else "worker", lambda: self._runners() > 0)
+        self._wait("worker", lambda: processes.find(self.pid("worker"), "manage.py jobs") is not None)
         self.product = {name: self.pid(name) for name in ("web", "worker", "postgres", "valkey")}
-        for name, words in (("runner", "manage.py runner"), ("jobs", "manage.py jobs")):
-            found = processes.find(self.pid("worker"), words)
-            if found is None:
-                raise NotStarted(f"'manage.py worker' runs no process with '{words}' in its command line")
-            self.product[name] = found
+        self.product["runner"] = self.pid("runner") if self._profiled else self._child_of_worker("manage.py runner")
+        self.product["jobs"] = self._child_of_worker("manage.py jobs")
+
+    def _python(self, name: str, *program: str) -> tuple[str, ...]:
+        """The command of a Python program, which is watched by a profiler where that is wanted."""
+        watched = ("-m", "benchmarks.profiled", str(self.profile_of(name))) if self._profiled else ()
+        return (sys.executable, *watched, *program)
+
+    def _child_of_worker(self, words: str) -> int:
+        found = processes.find(self.pid("worker"), words)
+        if found is None:
+            raise NotStarted(f"'manage.py worker' runs no process with '{words}' in its command line")
+        return found
 
     def _runners(self) -> int:
         return len(self.query("SELECT 1 FROM agents_runner WHERE seen_at > now() - interval '10 s'"))
@@ -201,6 +295,9 @@ class Stand:
     # --- stopping
 
     def _stop_all(self) -> None:
+        """The servers last: whoever stops may have something to store."""
+        for name in self._started.keys() - SERVERS:
+            self._started[name].terminate()
         for name in reversed(list(self._started)):
             self._stop(name)
         shutil.rmtree(self.folder, ignore_errors=True)

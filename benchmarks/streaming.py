@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from benchmarks import processes
 from benchmarks.client import Heard
-from benchmarks.contenders import Contender
+from benchmarks.contenders import Contender, Product
+from benchmarks.figure import percentile
 from benchmarks.stand import Stand
 
 TOKENS_A_SECOND = 50
 FIRST_TOKEN_TIMEOUT_S = 60.0
+LATE_MS = 100.0
+# Of the tokens that the model sends; what is missing piles up somewhere.
+KEPT_UP = 0.95
 # Streams do not keep step with each other, in life as here.
 SPREAD_S = 1.0
 
@@ -28,7 +32,9 @@ class Window:
     """What was seen in a stretch of time while all streams went on. CPU in seconds, by part."""
 
     contender: str
+    worker: str
     streams: int
+    rate: int
     seconds: float
     tokens: int
     cpu_s: Mapping[str, float]
@@ -41,6 +47,19 @@ class Window:
     events: int = 0
     repeated: int = 0
 
+    @property
+    def kept_up(self) -> bool:
+        """Whether the tokens came as fast as the model sent them."""
+        return self.tokens >= KEPT_UP * self.streams * self.rate * self.seconds
+
+    @property
+    def is_held(self) -> bool:
+        """Whether so many streams can be held: they come as fast as they are sent, and soon after."""
+        return self.kept_up and percentile(self.latencies_ms, 0.95) <= LATE_MS
+
+    def worker_us_a_token(self) -> float:
+        return self.cpu_us_a_token(self.worker)
+
     def cpu_us_a_token(self, part: str | None = None) -> float:
         spent_s = sum(self.cpu_s.values()) if part is None else self.cpu_s[part]
         return spent_s / self.tokens * 1e6
@@ -49,6 +68,8 @@ class Window:
         shares = {name: round(cpu_s / self.seconds, 4) for name, cpu_s in self.cpu_s.items()}
         return {
             "contender": self.contender,
+            "worker": self.worker,
+            "kept_up": self.kept_up,
             "streams": self.streams,
             "seconds": round(self.seconds, 3),
             "tokens": self.tokens,
@@ -76,11 +97,11 @@ async def watch_streams(
             for one in heard:
                 await one.began.wait()
         await asyncio.sleep(warm_s)
-        return await _look(contender, stand, heard, window_s)
+        return await _look(contender, stand, heard, window_s, rate)
     raise AssertionError("unreachable")
 
 
-async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], window_s: float) -> Window:
+async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], window_s: float, rate: int) -> Window:
     parts = contender.parts()
     before = processes.cpu_by_part(parts)
     busy_s, own_s, client_s = processes.machine_busy_s(), stand.cpu_s(), processes.cpu_s([os.getpid()])
@@ -91,10 +112,12 @@ async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], wind
     client_s = processes.cpu_s([os.getpid()]) - client_s
     others_s = processes.machine_busy_s() - busy_s - (stand.cpu_s() - own_s) - client_s
     seconds = (ended_ns - began_ns) / 1e9
-    counted = stand.query(_COMMITS, began_at, ended_at)[0] if "postgres" in parts else (0, 0)
+    counted = stand.query(_COMMITS, began_at, ended_at)[0] if contender.name == Product.name else (0, 0)
     return Window(
         contender=contender.name,
+        worker=contender.worker,
         streams=len(heard),
+        rate=rate,
         seconds=seconds,
         tokens=sum(one.tokens_between(began_ns, ended_ns) for one in heard),
         cpu_s={name: after[name] - before[name] for name in parts},

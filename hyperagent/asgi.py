@@ -17,6 +17,7 @@ from agents.sandbox.host.client import sandbox_host
 from conversations.routing import websocket_urlpatterns
 from hyperagent.accounts.middleware import SocketOrigin
 from hyperagent.draining import Draining, leave_in_order
+from hyperagent.lib import heap
 from hyperagent.settings import CONFIG
 from hyperagent.static_files import FilesFirst
 
@@ -30,3 +31,4 @@ routes = ProtocolTypeRouter(
 # What is asked of an app's own name never reaches Django.
 application = Draining(Previews(routes, suffix=CONFIG.preview_name, host=sandbox_host))
 leave_in_order(application)
+heap.settle()

@@ -45,12 +45,17 @@ def ensure() -> str:
 
 def load_into(url: str) -> None:
     """Fills an empty database of another server."""
+    server.replace(url, dump())
+
+
+def dump() -> Path:
+    """A file of it, as backups are made."""
     ensure()
     kept = _kept()
     with _alone():
         if not kept.exists():  # another run, with other migrations, took its place
             server.dump(_url_of(TEMPLATE), kept)
-    server.replace(url, kept)
+    return kept
 
 
 def _migrate(url: str, kept: Path) -> None:

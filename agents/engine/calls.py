@@ -41,11 +41,12 @@ class Calls(Asking):
         """A contact with the outside that changes nothing there. Raises StepFailed if it failed for good."""
         path = self._next_path()
         request = plain(request)
-        recorded = self._recorded(path, kind, name, digest(request))
+        hashed = digest(request)
+        recorded = self._recorded(path, kind, name, hashed)
         if recorded is not None:
             return outcome_of(recorded)
         self._check_boundary()
-        step = StepRecord(self.agent.id, path, kind, name, request, digest(request), StepStatus.FINISHED)
+        step = StepRecord(self.agent.id, path, kind, name, request, hashed, StepStatus.FINISHED)
         try:
             with self._at(path):
                 outcome = await perform()

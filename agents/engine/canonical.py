@@ -11,7 +11,7 @@ INT_END: Final = 2**63
 
 def canonical(value: Any) -> str:
     """The value as JSON with sorted keys, without spaces. Raises ValueError for NaN, TypeError for what is not JSON."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _WRITE.encode(value)
 
 
 def digest(value: Any) -> bytes:
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
     Tuples become lists. Storage may hand 1e16 back as an int and -0.0 without its sign, and its ints end at 64 bits:
     what is whole and large is an int up to there, and a float beyond.
     """
-    return json.loads(canonical(value), parse_int=_int_or_float, parse_float=_float_or_int)
+    return _READ.decode(canonical(value))
 
 
 def _int_or_float(text: str) -> int | float:
@@ -48,3 +48,8 @@ def _whole(number: int, text: str) -> int | float:
     if math.isinf(rounded):
         raise ValueError(f"a number of {len(text)} digits cannot be stored; give it as text")
     return rounded
+
+
+# Made once: most values are small, and making these takes longer than writing and reading one.
+_WRITE: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_READ: Final = json.JSONDecoder(parse_int=_int_or_float, parse_float=_float_or_int)

@@ -139,11 +139,12 @@ class Context(Scripting):
         if limited:
             request["limited"] = True
         request = plain(request)
-        recorded = self._recorded(path, StepKind.FORK, name, digest(request))
+        hashed = digest(request)
+        recorded = self._recorded(path, StepKind.FORK, name, hashed)
         lineage = child_lineage(self.agent.lineage, self._branches, name, self._ordinal("fork", name, b""))
         if recorded is None:
             self._check_boundary()
-            step = StepRecord(self.agent.id, path, StepKind.FORK, name, request, digest(request), StepStatus.FINISHED)
+            step = StepRecord(self.agent.id, path, StepKind.FORK, name, request, hashed, StepStatus.FINISHED)
             refusal = self.refusal_of_fork(limited=limited, takes_over=takes_over)
             if refusal:
                 raise self._record_failure(step, OutsideError("too_many_agents", refusal))

@@ -96,8 +96,11 @@ async def recall(context: AgentContext, question: str, *, is_temporary: bool = F
 async def _recalled(desk: Desk, user_id: UUID, question: str) -> Recollection:
     """A run goes on without what cannot be read."""
     try:
-        if not await desk.read(lambda connection: reading.is_on(connection, user_id)):
+        is_on, has_any = await desk.read(lambda connection: reading.standing(connection, user_id))
+        if not is_on:
             return NOTHING
+        if not has_any:
+            return Recollection(is_on=True)
         found, has_vectors = await desk.read(lambda connection: reading.by_words(connection, user_id, question))
         vector = await asyncio.to_thread(query_vector, question, timeout_s=PATIENCE_S) if has_vectors else None
         if vector is not None:

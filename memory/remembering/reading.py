@@ -18,7 +18,10 @@ CANDIDATES: Final = 100
 QUERY_TERMS: Final = 64
 K1, B = 1.2, 0.4
 
-_SWITCH: Final = "SELECT coalesce((SELECT is_on FROM memory_memoryswitch WHERE user_id = %(user)s), true)"
+_STANDING: Final = """
+SELECT coalesce((SELECT is_on FROM memory_memoryswitch WHERE user_id = %(user)s), true),
+       EXISTS (SELECT FROM memory_memory WHERE user_id = %(user)s AND status = 'active')
+"""
 # BM25 over the memories of one person, exactly: statistics are theirs alone.
 _BY_WORDS: Final = f"""
 WITH mine AS MATERIALIZED (
@@ -66,11 +69,15 @@ UPDATE memory_memory m SET times_used = times_used + 1, last_used_at = clock_tim
 Connection = psycopg.AsyncConnection[Any]
 
 
-async def is_on(connection: Connection, user_id: UUID) -> bool:
-    """Whether this person is remembered at all."""
-    cursor = await connection.execute(_SWITCH, {"user": user_id}, prepare=False)
-    row = await cursor.fetchone()
-    return bool(row and row[0])
+async def standing(connection: Connection, user_id: UUID) -> tuple[bool, bool]:
+    """Whether this person is remembered at all, and whether there is anything that prompts may see.
+
+    Before the other queries, which take milliseconds to plan, even where nothing is found: the first word of every
+    answer waits for them.
+    """
+    cursor = await connection.execute(_STANDING, {"user": user_id}, prepare=False)
+    is_on, has_any = await cursor.fetchone() or (False, False)
+    return is_on, has_any
 
 
 async def by_words(

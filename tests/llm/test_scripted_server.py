@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field
 from hyperagent.lib.llm import LLMSettings, ModelGateway
 from tests.llm.asking import KEY, ask, compatible, providers
 from tests.scripted import Script, ScriptedCall, ScriptedServer
+from tests.scripted.script import stamps_in
 
 
 def _client(server: ScriptedServer) -> openai.OpenAI:
@@ -103,7 +103,7 @@ async def test_echo_says_the_tokens_that_were_asked_for(echo_server: ScriptedSer
     other = await gateway.complete(ask("how are you?"))
 
     assert plain.text == "w0 w1 w2 w3 w4"
-    stamps = [int(stamp) for stamp in re.findall(r"w\d@(\d+) ", stamped.text)]
+    stamps = stamps_in(stamped.text)
     assert len(stamps) == 3
     assert before < stamps[0] < stamps[1] < stamps[2] < time.monotonic_ns()
     assert other.text == "You said: how are you?"

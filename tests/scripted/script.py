@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,7 @@ class Script(BaseModel):
     whole: bool = False
     """Answers a request for a stream with one JSON body, as some servers do."""
     stamped: bool = False
-    """Each token carries the machine's monotonic clock in ns at which it was sent, as `w12@123456789 `."""
+    """Each token is the machine's monotonic clock in ns at which it was sent, as a word (`stamped_word`)."""
 
     status: int = 200
     retry_after: str | None = None
@@ -97,6 +98,9 @@ class Call:
     disconnected: bool = False
     """The client left before the end."""
     expected: bool = True
+    came_ns: int = field(default_factory=time.monotonic_ns)
+    ended_ns: int = 0
+    """When the request came and its answer ended, by the machine's monotonic clock; 0 while it goes on."""
     peer: str = ""
     """Address and port that the request came from: the same for requests on one connection."""
 
@@ -108,6 +112,22 @@ class Call:
     def messages(self) -> list[dict[str, Any]]:
         found = self.body.get("messages", [])
         return found if isinstance(found, list) else []
+
+
+_LETTERS = "abcdefghij"
+_TO_LETTERS = str.maketrans("0123456789", _LETTERS)
+_TO_DIGITS = str.maketrans(_LETTERS, "0123456789")
+_STAMPED = re.compile(r"\bqz([a-j]{12,})")
+
+
+def stamped_word(ns: int) -> str:
+    """A time in letters, such as `qzbacdefghijab`; `stamps_in` reads it."""
+    return "qz" + f"{ns:012d}".translate(_TO_LETTERS)
+
+
+def stamps_in(text: str) -> list[int]:
+    """The times of all stamped words in it, in ns."""
+    return [int(word.translate(_TO_DIGITS)) for word in _STAMPED.findall(text)]
 
 
 def echo_of(last_user: str, schema: dict[str, Any] | None) -> Script:

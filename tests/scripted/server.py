@@ -18,7 +18,7 @@ import orjson
 from aiohttp import web
 
 from tests.scripted.images import image_answer
-from tests.scripted.script import Call, Script, ScriptedCall, echo_of
+from tests.scripted.script import Call, Script, ScriptedCall, echo_of, stamped_word
 from tests.scripted.speak import AnthropicSpeaker, Ending, GeminiSpeaker, OpenAISpeaker, Speaker
 
 EMBEDDING_DIMENSIONS = 8
@@ -132,6 +132,8 @@ class ScriptedServer:
         app.router.add_post("/v1beta/models/{action:.+}", self._gemini)
         app.router.add_post("/_script", self._control_script)
         app.router.add_get("/_calls", self._control_calls)
+        app.router.add_get("/_times", self._control_times)
+        app.router.add_post("/_release", self._control_release)
         app.router.add_post("/_reset", self._control_reset)
         app.router.add_get("/_verify", self._control_verify)
         return app
@@ -225,7 +227,7 @@ class ScriptedServer:
         await response.prepare(request)
         await _send(response, speaker.head(), script)
         began, released = time.monotonic(), self._released
-        for number, (said, pieces) in enumerate(_steps(speaker, script)):
+        for number, said in enumerate(_steps(speaker, script)):
             if script.tokens_per_s is not None:
                 wait_s = began + number / script.tokens_per_s - time.monotonic()
                 if wait_s > 0:
@@ -244,7 +246,7 @@ class ScriptedServer:
                 fault = speaker.error_event(503, script.error_code, script.error_message)
                 await _send(response, fault, script)
                 break
-            await _send(response, pieces if pieces is not None else speaker.text(_stamp(said)), script)
+            await _send(response, speaker.text(_stamp()) if said is None else said, script)
             call.tokens_sent = number + 1
         else:
             tail = speaker.calls(_with_ids(script.tool_calls, speaker.reply_id)) + speaker.tail(_ending(script, call))
@@ -297,6 +299,7 @@ class ScriptedServer:
             self._open -= 0 if call.over else 1
             call.finished = finished
             call.disconnected = not finished
+            call.ended_ns = time.monotonic_ns()
             self._changed.notify_all()
 
     def _line_for(self, call: Call) -> Script | None:
@@ -342,6 +345,15 @@ class ScriptedServer:
         )
         return _json([{name: getattr(call, name) for name in fields} for call in self.calls])
 
+    async def _control_times(self, request: web.Request) -> web.StreamResponse:
+        """When each call came and ended, without its body."""
+        fields = ("last_user", "came_ns", "ended_ns", "finished")
+        return _json([{name: getattr(call, name) for name in fields} for call in self.calls])
+
+    async def _control_release(self, request: web.Request) -> web.StreamResponse:
+        self.release()
+        return _json({})
+
     async def _control_reset(self, request: web.Request) -> web.StreamResponse:
         self.reset()
         return _json({})
@@ -354,18 +366,20 @@ class ScriptedServer:
         return _json({})
 
 
-def _steps(speaker: Speaker, script: Script) -> Iterator[tuple[str, bytes | None]]:
-    """The tokens in order: thinking first, each with its bytes; a token to be stamped has none before it is sent."""
+def _steps(speaker: Speaker, script: Script) -> Iterator[bytes | None]:
+    """The tokens in order, thinking first, as bytes; one that is to be stamped has none before it is sent."""
     for word in Script(text=script.thinking or "").tokens():
-        yield word, speaker.thinking(word)
+        yield speaker.thinking(word)
     if script.thinking_signature:
-        yield "", speaker.signature(script.thinking_signature)
+        yield speaker.signature(script.thinking_signature)
     for word in script.tokens():
-        yield word, None if script.stamped else speaker.text(word)
+        yield None if script.stamped else speaker.text(word)
 
 
-def _stamp(word: str) -> str:
-    return f"{word.strip()}@{time.monotonic_ns()} "
+def _stamp() -> str:
+    """A word of letters only, as most of an answer's are: digits look like the numbers of cards and telephones, and
+    who watches for those would be busy with the stamps."""
+    return f"{stamped_word(time.monotonic_ns())} "
 
 
 def _ending(script: Script, call: Call) -> Ending:

@@ -22,6 +22,7 @@ from agents.skills.base import BadSkill
 from agents.tools.gateway import Gateway
 from agents.tools.tool import BadTool
 from hitl.deadlines import Deadlines
+from hyperagent.lib import heap
 from hyperagent.lib.conf import Config, HitlPolicy
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
@@ -75,6 +76,7 @@ async def _serve(name: str, concurrency: int) -> None:
     if models.needs_litellm:
         # Seconds of import: before the first turn, and not on the loop.
         loop.run_in_executor(None, adapter.preload)
+    heap.settle()
     await runner.run()
     await slots.aclose()
     tracing.flush()
