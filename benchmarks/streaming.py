@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from benchmarks import processes
 from benchmarks.client import Heard
 from benchmarks.contenders import Contender
+from benchmarks.figure import percentile
 from benchmarks.stand import Stand
 
 TOKENS_A_SECOND = 50
@@ -37,6 +38,8 @@ class Window:
     """Of a core, by the load client; near 1 it measures itself."""
     others_share: float
     """Of a core, by programs that have nothing to do with this."""
+    model_share: float = 0.0
+    """Of a core, by the scripted model."""
     commits: int = 0
     events: int = 0
     repeated: int = 0
@@ -44,6 +47,9 @@ class Window:
     def cpu_us_a_token(self, part: str | None = None) -> float:
         spent_s = sum(self.cpu_s.values()) if part is None else self.cpu_s[part]
         return spent_s / self.tokens * 1e6
+
+    def _latency_ms(self, share: float) -> float | None:
+        return round(percentile(self.latencies_ms, share), 1) if self.latencies_ms else None
 
     def as_json(self) -> dict[str, object]:
         shares = {name: round(cpu_s / self.seconds, 4) for name, cpu_s in self.cpu_s.items()}
@@ -56,6 +62,9 @@ class Window:
             "cores": shares,
             "client_share": round(self.client_share, 3),
             "others_share": round(self.others_share, 3),
+            "model_share": round(self.model_share, 3),
+            "latency_p50_ms": self._latency_ms(0.5),
+            "latency_p95_ms": self._latency_ms(0.95),
             "commits": self.commits,
             "events": self.events,
             "repeated": self.repeated,
@@ -83,11 +92,13 @@ async def watch_streams(
 async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], window_s: float) -> Window:
     parts = contender.parts()
     before = processes.cpu_by_part(parts)
+    model_s = processes.cpu_s([stand.pid("model")])
     busy_s, own_s, client_s = processes.machine_busy_s(), stand.cpu_s(), processes.cpu_s([os.getpid()])
     began_ns, began_at = time.monotonic_ns(), time.time()
     await asyncio.sleep(window_s)
     ended_ns, ended_at = time.monotonic_ns(), time.time()
     after = processes.cpu_by_part(parts)
+    model_s = processes.cpu_s([stand.pid("model")]) - model_s
     client_s = processes.cpu_s([os.getpid()]) - client_s
     others_s = processes.machine_busy_s() - busy_s - (stand.cpu_s() - own_s) - client_s
     seconds = (ended_ns - began_ns) / 1e9
@@ -101,6 +112,7 @@ async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], wind
         latencies_ms=[late for one in heard for late in one.latencies_ms(began_ns, ended_ns)],
         client_share=client_s / seconds,
         others_share=max(0.0, others_s / seconds),
+        model_share=model_s / seconds,
         commits=int(str(counted[0])),
         events=int(str(counted[1])),
         repeated=sum(one.repeated for one in heard),
