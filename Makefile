@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-redaction eval lock messages pictures vendor install install-dev clean
+.PHONY: run test lint format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -71,6 +71,14 @@ bench-guardrails: install-dev  ## Attacks found, false alarms and cost of the sc
 bench-admin: install-dev  ## How long each list of the admin takes with a million rows
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.admin_lists $(ARGS)
+
+bench-size: install-dev  ## Pages, runners and jobs with 10 million events, against nearly empty: ARGS="--events 1000000"
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.size $(ARGS)
+
+simulate: install-dev  ## What so many people need, from what the parts cost: ARGS="--measure --users 10000"
+	@mkdir -p var/bench
+	@$(BIN)/python -m benchmarks.simulation $(ARGS)
 
 bench-redaction: install-dev  ## What is taken out of streamed answers, in BENCH_DATA=/path/to/collections, and what it costs
 	@mkdir -p var/bench

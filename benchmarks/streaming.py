@@ -43,6 +43,8 @@ class Window:
     """Of a core, by the load client; near 1 it measures itself."""
     others_share: float
     """Of a core, by programs that have nothing to do with this."""
+    model_share: float = 0.0
+    """Of a core, by the scripted model."""
     commits: int = 0
     events: int = 0
     repeated: int = 0
@@ -64,6 +66,9 @@ class Window:
         spent_s = sum(self.cpu_s.values()) if part is None else self.cpu_s[part]
         return spent_s / self.tokens * 1e6
 
+    def _latency_ms(self, share: float) -> float | None:
+        return round(percentile(self.latencies_ms, share), 1) if self.latencies_ms else None
+
     def as_json(self) -> dict[str, object]:
         shares = {name: round(cpu_s / self.seconds, 4) for name, cpu_s in self.cpu_s.items()}
         return {
@@ -77,6 +82,9 @@ class Window:
             "cores": shares,
             "client_share": round(self.client_share, 3),
             "others_share": round(self.others_share, 3),
+            "model_share": round(self.model_share, 3),
+            "latency_p50_ms": self._latency_ms(0.5),
+            "latency_p95_ms": self._latency_ms(0.95),
             "commits": self.commits,
             "events": self.events,
             "repeated": self.repeated,
@@ -104,11 +112,13 @@ async def watch_streams(
 async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], window_s: float, rate: int) -> Window:
     parts = contender.parts()
     before = processes.cpu_by_part(parts)
+    model_s = processes.cpu_s([stand.pid("model")])
     busy_s, own_s, client_s = processes.machine_busy_s(), stand.cpu_s(), processes.cpu_s([os.getpid()])
     began_ns, began_at = time.monotonic_ns(), time.time()
     await asyncio.sleep(window_s)
     ended_ns, ended_at = time.monotonic_ns(), time.time()
     after = processes.cpu_by_part(parts)
+    model_s = processes.cpu_s([stand.pid("model")]) - model_s
     client_s = processes.cpu_s([os.getpid()]) - client_s
     others_s = processes.machine_busy_s() - busy_s - (stand.cpu_s() - own_s) - client_s
     seconds = (ended_ns - began_ns) / 1e9
@@ -124,6 +134,7 @@ async def _look(contender: Contender, stand: Stand, heard: Sequence[Heard], wind
         latencies_ms=[late for one in heard for late in one.latencies_ms(began_ns, ended_ns)],
         client_share=client_s / seconds,
         others_share=max(0.0, others_s / seconds),
+        model_share=model_s / seconds,
         commits=int(str(counted[0])),
         events=int(str(counted[1])),
         repeated=sum(one.repeated for one in heard),

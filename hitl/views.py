@@ -65,7 +65,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 def _parts(mine: QuerySet[Request], user: User) -> dict[str, QuerySet[Request]]:
     """The requests of each tab. What was put off stands behind what was not."""
-    decidable = Request.objects.decidable_by(user).values("pk")
+    decidable = Request.objects.pending().decidable_by(user).values("pk")
     pending = mine.filter(status=RequestStatus.PENDING)
     in_time = Q(expires_at=None) | Q(expires_at__gt=Now())
     put_off = When(snoozed_until__gt=Now(), then=1)

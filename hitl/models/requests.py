@@ -155,6 +155,12 @@ class Request(models.Model):
                 name="hitl_request_for_others",
                 condition=models.Q(status="pending") & ~models.Q(approver_kind="self"),
             ),
+            # What is over, too: without it, everybody's inbox is a reading through all requests that there are.
+            models.Index(
+                fields=["approver_kind", "approver_name", "-created_at"],
+                name="hitl_request_by_approver",
+                condition=~models.Q(approver_kind="self"),
+            ),
         )
 
     def __str__(self) -> str:

@@ -7,10 +7,11 @@ with it; keywords, vectors and files do not, and are found here.
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import structlog
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -28,18 +29,21 @@ AT_ONCE: Final = 200
 # A document that nobody holds waits for a job. If jobs wait, its own may be among them.
 LOST_AFTER_S: Final = 60
 LOST_AFTER_WHILE_JOBS_WAIT_S: Final = 900
-_OF_NOBODY: Final = """
+LOOKED_AT: Final = 1_000
+"""Documents of each table in one sweep: all of a small installation. Looking at 20,000 took 0.7 s in every five
+minutes, and would take more with each that is added; so it is a part of them with each sweep."""
+_SOME: Final = """
     WITH RECURSIVE one AS (
-        (SELECT document_id FROM {table} ORDER BY document_id LIMIT 1)
+        (SELECT document_id, 1 AS number FROM {table} WHERE document_id >= %(first)s ORDER BY document_id LIMIT 1)
         UNION ALL
         SELECT (SELECT t.document_id FROM {table} t WHERE t.document_id > one.document_id
-                ORDER BY t.document_id LIMIT 1)
-          FROM one WHERE one.document_id IS NOT NULL
+                ORDER BY t.document_id LIMIT 1), one.number + 1
+          FROM one WHERE one.document_id IS NOT NULL AND one.number < %(most)s
     )
-    SELECT document_id FROM one
-     WHERE document_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory_document d WHERE d.id = document_id)
+    SELECT one.document_id, d.id IS NULL FROM one LEFT JOIN memory_document d ON d.id = one.document_id
+     WHERE one.document_id IS NOT NULL
 """
-"""Looks at each document's first row in the index, not at all rows."""
+"""Documents from an id on, and whether they are gone. Looks at each one's first row in the index, not at all rows."""
 
 
 def enqueue_lost() -> int:
@@ -69,8 +73,7 @@ def remove_leftovers() -> int:
 
 def _remove_rows(table: str) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_OF_NOBODY.format(table=table))
-        gone = [document_id for (document_id,) in cursor.fetchall()]
+        gone = _of_nobody(cursor, table)
         for document_id in gone:
             # Again looked at: one that was just being added is there by now.
             cursor.execute(
@@ -79,6 +82,19 @@ def _remove_rows(table: str) -> int:
                 [document_id, document_id],
             )
     return len(gone)
+
+
+def _of_nobody(cursor: CursorWrapper, table: str) -> list[UUID]:
+    """From a random id on, and again from the first if that came to the end."""
+    gone: list[UUID] = []
+    most = LOOKED_AT
+    for first in (uuid4(), UUID(int=0)):
+        if most > 0:
+            cursor.execute(_SOME.format(table=table), {"first": first, "most": most})
+            found = cursor.fetchall()
+            gone += [document_id for document_id, is_gone in found if is_gone]
+            most -= len(found)
+    return list(dict.fromkeys(gone))
 
 
 def _remove_files() -> int:

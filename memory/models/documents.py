@@ -23,13 +23,14 @@ class DocumentQuerySet(models.QuerySet["Document"]):
 
     def seen_by(self, user: "User") -> "DocumentQuerySet":
         """Those that this user may read, in whatever state: `memory.sight` in Django's words."""
-        groups = user.groups.values("pk")
-        shared = models.Q(visibility=Visibility.EVERYONE) | models.Q(
-            visibility=Visibility.GROUPS,
-            pk__in=Document.groups.through.objects.filter(group__in=groups).values("document"),
+        # Each way of seeing leads to its documents by an index of its own: an OR would read through everybody's.
+        every = Document.objects.order_by()
+        ways = (
+            every.filter(visibility=Visibility.EVERYONE),
+            every.filter(visibility=Visibility.GROUPS, groups__in=user.groups.all()),
+            every.filter(projects__members=user),
         )
-        in_projects = models.Q(projects__members=user)
-        found = self.filter(models.Q(owner=user) | shared | in_projects).values("pk")
+        found = every.filter(owner=user).values("pk").union(*(way.values("pk") for way in ways), all=True)
         return self.filter(pk__in=found)
 
 
@@ -104,10 +105,17 @@ class Document(models.Model):
             models.Index(fields=["doc_type"], name="memory_document_type"),
             models.Index(fields=["date"], name="memory_document_date"),
             models.Index(
-                fields=["created_at"], condition=~models.Q(visibility="private"), name="memory_document_shared"
+                fields=["visibility", "created_at"],
+                condition=~models.Q(visibility="private"),
+                name="memory_document_shared",
             ),
             models.Index(
                 fields=["created_at"], condition=models.Q(status="embedding"), name="memory_document_to_embed"
+            ),
+            models.Index(
+                fields=["updated_at"],
+                condition=models.Q(status__in=["queued", "reading", "indexing"]),
+                name="memory_document_unfinished",
             ),
             models.Index(fields=["embedded_by"], condition=models.Q(status="ready"), name="memory_document_by_model"),
         )

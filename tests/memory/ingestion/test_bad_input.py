@@ -154,6 +154,24 @@ def test_f22_nothing_of_a_deleted_account_is_left(alice: Any, charlie: Any, medi
 
 
 @pytest.mark.django_db
+def test_leftovers_of_more_documents_than_one_sweep_looks_at_go_with_the_next_ones(alice: Any) -> None:
+    kept = given(alice, "Words of Alice.")
+    count = sweeping.LOOKED_AT + 100
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO memory_posting (owner_id, term, document_id, chunk_key, count, length)"
+            " SELECT gen_random_uuid(), 'gone', gen_random_uuid(), n, 1, 1 FROM generate_series(1, %s) n",
+            [count],
+        )
+
+    removed = [sweeping.remove_leftovers() for _ in range(3)]
+
+    assert removed[0] <= sweeping.LOOKED_AT
+    assert (sum(removed), removed[2]) == (count, 0)
+    assert rows_left(kept.pk)["posting"] > 0
+
+
+@pytest.mark.django_db
 def test_a_file_without_a_row_is_swept_once_it_is_old(alice: Any, media: Path) -> None:
     given(alice, "text")
     young, old = (media / "documents" / str(alice.pk) / name for name in ("young", "old"))
