@@ -138,7 +138,6 @@ class Execution(models.Model):
             models.Index(
                 fields=["user"], name="agents_execution_at_work", condition=models.Q(status__in=["pending", "running"])
             ),
-            models.Index(fields=["lease_until"], name="agents_execution_leases", condition=models.Q(status="running")),
             models.Index(
                 fields=["status"],
                 name="agents_execution_live",

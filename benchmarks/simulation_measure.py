@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from benchmarks import processes
+from benchmarks.bench import Bench
 from benchmarks.client import Heard
 from benchmarks.contenders import Direct, Product
 from benchmarks.figure import percentile
-from benchmarks.figures import Bench
 from benchmarks.first_token import ask_in_turns
 from benchmarks.report import say
 from benchmarks.sizes import FULL
