@@ -122,13 +122,7 @@ class Site:
         self._start(name, command, {"HYPERAGENT_PROCESS": "runner", **env})
 
     def _until_runs(self, name: str) -> None:
-        """And has looked at what is asked of people: that ends requests without a run, which some tests write."""
-
-        def runs() -> bool:
-            said = self._since_start(name)
-            return "runner.ready" in said and "requests.stale_expired" in said
-
-        self._until(runs, name)
+        self._until(lambda: "runner.ready" in self._since_start(name), name)
 
     @property
     def runners(self) -> list[str]:
@@ -150,7 +144,9 @@ class Site:
             process.wait(30)
 
     def restart(self, *names: str) -> None:
-        """All at once: each needs seconds for itself."""
+        """All at once: each needs seconds for itself. They have looked at what is asked of people by then, which ends
+        requests without a run, as some tests write them.
+        """
         runners = [name for name in names if name != "web"]
         for name in runners:
             self._start_runner(name)
@@ -158,6 +154,7 @@ class Site:
             self.start_web()
         for name in runners:
             self._until_runs(name)
+            self._until(lambda name=name: "requests.stale_expired" in self._since_start(name), name)  # type: ignore[misc]
 
     def mend(self) -> None:
         self.restart(*(name for name in OURS if self.processes[name].poll() is not None))
