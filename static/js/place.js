@@ -10,13 +10,15 @@ export function placeIn(scroller) {
 
   const edge = () => scroller.getBoundingClientRect().top;
   const topOf = (element) => element.getBoundingClientRect().top - edge() + scroller.scrollTop;
-  const firstInView = (elements) => {
+  const firstInView = (elements, isMeant = () => true) => {
     const from = edge();
-    return [...elements].find((element) => element.getBoundingClientRect().bottom > from);
+    return [...elements].find((element) => element.getBoundingClientRect().bottom > from && isMeant(element));
   };
 
   function take() {
-    const message = firstInView(scroller.querySelectorAll(READ));
+    const messages = scroller.querySelectorAll(READ);
+    // One that just came into view and is not laid out yet will grow downwards: nobody has read it.
+    const message = firstInView(messages, isLaidOut) ?? firstInView(messages);
     const part = message && firstInView(message.querySelectorAll(PART));
     held = [part, message].filter(Boolean).map((element) => ({ element, top: topOf(element) }));
   }
@@ -31,4 +33,9 @@ export function placeIn(scroller) {
   }
 
   return { hold, release: () => (held = []) };
+}
+
+// Of what is far from the view only the outside is laid out (`content-visibility`).
+function isLaidOut(message) {
+  return message.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) ?? true;
 }
