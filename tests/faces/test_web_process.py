@@ -42,11 +42,18 @@ async def conversation(in_threads: None, alice: Any) -> Conversation:
 
 
 @asynccontextmanager
-async def connected(
+async def opened(
     web: Web, conversation: Conversation, token: str, after: dict[str, int] | None = None
 ) -> AsyncIterator[ClientConnection]:
     url = f"ws://127.0.0.1:{web.port}/ws/conversations/{conversation.id}/?after={json.dumps(after or {})}"
     async with websockets.connect(url.replace(" ", ""), subprotocols=[f"bearer.{token}"], max_size=None) as client:  # type: ignore[list-item]
+        yield client
+
+
+@asynccontextmanager
+async def connected(web: Web, conversation: Conversation, token: str) -> AsyncIterator[ClientConnection]:
+    """Where nothing has happened yet: it listens by now."""
+    async with opened(web, conversation, token) as client:
         await client.send('{"type": "ping"}')
         assert json.loads(await client.recv()) == {"type": "pong"}
         yield client
@@ -99,7 +106,7 @@ async def test_tabs_come_back_after_the_web_server_was_killed_and_miss_nothing(
         seen = got[number]
         while not seen or seen[-1] < 301:
             try:
-                async with connected(web, conversation, token, {str(run.id): len(seen)}) as client:
+                async with opened(web, conversation, token, {str(run.id): len(seen)}) as client:
                     while seen[-1:] != [301]:
                         seen += [event["seq"] for event in await events(client, upto=len(seen) + 1)]
             except (websockets.ConnectionClosed, OSError, EOFError, websockets.InvalidHandshake):
