@@ -1,12 +1,12 @@
 // What is read stays where it is: when more is drawn above it, or the guessed height of what is above turns out otherwise. Browsers
 // do this too, but not at the very top, not in the frame in which somebody else scrolls, and Safari not at all.
 const READ = "article[data-message]";
-const PART = ".prose > *";
+const TEXT = ".prose";
 
 // `scroller`: the element that scrolls. `hold()` is called when it scrolled, and when its content may have another size, before
 // that is painted: how far it went in pixels. `release()` forgets what was read.
 export function placeIn(scroller) {
-  let held = []; // {element, top}: the part that is read, then its message; tops are from the content's beginning
+  let held = []; // {element, top}: what is read, from its smallest part to the message; tops are from the beginning
 
   const edge = () => scroller.getBoundingClientRect().top;
   const topOf = (element) => element.getBoundingClientRect().top - edge() + scroller.scrollTop;
@@ -19,8 +19,10 @@ export function placeIn(scroller) {
     const messages = scroller.querySelectorAll(READ);
     // One that just came into view and is not laid out yet will grow downwards: nobody has read it.
     const message = firstInView(messages, isLaidOut) ?? firstInView(messages);
-    const part = message && firstInView(message.querySelectorAll(PART));
-    held = [part, message].filter(Boolean).map((element) => ({ element, top: topOf(element) }));
+    // The uppermost part: what opens below it grows downwards.
+    const part = message && firstInView(message.children);
+    const block = part?.matches(TEXT) && firstInView(part.children);
+    held = [block, part, message].filter(Boolean).map((element) => ({ element, top: topOf(element) }));
   }
 
   function hold() {

@@ -17,6 +17,12 @@ from tests.page.stage import Stage, Turn
 
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script> [x](javascript:alert(3)) \u202egnp.exe'
 
+# And is painted: what holds the reader's place has done so by then.
+GROWS = """async (node) => {
+    node.style.paddingBlockEnd = "300px";
+    for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+}"""
+
 
 def line(page: Page) -> Locator:
     return page.locator(".activity-line").last
@@ -205,6 +211,9 @@ def test_what_is_opened_at_the_end_of_a_page_grows_below_the_readers_eyes(open_s
     expect(stage.page.locator(".node").last).to_be_attached()
     expect(stage.page.get_by_role("button", name="Jump to the latest")).to_be_visible()
     expect(line(stage.page)).to_be_in_viewport()
+    place = line(stage.page).bounding_box()
+    stage.page.locator(".node").last.evaluate(GROWS)
+    assert line(stage.page).bounding_box() == place
 
 
 def test_what_could_not_be_read_of_an_old_run_can_be_read_again(open_stage: Any) -> None:

@@ -118,29 +118,31 @@ function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier })
   const top = useRef(null);
   const stuck = useRef(true);
   const place = useRef(null);
+  const height = useRef(0); // where it stood when it was last looked at, or brought
   const [away, setAway] = useState(false);
 
   const jump = () => {
     scroller.current.scrollTop = scroller.current.scrollHeight;
+    height.current = scroller.current.scrollTop;
   };
 
   useLayoutEffect(() => {
-    if (!stuck.current) place.current?.hold();
+    if (!stuck.current && place.current) height.current += place.current.hold();
   }, [first]);
 
   useLayoutEffect(() => {
     const element = scroller.current;
-    let height = element.scrollTop;
+    height.current = element.scrollTop;
     place.current = placeIn(element);
-    const hold = () => (stuck.current ? place.current.release() : (height += place.current.hold()));
+    const hold = () => (stuck.current ? place.current.release() : (height.current += place.current.hold()));
     const onScroll = () => {
       const wasStuck = stuck.current;
       hold();
       const distance = element.scrollHeight - element.scrollTop - element.clientHeight;
       // Upwards is the reader's own doing; a growing text never scrolls up. Nor is standing near the end to come there.
-      if (element.scrollTop < height) stuck.current = distance < 2;
-      else if (element.scrollTop > height && distance < NEAR_END_PX) stuck.current = true;
-      height = element.scrollTop;
+      if (element.scrollTop < height.current) stuck.current = distance < 2;
+      else if (element.scrollTop > height.current && distance < NEAR_END_PX) stuck.current = true;
+      height.current = element.scrollTop;
       if (stuck.current !== wasStuck) hold();
       setAway(!stuck.current && distance > NEAR_END_PX);
     };
