@@ -21,6 +21,7 @@ from agents.models import Execution
 from agents.sandbox import snapshots
 from agents.sandbox.models import CloseWanted, SandboxSession
 from agents.usage.models import ModelCall
+from hitl import ending
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.personal import PersonalPart
 from hyperagent.lib.times import iso
@@ -52,6 +53,8 @@ class RunsPart(PersonalPart):
         # In the order of their ids, as everybody does who locks several.
         for execution_id in Execution.objects.live().filter(user=user_id).order_by("pk").values_list("pk", flat=True):
             actions.cancel(execution_id, by=None)
+        # In one transaction with it: else a faster driver closes the questions as those of a run that is over.
+        ending.withdraw_all(user_id)
         open_boxes = SandboxSession.objects.filter(user=user_id, ended_at=None)
         open_boxes.update(close_wanted=CloseWanted.REMOVE)
 

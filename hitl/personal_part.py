@@ -11,7 +11,6 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from hitl import ending
 from hitl.blanking import blank_requests
 from hitl.kinds import ApproverKind
 from hitl.models import Decision, Request, Rule, RuleUse
@@ -35,9 +34,6 @@ class RequestsPart(PersonalPart):
         archive.rows("requests.json", (_request(request) for request in asked.iterator()))
         decided = Decision.objects.filter(actor=user_id).order_by("at", "id")
         archive.rows("decisions.json", (_decision(decision) for decision in decided.iterator()))
-
-    def suspend(self, user_id: UUID) -> None:
-        ending.withdraw_all(user_id)
 
     def stop(self, user_id: UUID) -> None:
         Rule.objects.filter(user=user_id, revoked_at=None).update(revoked_at=Now(), revoked_by=user_id)

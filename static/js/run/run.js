@@ -8,7 +8,8 @@ import { createReplay } from "./replay.js";
 
 const LOOK_MS = 2_000; // how often a run is looked after of which this page hears nothing, or that is looked at in its past
 const OVER = new Set(["complete", "error"]);
-const FINAL = new Set([404, 410]); // not there, and kept no longer: asking again is of no use
+const GONE = 410; // kept no longer, which is no fault
+const FINAL = new Set([404, GONE]); // asking again is of no use
 export const SPEEDS = [1, 2, 5, 10, 50];
 
 export function createRun({ executionId, session, api }) {
@@ -52,7 +53,7 @@ export function createRun({ executionId, session, api }) {
         },
       });
     } catch (error) {
-      if (!isClosed) failure.value = { message: error.message, isMissing: error.status === 404, isFinal: FINAL.has(error.status) };
+      if (!isClosed) failure.value = { message: error.message, isMissing: error.status === 404, isGone: error.status === GONE, isFinal: FINAL.has(error.status) };
     } finally {
       reading.value = false;
     }

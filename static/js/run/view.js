@@ -64,7 +64,7 @@ export function RunView({ executionId, application, session, close }) {
     <${Head} run=${run} execution=${shown} close=${close} />
     <${Tabs} chosen=${chosen} choose=${choose} />
     <div class="run-body" role="tabpanel" id="run-part" aria-labelledby=${`run-tab-${chosen}`} tabindex="0" data-part=${chosen}>
-      ${run.failure.value && html`<p class="run-note is-bad" role="alert">${run.failure.value.isMissing ? t("There is no such run here, or it is not yours.") : run.failure.value.message}
+      ${run.failure.value && html`<p class=${`run-note ${run.failure.value.isGone ? "" : "is-bad"}`} role="alert">${run.failure.value.isMissing ? t("There is no such run here, or it is not yours.") : run.failure.value.message}
         ${!run.failure.value.isFinal && html` <button type="button" class="link-button" onClick=${run.read}>${t("Try again")}</button>`}</p>`}
       ${shown ? drawn : !run.failure.value && html`<div class="run-skeleton" aria-busy="true"><p></p><p></p><p></p><span class="visually-hidden" role="status">${t("Loading the run")}</span></div>`}
     </div>
