@@ -83,7 +83,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     path = session.config.getoption("--record-to")
     if path and not hasattr(session.config, "workerinput"):
-        Path(path).write_text(json.dumps(_outcomes, indent=1, sort_keys=True))
+        known = json.loads(Path(path).read_text()) if session.config.getoption("--last-failed") else {}
+        for number, tests in _outcomes.items():
+            known.setdefault(number, {}).update(tests)
+        Path(path).write_text(json.dumps(known, indent=1, sort_keys=True))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
