@@ -4,7 +4,6 @@ The one implementation of the engine's `Journal` port in the product. Performs n
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +14,7 @@ from agents.engine.errors import LeaseLost
 from agents.engine.events import Body, Token
 from agents.engine.records import Announced, Cut, Record
 from agents.engine.states import ExecutionStatus
+from agents.runtime.wall_clock import WALL_CLOCK
 from hyperagent.lib.text import json_text
 
 
@@ -148,7 +148,7 @@ class Outbox:
         durable = False
         for record in records:
             if isinstance(record, Announced):
-                self._events.append(Pending(record.agent_id, record.body, record.origin, _now_ms()))
+                self._events.append(Pending(record.agent_id, record.body, record.origin, WALL_CLOCK.now_ms()))
                 durable = durable or not isinstance(record.body, Token)
             else:
                 self._records.append(_waiting(record, events=len(self._events)))
@@ -173,7 +173,7 @@ class Outbox:
             last.parts.append(text)
             return
         self._check()
-        frame = Pending(agent_id, None, "", _now_ms(), channel, [text])
+        frame = Pending(agent_id, None, "", WALL_CLOCK.now_ms(), channel, [text])
         if self.first_token_ms is None and channel != "thinking":
             self.first_token_ms = frame.timestamp_ms
         self._events.append(frame)
@@ -269,7 +269,3 @@ def _placed(record: Any, last_seq: int) -> Any:
 
 def lost() -> LeaseLost:
     return LeaseLost("another driver has this run")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -27,6 +27,7 @@ from agents.runtime.context import PipelineSettings, ToolDoor
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
 from agents.runtime.treasury import Treasury
+from agents.runtime.wall_clock import WALL_CLOCK
 from agents.runtime.writer import Writer
 from hitl import sweeping
 from hitl.deadlines import Deadlines
@@ -105,6 +106,8 @@ class Runner:
         async with AsyncConnectionPool(
             self.options.dsn, min_size=1, max_size=4, kwargs=kwargs, open=False, check=_is_alive
         ) as self._pool:
+            async with self._connection() as connection:
+                await WALL_CLOCK.compare(connection)
             self._announcer.start()
             writing = self.writer.start()
             await self._treasury.begin()
@@ -267,6 +270,7 @@ class Runner:
                 lease_s=self.options.lease_s,
             )
             freed = await leases.recover(connection)
+            await WALL_CLOCK.compare(connection)
         for id_ in held.keys() - {beat.id for beat in beats}:
             self._lose(id_, held[id_])
         for beat in beats:

@@ -5,15 +5,16 @@ import os
 import random
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
+from tests import wrong_clock
 from tests.site import LEASE_S, Follower, Site, words
 
-FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 # Of the run with many kills. 200 is what was promised: KILLED_RUNS=200 make test ARGS="tests/faults -k many_runs"
 RUNS = int(os.environ.get("KILLED_RUNS", "40"))
+# Between this process and the database: both look at the clock of one machine.
+SAME_CLOCK_S = 1.0
 BREAKER = ("-m", "tests.faults.runner")
 _ANSWER = """
 from hitl.actions import decide
@@ -175,15 +176,16 @@ async def test_f10_postgres_restarted_under_load_loses_nothing_and_shows_nobody_
         site.check_log(id_)
 
 
-@pytest.mark.skipif(FAKETIME is None, reason="libfaketime is not installed (deploy/apt.txt)")
+@pytest.mark.skipif(wrong_clock.FAKETIME is None, reason="libfaketime is not installed (deploy/apt.txt)")
 async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site) -> None:
-    """One is ten minutes fast: leases by its own clock would all have run out. One is behind: order would suffer."""
+    """One is ten minutes fast: leases by its own clock would all have run out. One is behind: order would suffer. What
+    they tell is told by the database's clock."""
     for name in ("one", "two"):
         site.kill(name)
     for name, wrong in (("fast", "+10m"), ("slow", "-2s")):
-        env = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": wrong, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        site.start_runner(name, **env)
+        site.start_runner(name, **wrong_clock.environment(wrong))
 
+    asked = time.time()
     ids = [await asyncio.to_thread(site.ask, f"say {count} tokens at 20/s") for count in range(120, 128)]
     await asyncio.to_thread(site.until_ended, *ids)
     for name in ("fast", "slow"):
@@ -194,6 +196,8 @@ async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site)
         site.check_log(id_)
         assert site.execution(id_)["epoch"] == 1
         assert not [event for event in site.events(id_) if event["type"] == "agent_shutdown"]
+        told = [event["timestamp"] / 1000 for event in site.events(id_)]
+        assert asked - SAME_CLOCK_S < min(told) <= max(told) < time.time() + SAME_CLOCK_S
 
 
 async def test_f25_a_run_that_kills_its_runner_each_time_is_failed_and_the_others_go_on(site: Site) -> None:

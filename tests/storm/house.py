@@ -29,6 +29,7 @@ from benchmarks import processes
 from hyperagent.embedded.instance import free_port
 from hyperagent.lib.child import command_of
 from hyperagent.lib.conf import BASE_DIR
+from tests import wrong_clock
 from tests.services import Services
 from tests.storm.model import StormModel
 from tests.storm.plan import PEOPLE, Fault, PlannedFault
@@ -41,7 +42,6 @@ HIT_ENOUGH: Final = 2
 # A runner gives a sign of life each second.
 SILENT_S: Final = 3.0
 HELD: Final = "a run was hit twice already"
-FAKETIME: Final = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 _MIB: Final = 1 << 20
 T = TypeVar("T")
 
@@ -348,9 +348,9 @@ class House:
         holds_boxes = self.size.whole and name == self.workers[0]
         # A box belongs to the machine that holds it: both workers stand on one, and need one holder.
         command += ["--concurrency", "32", *([] if holds_boxes else ["--no-sandboxes"])]
-        clock = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": self.skew, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        is_skewed = bool(self.skew and FAKETIME) and name == self.workers[-1]
-        self._start(name, command, {"HYPERAGENT_PROCESS": "command", **(clock if is_skewed else {})})
+        is_skewed = bool(self.skew and wrong_clock.FAKETIME) and name == self.workers[-1]
+        clock = wrong_clock.environment(self.skew) if is_skewed else {}
+        self._start(name, command, {"HYPERAGENT_PROCESS": "command", **clock})
 
     def _start(self, name: str, command: Sequence[str], env: dict[str, str]) -> None:
         with self._log_path(name).open("ab") as output:
