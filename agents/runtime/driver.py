@@ -29,12 +29,14 @@ from agents.runtime.tracing import RunTrace, without_trace
 from agents.runtime.treasury import Treasury
 from agents.tools.taint import taint_of
 from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.telemetry import measures
 from hyperagent.lib.telemetry.tracing import NOTHING
 
 log = structlog.get_logger(__name__)
 
 Connect = Callable[[], Any]
+AWAY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +269,13 @@ class Driver:
             if run.broken_off and not self._cancelled:
                 raise Cancelled(run.broken_off) from None
             raise (Cancelled if self._cancelled else GivenBack) from None
+        except Exception as error:
+            if not database_was_away(error):
+                raise
+            # A program looked into it meanwhile: whoever drives the run next looks again.
+            log.warning("run.database_away", why=str(error).split("\n")[0])
+            await asyncio.sleep(AWAY_S)
+            raise GivenBack from error
 
     async def _leave(self, run: DrivenRun, root: AgentRecord, ending: Ending) -> bool:
         """Stores the end; true if the run is over. From here on nothing more can be written under this lease."""

@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+import psycopg
 from django.db import InterfaceError, OperationalError, connection
 
 # Marks a text, and needs no settings yet.
@@ -36,6 +37,17 @@ _AWAY = (
 
 def is_outage(error: BaseException | None) -> bool:
     return isinstance(error, _AWAY)
+
+
+def database_was_away(error: BaseException) -> bool:
+    """Whether a connection broke, or none was to be had, so that the same may well work a moment later. False of what
+    the database refused: a statement that took too long would be refused again."""
+    if not isinstance(error, (OperationalError, InterfaceError, psycopg.OperationalError)):
+        return False
+    told_by = error if isinstance(error, psycopg.Error) else error.__cause__
+    # Of SQL's classes "connection exception" and "operator intervention"; without any it never came to the server.
+    state = getattr(told_by, "sqlstate", None)
+    return state is None or state.startswith(("08", "57P"))
 
 
 def heal() -> None:
