@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 from hitl.kinds import Happening, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
+from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.times import iso
 from hyperagent.notices import actions as notices
 from hyperagent.notices.kinds import EventType, MailKind
@@ -84,11 +85,14 @@ def _taken(rows: QuerySet[Request]) -> list[Request]:
 
 @contextmanager
 def _alone(request: Request) -> Iterator[None]:
-    """Of a request that cannot be told of, nobody hears; the others of its batch are not held up by it for ever."""
+    """Of a request that cannot be told of, nobody hears; the others of its batch are not held up by it for ever. While
+    the database is away it is nobody's fault, and all of them are told of later."""
     try:
         with transaction.atomic():
             yield
-    except Exception:
+    except Exception as error:
+        if database_was_away(error):
+            raise
         log.exception("request.cannot_be_told_of", request_id=str(request.pk))
 
 

@@ -356,7 +356,11 @@ WHERE f.execution_id = ANY(%s) AND e.ended_at IS NOT NULL AND (
     (f.status = 'started' AND e.status = 'completed')
     OR (f.status = 'in_doubt' AND NOT EXISTS (
         SELECT 1 FROM hitl_request r WHERE r.execution_id = f.execution_id
-           AND r.question::jsonb @> '{"in_doubt": true}' AND r.question::jsonb ->> 'tool' = f.tool)))
+           AND r.question::jsonb @> '{"in_doubt": true}' AND r.question::jsonb ->> 'tool' = f.tool)
+        AND NOT EXISTS (
+        SELECT 1 FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id
+        WHERE a.execution_id = f.execution_id AND s.effect_key = f.key AND s.status = 'finished'
+           AND s.response::jsonb ->> 'settled' = 'unknown')))
 """
 
 _AT_WORK_AFTER_THE_END = """

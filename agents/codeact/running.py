@@ -20,6 +20,7 @@ from agents.sandbox.telling import Terminal
 from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
 from agents.tools.clip import STORED_CHARS, clip, clip_value
 from agents.tools.providers import Scripts
+from agents.tools.replies import SAY_SO
 from agents.tools.standing import CallAsked, forbidden_by_now, thrown
 from agents.tools.tool import Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
@@ -32,6 +33,11 @@ RAN_AGAIN: Final = (
     "It was interrupted and ran again from its start, and did not make these calls again that it had made before. They "
     "are done, and were not repeated:"
 )
+MADE_BEFORE: Final = (
+    "It was interrupted, and could not run again. Until then it had made these calls. They are done: do not make them "
+    "again."
+)
+NOBODY_KNOWS: Final = f"These calls were interrupted, and it is not known whether they happened. {SAY_SO}"
 DONE_BY_THEN: Final = "These calls that it made are done: a program that takes its place must not make them again."
 
 
@@ -53,7 +59,7 @@ async def run_script(
 
     async def perform(script: Script) -> Outcome:
         await _still_allowed(context, tool, code)
-        done = await _performed(context, script, code, scripts=scripts, allowed=allowed, limits=within)
+        done = await _performed(context, script, code, tool=tool, scripts=scripts, allowed=allowed, limits=within)
         return Outcome({**done, "run": done["run"] and _without_force(context, done["run"], tool=tool)})
 
     kept = await context.script(tool, {"code": code}, perform, waits=waits)
@@ -93,12 +99,15 @@ def told(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> str:
 
 def _told_of_calls(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> list[str]:
     """What another program would otherwise do once more."""
-    found = []
-    if kept["not_asked_again"]:
-        found.append(f"{RAN_AGAIN}\n{_listed(kept['not_asked_again'], source=source)}")
+    found = _told_of_earlier(RAN_AGAIN, kept["not_asked_again"], kept.get("in_doubt", ()), source=source)
     if kept["done"] and run.exit_code != 0:
         found.append(f"{DONE_BY_THEN}\n{_listed(kept['done'], source=source)}")
     return found
+
+
+def _told_of_earlier(said: str, done: Sequence[str], in_doubt: Sequence[str], *, source: str) -> list[str]:
+    told_of = ((said, done), (NOBODY_KNOWS, in_doubt))
+    return [f"{what}\n{_listed(calls, source=source)}" for what, calls in told_of if calls]
 
 
 def _listed(calls: Sequence[str], *, source: str) -> str:
@@ -109,7 +118,14 @@ def _listed(calls: Sequence[str], *, source: str) -> str:
 
 
 async def _performed(
-    context: AgentContext, script: Script, code: str, *, scripts: Scripts, allowed: Sequence[str], limits: Limits
+    context: AgentContext,
+    script: Script,
+    code: str,
+    *,
+    tool: str,
+    scripts: Scripts,
+    allowed: Sequence[str],
+    limits: Limits,
 ) -> dict[str, Any]:
     """One run of it, and what is recorded of that. Raises OutsideError."""
     stopped: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -119,17 +135,31 @@ async def _performed(
             stopped.set_result(why)
 
     calls = Calls(context, script, allowed, limits, stop)
-    run = await _ran(context, code, scripts=scripts, again=script.again, calls=calls, stopped=stopped)
+    try:
+        run = await _ran(context, code, scripts=scripts, again=script.again, calls=calls, stopped=stopped)
+    except OutsideError as error:
+        await _look_up(context, script)
+        before = _told_of_earlier(MADE_BEFORE, script.not_asked_again, script.in_doubt, source=tool)
+        raise OutsideError(error.code, "\n".join([error.message, *before])) from error
+    await _look_up(context, script)
     kept = {
         "run": clip_value(run.model_dump(mode="json", exclude={"code"}), STORED_CHARS),
         "calls": calls.made,
         "done": calls.done,
         "not_asked_again": script.not_asked_again,
+        "in_doubt": script.in_doubt,
         "attempts": [asdict(one) for one in calls.attempts],
         "sources": [source.model_dump(mode="json", exclude_none=True) for source in calls.sources],
     }
     cleaned: dict[str, Any] = clean_value(kept)
     return cleaned
+
+
+async def _look_up(context: AgentContext, script: Script) -> None:
+    """What an earlier run of it began to change, and this one does not come back to: whether it happened."""
+    door = context.run.tools
+    for begun in script.begun_before:
+        script.settle(begun, await door.happened(context, begun) if door is not None else None)
 
 
 async def _ran(

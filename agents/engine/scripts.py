@@ -12,12 +12,13 @@ from typing import Any, Final, Self
 from agents.engine.calls import Calls, Outcome
 from agents.engine.canonical import canonical, digest, plain
 from agents.engine.clock import Life
+from agents.engine.effects import Doubt
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.journal import asks_open, is_below
 from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import Path, Record, StepRecord
 from agents.engine.run import forked_in
-from agents.engine.states import AgentStatus, StepKind, StepStatus
+from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
 from agents.engine.tree import with_event
 
 OPENED: Final = "opened"
@@ -164,8 +165,33 @@ class Script:
 
     @property
     def not_asked_again(self) -> tuple[str, ...]:
-        """The calls that an earlier run of it made and this one did not, in words, in the order in which they were."""
-        return tuple(past.shown for past in sorted(self._left.values(), key=lambda past: past.number))
+        """The calls that an earlier run of it made and this one did not, in words, in the order in which they were.
+        Without those that came to nothing, or of which nobody knows whether they did."""
+        return self._shown_left(lambda effects: not any(map(_is_in_doubt, effects)) and not any(map(_failed, effects)))
+
+    @property
+    def in_doubt(self) -> tuple[str, ...]:
+        """The same of which nobody knows."""
+        return self._shown_left(lambda effects: any(map(_is_in_doubt, effects)))
+
+    @property
+    def begun_before(self) -> list[StepRecord]:
+        """What these calls began to change in the world, as far as nobody recorded how it ended."""
+        left = sorted(past.number for past in self._left.values())
+        return [step for number in left for step in self._effects_of(number) if step.status is StepStatus.STARTED]
+
+    def settle(self, begun: StepRecord, happened: bool | None) -> None:
+        """Records what became of one of them: this script does not come back to it. None: nobody knows, and so says
+        the ledger; another try of the run looks again."""
+        context, row = self._context, self._run.loaded.effects[begun.effect_key]
+        if happened is False:
+            context._record_effect_failure(
+                begun, row, OutsideError("not_done", "It was interrupted before it was done.")
+            )
+        elif happened:
+            context._finish_effect(begun, row, EffectStatus.FINISHED, {"settled": Doubt.HAPPENED, "tool": row.tool})
+        else:
+            context._finish_effect(begun, row, EffectStatus.IN_DOUBT, {"settled": Doubt.UNKNOWN, "tool": row.tool})
 
     async def call(self, name: str, arguments: Any, body: Callable[[Any], Awaitable[Any]]) -> Any:
         """One call of the script: what `body` gives with a context of its own, in which a recorded call is replayed.
@@ -218,6 +244,15 @@ class Script:
                 self._run.enter()
 
     # --- inside
+
+    def _shown_left(self, is_meant: Callable[[list[StepRecord]], bool]) -> tuple[str, ...]:
+        left = sorted(self._left.values(), key=lambda past: past.number)
+        return tuple(past.shown for past in left if is_meant(self._effects_of(past.number)))
+
+    def _effects_of(self, number: int) -> list[StepRecord]:
+        steps = self._run.steps_of(self._context.agent.id)
+        inside = (steps[path] for path in sorted(steps) if is_below(path, (*self._scope, number)))
+        return [step for step in inside if step.kind is StepKind.TOOL and step.effect_key]
 
     async def _until_interrupted(self, *tasks: "asyncio.Future[Any]") -> None:
         """Returns when one of them is done. Raises what a call raised that is not for the script to hear."""
@@ -318,6 +353,15 @@ def has_happened(steps: Mapping[Path, StepRecord], scope: Path) -> bool:
         for path, step in steps.items()
         if is_below(path, scope)
     )
+
+
+def _is_in_doubt(effect: StepRecord) -> bool:
+    said = effect.response if effect.status is StepStatus.FINISHED else None
+    return effect.status is StepStatus.STARTED or (isinstance(said, dict) and said.get("settled") == Doubt.UNKNOWN)
+
+
+def _failed(effect: StepRecord) -> bool:
+    return effect.status is StepStatus.FAILED
 
 
 def shown(name: str, arguments: Any) -> str:

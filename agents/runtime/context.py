@@ -96,6 +96,10 @@ class ToolDoor(Protocol):
     ) -> ToolReply:
         """Checks and performs one call. Never raises for what the tool or its arguments did wrong: is_error says it."""
 
+    async def happened(self, context: "AgentContext", begun: StepRecord) -> bool | None:
+        """Whether an effect of this agent that was begun has happened, as its tool's probe finds; None if none can
+        tell. Nothing is done again."""
+
     def protected(self, names: Sequence[str]) -> Sequence[Any]:
         """Those of these tools (`agents.tools.tool.Tool`) that need a person's yes for each call."""
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from agents.engine.context import Outcome
 from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
-from agents.engine.records import Path
+from agents.engine.records import Path, StepRecord
 from agents.engine.states import StepKind
 from agents.exchange import AgentInput
 from agents.guardrails.calls import look_at_call
@@ -20,7 +20,7 @@ from agents.runtime.context import About, AgentContext, ToolReply
 from agents.tools.approval import approved
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import Changed, Checks, Instructed, Request, first_refusal, unapproved
-from agents.tools.performing import carry_out, settle
+from agents.tools.performing import carry_out, probed, settle
 from agents.tools.providers import NotConfigured, Providers
 from agents.tools.registry import tools as all_tools
 from agents.tools.replies import Stored, refused, reply_of, was_found_done
@@ -137,6 +137,13 @@ class Gateway:
         for source in _new_sources(tool, reply):
             context.emit(SourceFound(source=source))
         return reply
+
+    async def happened(self, context: AgentContext, begun: StepRecord) -> bool | None:
+        tool = self._known(context).get(begun.name)
+        values = tool and fitted(begun.request, tool.arguments, tool=begun.name)
+        if tool is None or not isinstance(values, BaseModel):
+            return None
+        return await probed(tool, values, context, key=begun.effect_key, providers=self._providers)
 
     def _known(self, context: AgentContext) -> Mapping[str, Tool]:
         """Ours come first: no name of a stranger's takes the place of one."""

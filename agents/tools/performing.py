@@ -104,8 +104,7 @@ async def _change(tool: Tool, values: BaseModel, context: AgentContext, provider
         return look_at_result(context, done, tool=tool.name) if tool.untrusted else done
 
     async def probe(key: str) -> bool | None:
-        call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key), values=values)
-        return await _probed(tool, call, values)
+        return await probed(tool, values, context, key=key, providers=providers)
 
     told = told_in_doubt(tool, values)
     # A doubt is theirs to settle who had to say yes: to do it again is to say yes again.
@@ -192,10 +191,13 @@ async def _given(tool: Tool, call: Call, values: BaseModel) -> Any:
     return await tool.function(call, **_keywords(values))
 
 
-async def _probed(tool: Tool, call: Call, values: BaseModel) -> bool | None:
-    """Whether an effect happened. A probe that fails knows nothing."""
+async def probed(
+    tool: Tool, values: BaseModel, context: AgentContext, *, key: str, providers: Providers
+) -> bool | None:
+    """Whether an effect happened. A probe that fails knows nothing, and no probe neither."""
     if tool.probe is None:
         return None
+    call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key), values=values)
     try:
         async with asyncio.timeout(tool.timeout_s):
             found: bool | None = await tool.probe(call, **_keywords(values))

@@ -1,6 +1,8 @@
 """Scripts over crashes, and over days in which a person is asked."""
 
 import asyncio
+from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from agents.engine.scripts import ANOTHER_WAY, Waits
 from agents.engine.states import AgentStatus, EffectStatus, StepStatus
 from agents.exchange import AgentInput, AgentOutput
 from agents.runtime.context import AgentContext
+from agents.tools.tool import ToolError
+from agents.tools.values import CodeRun
 from hyperagent.lib.hashes import arguments_hash
 from tests.codeact.driving import CoroutineScripts, ProcessScripts, Refused, ScriptCase, scripted
 from tests.doubles.desk import MemoryDesk
@@ -73,6 +77,50 @@ async def test_a_run_that_is_killed_at_any_record_of_its_script_ends_as_if_it_ha
         if case.unkilled:
             break
     assert kills > 30
+
+
+class Once(CoroutineScripts):
+    """Whose box is gone when a script is to run again."""
+
+    async def run_script(self, about: Any, code: str, *, again: bool, **more: Any) -> CodeRun:
+        if again:
+            raise ToolError("There is no box.")
+        return await super().run_script(about, code, again=again, **more)
+
+
+@pytest.mark.spec("S198", "B2")
+@pytest.mark.parametrize("probes", [True, False])
+async def test_what_a_script_had_begun_is_looked_up_where_it_cannot_run_again(probes: bool) -> None:
+    """Killed at each record: nothing stays begun in the ledger, and what happened, or may have, is told."""
+
+    async def body(call: Any) -> Any:
+        return await call("write_note", text="first"), await call("write_note", text="second")
+
+    told = Counter[str]()
+    for at, death in product(range(1, 30), Death):
+        case, _ = of(Once(body=body), waits=AT_ONCE)
+        if not probes:
+            for tool in case.notes.tools:
+                object.__setattr__(tool, "probe", None)
+        reply, _ = await case.finish(death=death, at=at)
+        effects = case.case.store.effects(case.case.execution_id)
+        doubts = [effect for effect in effects if effect.status is EffectStatus.IN_DOUBT]
+        steps = case.case.store.steps(case.case.execution_id)
+        assert not [step for step in steps if step.status is StepStatus.STARTED], at
+        assert EffectStatus.STARTED not in [effect.status for effect in effects], at
+        assert not (probes and doubts), at
+        if "There is no box." not in str(reply):
+            continue
+        done, _, unknown = str(reply).partition("it is not known whether they happened")
+        for effect in effects:
+            text = effect.arguments["text"]
+            assert (text in done) == (effect.status is EffectStatus.FINISHED), (at, reply)
+            assert (text in unknown) == (effect.status is EffectStatus.IN_DOUBT), (at, reply)
+            assert text in case.notes.texts or effect.status is not EffectStatus.FINISHED, at
+            told[effect.status] += 1
+
+    assert told[EffectStatus.FINISHED] > 2
+    assert told[EffectStatus.FAILED if probes else EffectStatus.IN_DOUBT] > 0
 
 
 async def test_processes_that_are_killed_with_their_run_leave_nothing_behind_and_find_what_they_did() -> None:

@@ -73,6 +73,9 @@ class Door:
     def provider(self, name: str) -> Any:
         raise KeyError(f"this door has no provider {name}")
 
+    async def happened(self, context: AgentContext, begun: StepRecord) -> bool | None:
+        return None
+
     async def connected(self, context: AgentContext) -> Mapping[str, Any]:
         return {}
 
