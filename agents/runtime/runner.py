@@ -241,8 +241,9 @@ class Runner:
             loop.remove_reader(socket_number)
 
     def _hear(self, payload: str) -> None:
-        driver = self.driving.get(UUID(payload)) if payload else None
-        if driver is None:
+        """`payload`: a run's id; or nothing, where a runner died and what it drove was freed. The only run of one that
+        died is a suspect, which is claimed by looking."""
+        if payload and UUID(payload) not in self.driving:
             self._claimable.set()
         else:
             self._spawn(self._look())
