@@ -221,13 +221,14 @@ class Driver:
         except Cancelled as cancelled:
             return _cancelled(run, why=str(cancelled))
         except StepFailed as error:
-            return _failed(error.code, error.message, retryable=error.retryable)
+            return _failed(error.code, error.message, retryable=error.retryable, run=run)
         except NotStored as error:
             return await self._refused(run, error)
         except Exception:
             number = uuid.uuid4().hex[:12]
             log.exception("run.failed", error_id=number)
-            return _failed("internal", f"Something went wrong here. An administrator finds it under {number}.")
+            why = f"Something went wrong here. An administrator finds it under {number}."
+            return _failed("internal", why, run=run)
         answer = result["answer"]
         sources = tuple(Source.model_validate(source) for source in result["sources"])
         checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
@@ -333,22 +334,32 @@ def _paused(signal: Suspended | GivenBack) -> Ending:
     return Ending(Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING)
 
 
-def _failed(code: str, message: str, *, retryable: bool = True) -> Ending:
-    moved = Moved(ExecutionStatus.FAILED, error_code=code, error_message=message)
+def _failed(code: str, message: str, *, retryable: bool = True, run: DrivenRun | None = None) -> Ending:
+    """`run`: whose words until then stay, where they can be stored."""
+    answer = "\n\n".join(filter(None, _said_until_now(run))) if run is not None else ""
+    moved = Moved(ExecutionStatus.FAILED, answer, _made_of(run, answer), error_code=code, error_message=message)
     return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
 
 
 def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
     """What was written until then stays as the answer. `why`: what a person made of a question of the run itself."""
-    said = [*map(str, run.streamed.values()), *(run.said_by(agent.id) for agent in run.loaded.agents.values())]
-    answer = max(said, key=len, default="")
+    answer = max(_said_until_now(run), key=len, default="")
     if why:
         answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
-    taint = taint_of(run)
-    # What was written until then stands in the conversation, and with it what it was made of.
-    result = {"tainted_by": taint.as_json()} if answer and taint else None
-    return Ending(Moved(ExecutionStatus.CANCELLED, answer, result), complete, AgentStatus.CANCELLED)
+    return Ending(Moved(ExecutionStatus.CANCELLED, answer, _made_of(run, answer)), complete, AgentStatus.CANCELLED)
+
+
+def _said_until_now(run: DrivenRun) -> list[str]:
+    """What people read of each agent that writes for them: as it streamed, or as it was recorded."""
+    agents = [agent.id for agent in run.loaded.agents.values()]
+    return [max(str(run.streamed.get(id_, "")), run.said_by(id_), key=len) for id_ in agents]
+
+
+def _made_of(run: DrivenRun | None, answer: str) -> dict[str, Any] | None:
+    """What was written until then stands in the conversation, and with it what it was made of."""
+    taint = taint_of(run) if run is not None and answer else None
+    return {"tainted_by": taint.as_json()} if taint else None
 
 
 def _brought(run: DrivenRun) -> str:

@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
+from agents.engine.errors import StepFailed
 from agents.engine.events import ToolCall
 from agents.exchange import AgentInput
 from agents.models import Execution, Step
@@ -174,6 +175,20 @@ async def test_runs_that_were_merely_near_a_crash_are_not_failed_for_it(
     await make_runner(echo_server.url)
 
     assert {(await ended(id_)).status for id_ in ids} == {"completed"}
+
+
+async def test_what_people_have_read_of_a_run_that_fails_stays(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def fails(context: Any, turn: dict[str, Any]) -> dict[str, Any]:
+        await context.say("one two")
+        raise StepFailed("budget", "The budget of this run is used up.")
+
+    await make_runner(scripted_server.url, extra={"fails": fails})
+    run = await ended(await start(alice, "q", pipeline="fails"))
+
+    assert (run.status, run.error_code, run.answer) == ("failed", "budget", "one two")
+    assert shown(await events(run.id)) == run.answer
 
 
 async def test_recorded_steps_are_not_asked_again_after_a_loss(
