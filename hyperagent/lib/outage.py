@@ -42,7 +42,7 @@ def is_outage(error: BaseException | None) -> bool:
 def database_was_away(error: BaseException) -> bool:
     """Whether a connection broke, or none was to be had, so that the same may well work a moment later. False of what
     the database refused: a statement that took too long would be refused again."""
-    if not isinstance(error, (OperationalError, InterfaceError, psycopg.OperationalError)):
+    if not isinstance(error, (OperationalError, psycopg.OperationalError)):
         return False
     told_by = error if isinstance(error, psycopg.Error) else error.__cause__
     # Of SQL's classes "connection exception" and "operator intervention"; without any it never came to the server.
