@@ -16,7 +16,14 @@ from agents.engine.interventions import apply_all, intervene
 from agents.engine.journal import depth_of
 from agents.engine.records import AgentRecord, Announced, Loaded
 from agents.engine.run import Program
-from agents.engine.states import INPUT_VERSION, LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus, ExecutionStatus
+from agents.engine.states import (
+    INPUT_VERSION,
+    LIVE_AGENTS,
+    TERMINAL_STATUSES,
+    AgentStatus,
+    EffectStatus,
+    ExecutionStatus,
+)
 from agents.engine.tree import ended, with_event
 from agents.guardrails.output import screened
 from agents.runtime import leases, loading
@@ -37,6 +44,10 @@ log = structlog.get_logger(__name__)
 
 Connect = Callable[[], Any]
 AWAY_S = 0.5
+UNSETTLED = (EffectStatus.STARTED, EffectStatus.IN_DOUBT)
+IN_THE_MIDST = (
+    "was under way when this ended: it may or may not have happened. Look for yourself before you have it done again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +347,7 @@ def _paused(signal: Suspended | GivenBack) -> Ending:
 
 def _failed(code: str, message: str, *, retryable: bool = True, run: DrivenRun | None = None) -> Ending:
     """`run`: whose words until then stay, where they can be stored."""
-    answer = "\n\n".join(filter(None, _said_until_now(run))) if run is not None else ""
+    answer = "\n\n".join(filter(None, [*_said_until_now(run), _left_in_doubt(run)])) if run is not None else ""
     moved = Moved(ExecutionStatus.FAILED, answer, _made_of(run, answer), error_code=code, error_message=message)
     return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
 
@@ -346,6 +357,7 @@ def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
     answer = max(_said_until_now(run), key=len, default="")
     if why:
         answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
+    answer = "\n\n".join(filter(None, [answer, _left_in_doubt(run)]))
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
     return Ending(Moved(ExecutionStatus.CANCELLED, answer, _made_of(run, answer)), complete, AgentStatus.CANCELLED)
 
@@ -354,6 +366,13 @@ def _said_until_now(run: DrivenRun) -> list[str]:
     """What people read of each agent that writes for them: as it streamed, or as it was recorded."""
     agents = [agent.id for agent in run.loaded.agents.values()]
     return [max(str(run.streamed.get(id_, "")), run.said_by(id_), key=len) for id_ in agents]
+
+
+def _left_in_doubt(run: DrivenRun) -> str:
+    """What the run had begun to change in the world and nobody knows the end of: whoever reads on has to look."""
+    own = {agent.id for agent in run.loaded.agents.values()}
+    begun = [effect for effect in run.loaded.effects.values() if effect.agent_id in own and effect.status in UNSETTLED]
+    return "\n\n".join(f"> {effect.tool} {IN_THE_MIDST}" for effect in begun)
 
 
 def _made_of(run: DrivenRun | None, answer: str) -> dict[str, Any] | None:

@@ -17,7 +17,8 @@ PEOPLE: Final = 64
 OF_ONE: Final = 16
 
 # Rows are locked in the order of their ids, here and by the writer: two that lock several never wait for each other.
-# A run is recovered when its lease ran out, or when its runner is known to be dead ($1).
+# A run is recovered when its lease ran out, or when its runner is known to be dead. While the database was away nobody
+# could renew a lease: once it is back all have the time of one for it, or living runners would lose what they drive.
 # Whom to blame: the only run that the runner drove, or the only one that was suspected before; the others gain
 # suspicion. A suspect is driven beside at most innocent runs, so a run that kills its runner is found out after a few
 # crashes, and the ones that were merely near it are not failed for it.
@@ -25,7 +26,8 @@ _RECOVER = """
 WITH lost AS (
     SELECT id, leased_by, crashes > 0 OR suspicion >= %(suspect)s AS suspected
     FROM agents_execution
-    WHERE status = 'running' AND (lease_until < clock_timestamp() OR leased_by = %(runner)s)
+    WHERE status = 'running' AND (leased_by = %(runner)s OR (lease_until < clock_timestamp()
+        AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => %(grace_s)s)))
     FOR UPDATE SKIP LOCKED
 ), judged AS (
     SELECT id, suspected OR count(*) OVER (PARTITION BY leased_by) = 1 AS blamed,
@@ -203,9 +205,9 @@ async def heartbeat(
         return await cursor.fetchall()
 
 
-async def recover(connection: psycopg.AsyncConnection[Any]) -> int:
+async def recover(connection: psycopg.AsyncConnection[Any], *, lease_s: float) -> int:
     """Frees the runs whose lease ran out. Returns how many. One query."""
-    cursor = await connection.execute(_RECOVER, {"runner": "", "suspect": SUSPECT})
+    cursor = await connection.execute(_RECOVER, {"runner": "", "suspect": SUSPECT, "grace_s": lease_s})
     return cursor.rowcount
 
 
@@ -226,7 +228,7 @@ async def give_up(connection: psycopg.AsyncConnection[Any], execution_id: UUID, 
 def recover_runner(name: str) -> int:
     """The same at once for the runs of a runner that is known to be dead; the caller's process is a Django one."""
     with django_connection.cursor() as cursor:
-        cursor.execute(_RECOVER, {"runner": name, "suspect": SUSPECT})
+        cursor.execute(_RECOVER, {"runner": name, "suspect": SUSPECT, "grace_s": 0})
         freed: int = cursor.rowcount
         cursor.execute("SELECT pg_notify('hyperagent_runs', '')")
         return freed

@@ -270,7 +270,7 @@ class Runner:
                 held=held,
                 lease_s=self.options.lease_s,
             )
-            freed = await leases.recover(connection)
+            freed = await leases.recover(connection, lease_s=self.options.lease_s)
             await WALL_CLOCK.compare(connection)
         for id_ in held.keys() - {beat.id for beat in beats}:
             self._lose(id_, held[id_])

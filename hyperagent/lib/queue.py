@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 CHANNEL = "hyperagent_jobs"
 # The first number of the advisory locks of running jobs; the second is the id of the queue's row.
 LOCK_CLASS = 0x4A0B5
+SCHEDULING_LOCK = 0x4A0B6
 # How long the cluster waits for a notification before it looks by itself; also bounds how long it takes to stop.
 LOOK_EVERY_S = 3.0
 PATIENCE_S = 15.0
@@ -256,7 +257,13 @@ def schedule_tasks() -> None:
 
 
 def schedule_every(name: str, seconds: int) -> None:
+    """One schedule of this name, however many clusters start at once: their table would take two, and with two no
+    cluster would start any more."""
     known(name)
-    Schedule.objects.update_or_create(
-        name=name, defaults={"func": name, "schedule_type": Schedule.MINUTES, "minutes": seconds // 60, "repeats": -1}
-    )
+    values = {"func": name, "schedule_type": Schedule.MINUTES, "minutes": seconds // 60, "repeats": -1}
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SCHEDULING_LOCK])
+        first, *others = Schedule.objects.filter(name=name).order_by("id").values_list("id", flat=True) or [None]
+        Schedule.objects.filter(id__in=others).delete()
+        Schedule.objects.update_or_create(id=first, defaults={"name": name, **values})

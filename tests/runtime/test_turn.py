@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
+from agents.engine.effects import Effect
 from agents.engine.errors import StepFailed
 from agents.engine.events import ToolCall
 from agents.exchange import AgentInput
@@ -109,6 +110,30 @@ async def test_cancel_in_mid_answer_stops_the_model_and_keeps_what_was_said(
     await asyncio.to_thread(echo_server.wait_until, lambda server: all(call.over for call in server.calls), timeout_s=3)
     again = await sync_to_async(actions.cancel)(id_, by=alice)
     assert (again.status, again.last_seq) == ("cancelled", run.last_seq)
+
+
+async def test_what_was_under_way_when_a_run_was_stopped_is_told(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    begun = asyncio.Event()
+
+    async def sends(context: Any, turn: dict[str, Any]) -> dict[str, Any]:
+        async def perform(key: str) -> Any:
+            begun.set()
+            await asyncio.sleep(3600)
+
+        await context.effect(Effect("send_parcel", {"to": "Bob"}, perform))
+        return {"answer": "Sent.", "sources": []}
+
+    await make_runner(echo_server.url, extra={"sends": sends})
+    id_ = await start(alice, "q", pipeline="sends")
+    await asyncio.wait_for(begun.wait(), 30)
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    run = await ended(id_)
+
+    assert run.status == "cancelled"
+    assert "send_parcel was under way when this ended: it may or may not have happened." in run.answer
+    assert (await events(id_))[-1]["answer"] == run.answer
 
 
 async def test_a_runner_that_is_stopped_gives_its_runs_back_and_another_goes_on(
