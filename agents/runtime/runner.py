@@ -26,6 +26,7 @@ from agents.runtime.announcer import Announcer
 from agents.runtime.context import PipelineSettings, ToolDoor
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
+from agents.runtime.line import Line
 from agents.runtime.treasury import Treasury
 from agents.runtime.wall_clock import WALL_CLOCK
 from agents.runtime.writer import Writer
@@ -83,6 +84,7 @@ class Runner:
         self._jobs = Jobs()
         self._models = models
         self._pool: AsyncConnectionPool[Any] | None = None
+        self._line = Line(options.dsn)
         self._tools = Tools(
             models=models,
             programs=programs,
@@ -104,10 +106,9 @@ class Runner:
     async def run(self) -> None:
         kwargs = {"autocommit": True}
         async with AsyncConnectionPool(
-            self.options.dsn, min_size=1, max_size=4, kwargs=kwargs, open=False, check=_is_alive
+            self.options.dsn, min_size=1, max_size=3, kwargs=kwargs, open=False, check=_is_alive
         ) as self._pool:
-            async with self._connection() as connection:
-                await WALL_CLOCK.compare(connection)
+            await self._line.ask(WALL_CLOCK.compare)
             self._announcer.start()
             writing = self.writer.start()
             await self._treasury.begin()
@@ -132,6 +133,7 @@ class Runner:
             await self._announcer.stop()
             await self._jobs.aclose()
             await self._models.aclose()
+            await self._line.aclose()
         log.info("runner.stopped", name=self.options.name)
 
     def stop(self) -> None:
@@ -186,10 +188,11 @@ class Runner:
                     self._drive(claim)
 
     async def _claims(self, limit: int, *, suspects: bool) -> list[leases.Claim]:
-        async with self._connection() as connection:
-            return await leases.claim(
+        return await self._line.ask(
+            lambda connection: leases.claim(
                 connection, runner=self.options.name, limit=limit, lease_s=self.options.lease_s, suspects=suspects
             )
+        )
 
     def _drive(self, claim: leases.Claim) -> None:
         if claim.waited_s is not None:
@@ -260,8 +263,8 @@ class Runner:
     async def _look(self) -> None:
         """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""
         held = {id_: driver.claim.epoch for id_, driver in self.driving.items()}
-        async with self._connection() as connection:
-            beats = await leases.heartbeat(
+        beats = await self._line.ask(
+            lambda connection: leases.heartbeat(
                 connection,
                 name=self.options.name,
                 host=socket.gethostname(),
@@ -270,8 +273,9 @@ class Runner:
                 held=held,
                 lease_s=self.options.lease_s,
             )
-            freed = await leases.recover(connection, lease_s=self.options.lease_s)
-            await WALL_CLOCK.compare(connection)
+        )
+        freed = await self._line.ask(lambda connection: leases.recover(connection, lease_s=self.options.lease_s))
+        await self._line.ask(WALL_CLOCK.compare)
         for id_ in held.keys() - {beat.id for beat in beats}:
             self._lose(id_, held[id_])
         for beat in beats:

@@ -21,12 +21,18 @@ from tests.storm.plan import Fault, PlannedFault, PlannedRun, Round
 
 SETTLE_S: Final = 240.0
 CAUGHT_UP_S: Final = 30.0
+# A job that was lost with its cluster is found by the next one, or by a sweep.
+FOLLOWED_UP_S: Final = 180.0
 # On a machine that does other work as well a process needs many seconds to begin.
 SLACK_S: Final = 40.0
 RESUME_WITHIN_S: Final = 10.0
 # By which a run may fail here, though nothing is wrong.
 FAILURES: Final[frozenset[str]] = frozenset()
 _LIVE: Final = "SELECT id, status, question FROM agents_execution WHERE ended_at IS NULL"
+_NOT_FOLLOWED_UP: Final = """
+    SELECT id FROM agents_execution
+    WHERE id = ANY(%s) AND ended_at IS NOT NULL AND on_finish <> '' AND finish_handled_at IS NULL
+"""
 
 
 @dataclass
@@ -142,6 +148,7 @@ class RoundUnderWay:
     async def _look(self, since: Any) -> None:
         house, outcome = self._house, self._outcome
         await self._until_caught_up()
+        await self._until_followed_up()
         wanted = "SELECT id, status FROM agents_execution WHERE created_at >= %s OR id = ANY(%s)"
         rows = house.query(wanted, since, self._late)
         outcome.executions = [row["id"] for row in rows]
@@ -196,6 +203,17 @@ class RoundUnderWay:
             if not behind:
                 return
             await asyncio.sleep(0.2)
+
+    async def _until_followed_up(self) -> None:
+        """What is to be done after a run's end is done, by whichever cluster of jobs there is then."""
+        deadline = time.monotonic() + FOLLOWED_UP_S
+        ids = [id_ for begun in self._begun for id_ in begun.executions]
+        while left := self._house.query(_NOT_FOLLOWED_UP, ids):
+            if time.monotonic() > deadline:
+                self._outcome.faults += [f"I1: nothing followed the end of run {row['id']}" for row in left]
+                return
+            self._house.mend()
+            await asyncio.sleep(0.5)
 
     def _events(self, id_: UUID) -> list[dict[str, Any]]:
         rows = self._house.query("SELECT body FROM agents_event WHERE execution_id = %s ORDER BY seq", id_)
