@@ -59,6 +59,18 @@ def drop_chatter(_logger: Any, _method: str, event: structlog.typing.EventDict) 
     return event
 
 
+class RedisAway(logging.Filter):
+    """A Redis that is away is a line of the library that listens to it, and not a traceback a second: it comes back by
+    itself."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, OSError) or type(error).__module__.startswith("redis."):
+            record.msg, record.args, record.exc_info = f"cannot listen to Redis: {error}", (), None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
 def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str]) -> dict[str, Any]:
     """The value of Django's LOGGING; also sets structlog up, so that both take the same road."""
     shared: list[structlog.typing.Processor] = [
@@ -94,6 +106,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
             },
             "bare": {"format": "%(message)s"},
         },
+        "filters": {"redis_away": {"()": RedisAway}},
         "handlers": {
             "console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"},
             "stdout": {"class": "logging.StreamHandler", "stream": sys.stdout, "formatter": "bare"},
@@ -107,6 +120,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
             "django.db.backends": {"level": "INFO"},
             "django.channels.server": {"level": "WARNING"},
             "daphne": {"level": "WARNING"},
+            "channels_redis.pubsub": {"filters": ["redis_away"]},
             "django-q": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
             "asyncio": {"level": "WARNING"},

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from hyperagent.lib.conf import BASE_DIR, LogFormat, secrets_in
-from hyperagent.lib.log import HIDDEN, logging_config, redact
+from hyperagent.lib.log import HIDDEN, RedisAway, logging_config, redact
 
 SECRET = "canary-3f9a8b7c6d"
 
@@ -116,3 +117,18 @@ def test_what_python_itself_prints_is_json_as_well() -> None:
     assert "an old name" in told[0]["event"]
     assert ["ZeroDivisionError" in told[1]["exception"], "ValueError" in told[2]["exception"]] == [True, True]
     assert (done.returncode, SECRET in done.stderr) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_told_in_a_line"),
+    [(RedisConnectionError("Connection refused"), True), (OSError("reset"), True), (KeyError("a bug"), False)],
+)
+def test_a_redis_that_is_away_is_a_line_and_no_traceback(error: Exception, is_told_in_a_line: bool) -> None:
+    try:
+        raise error
+    except Exception:
+        record = logging.LogRecord("channels_redis.pubsub", logging.ERROR, "", 0, "failed", None, sys.exc_info())
+
+    assert RedisAway().filter(record)
+    assert (record.exc_info is None, record.levelno == logging.WARNING) == (is_told_in_a_line, is_told_in_a_line)
+    assert (str(error) in record.getMessage()) is is_told_in_a_line
