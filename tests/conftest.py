@@ -83,7 +83,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     path = session.config.getoption("--record-to")
     if path and not hasattr(session.config, "workerinput"):
-        known = json.loads(Path(path).read_text()) if session.config.getoption("--last-failed") else {}
+        is_second_try = session.config.getoption("--last-failed") and Path(path).exists()
+        known = json.loads(Path(path).read_text()) if is_second_try else {}
         for number, tests in _outcomes.items():
             known.setdefault(number, {}).update(tests)
         Path(path).write_text(json.dumps(known, indent=1, sort_keys=True))

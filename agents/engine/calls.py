@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.engine.asking import Asking
 from agents.engine.canonical import digest, plain
-from agents.engine.effects import TOUCHED, Doubt, Effect, probe_doubt
+from agents.engine.effects import TOUCHED, Doubt, Effect, probe_doubt, settled_response
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.interventions import said_to
 from agents.engine.journal import effect_key, still_counting
@@ -188,14 +188,14 @@ class Calls(Asking):
             found = await self._ask_about(effect, row, scope)
         if found is Doubt.UNKNOWN:
             # Nobody knows, and the ledger says so: another try of the run asks again.
-            response = effect.settled_response(found)
+            response = settled_response(effect.tool, found)
             self._record(replace(step, status=StepStatus.FINISHED, response=response))
             return response
         if found is Doubt.NOT_HAPPENED:
             again = replace(step, response={"doubts": doubts + 1})
             return await self._perform_effect(effect, again, row)
         status = EffectStatus.SKIPPED if found is Doubt.SKIPPED else EffectStatus.FINISHED
-        return self._finish_effect(step, row, status, effect.settled_response(found))
+        return self._finish_effect(step, row, status, settled_response(effect.tool, found))
 
     async def _ask_about(self, effect: Effect, row: EffectRecord, scope: Path) -> Doubt:
         """What a person says of an effect in doubt. A question that is open stays as it was put."""

@@ -72,9 +72,10 @@ class Effect:
             **told,
         }
 
-    def settled_response(self, found: Doubt) -> dict[str, Any]:
-        """What the program gets in place of the lost response."""
-        return {"settled": found.value, "tool": self.tool}
+
+def settled_response(tool: str, found: Doubt) -> dict[str, Any]:
+    """What the program gets in place of the lost response."""
+    return {"settled": found.value, "tool": tool}
 
 
 async def probe_doubt(effect: Effect, key: str) -> Doubt:

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from agents.engine.calls import Calls, Outcome
 from agents.engine.canonical import canonical, digest, plain
 from agents.engine.clock import Life
-from agents.engine.effects import Doubt
+from agents.engine.effects import Doubt, settled_response
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.journal import asks_open, is_below
 from agents.engine.place import Ordinals, outcome_of
@@ -189,9 +189,9 @@ class Script:
                 begun, row, OutsideError("not_done", "It was interrupted before it was done.")
             )
         elif happened:
-            context._finish_effect(begun, row, EffectStatus.FINISHED, {"settled": Doubt.HAPPENED, "tool": row.tool})
+            context._finish_effect(begun, row, EffectStatus.FINISHED, settled_response(row.tool, Doubt.HAPPENED))
         else:
-            context._finish_effect(begun, row, EffectStatus.IN_DOUBT, {"settled": Doubt.UNKNOWN, "tool": row.tool})
+            context._finish_effect(begun, row, EffectStatus.IN_DOUBT, settled_response(row.tool, Doubt.UNKNOWN))
 
     async def call(self, name: str, arguments: Any, body: Callable[[Any], Awaitable[Any]]) -> Any:
         """One call of the script: what `body` gives with a context of its own, in which a recorded call is replayed.

@@ -346,8 +346,9 @@ def _paused(signal: Suspended | GivenBack) -> Ending:
 
 
 def _failed(code: str, message: str, *, retryable: bool = True, run: DrivenRun | None = None) -> Ending:
-    """`run`: whose words until then stay, where they can be stored."""
-    answer = "\n\n".join(filter(None, [*_said_until_now(run), _left_in_doubt(run)])) if run is not None else ""
+    """`run`: whose words until then stay, where they can be stored; what it left in doubt is told with the failure."""
+    answer = "\n\n".join(filter(None, _said_until_now(run))) if run is not None else ""
+    message = " ".join([message, *_left_in_doubt(run)]) if run is not None else message
     moved = Moved(ExecutionStatus.FAILED, answer, _made_of(run, answer), error_code=code, error_message=message)
     return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
 
@@ -357,7 +358,7 @@ def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
     answer = max(_said_until_now(run), key=len, default="")
     if why:
         answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
-    answer = "\n\n".join(filter(None, [answer, _left_in_doubt(run)]))
+    answer = "\n\n".join(filter(None, [answer, *(f"> {told}" for told in _left_in_doubt(run))]))
     complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
     return Ending(Moved(ExecutionStatus.CANCELLED, answer, _made_of(run, answer)), complete, AgentStatus.CANCELLED)
 
@@ -368,11 +369,11 @@ def _said_until_now(run: DrivenRun) -> list[str]:
     return [max(str(run.streamed.get(id_, "")), run.said_by(id_), key=len) for id_ in agents]
 
 
-def _left_in_doubt(run: DrivenRun) -> str:
+def _left_in_doubt(run: DrivenRun) -> list[str]:
     """What the run had begun to change in the world and nobody knows the end of: whoever reads on has to look."""
     own = {agent.id for agent in run.loaded.agents.values()}
     begun = [effect for effect in run.loaded.effects.values() if effect.agent_id in own and effect.status in UNSETTLED]
-    return "\n\n".join(f"> {effect.tool} {IN_THE_MIDST}" for effect in begun)
+    return [f"{effect.tool} {IN_THE_MIDST}" for effect in begun]
 
 
 def _made_of(run: DrivenRun | None, answer: str) -> dict[str, Any] | None:

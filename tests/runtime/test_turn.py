@@ -136,6 +136,24 @@ async def test_what_was_under_way_when_a_run_was_stopped_is_told(
     assert (await events(id_))[-1]["answer"] == run.answer
 
 
+async def test_what_was_under_way_when_a_run_failed_is_told_with_the_failure(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def sends(context: Any, turn: dict[str, Any]) -> dict[str, Any]:
+        async def perform(key: str) -> Any:
+            raise StepFailed("broken", "It broke.")
+
+        await context.effect(Effect("send_parcel", {"to": "Bob"}, perform))
+        return {"answer": "Sent.", "sources": []}
+
+    await make_runner(echo_server.url, extra={"sends": sends})
+    run = await ended(await start(alice, "q", pipeline="sends"))
+
+    assert (run.status, run.error_code, run.answer) == ("failed", "broken", "")
+    assert run.error_message.startswith("It broke. send_parcel was under way when this ended")
+    assert (await events(run.id))[-1]["message"] == run.error_message
+
+
 async def test_a_runner_that_is_stopped_gives_its_runs_back_and_another_goes_on(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
