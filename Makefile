@@ -64,7 +64,7 @@ bench-sandbox: install-dev  ## Hostile programs of BENCH_DATA=/path/to/data, eac
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.sandbox_start $(ARGS)
 
-bench-guardrails: install-dev  ## Attacks found, false alarms and cost of the scanners, on the collections in BENCH_DATA=/path/to/data
+bench-guardrails: install-dev  ## Attacks found, false alarms and cost of the scanners of questions and calls, on the collections in BENCH_DATA=/path/to/data
 	@mkdir -p var/bench
 	@$(BIN)/python -m benchmarks.guardrails $(ARGS)
 

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 # Django looks for pages and panels here; each part has its own beside its models.
@@ -23,7 +25,9 @@ from agents.models import AgentExecution, Effect, Event, Execution, Intervention
 from agents.sandbox import admin as _sandboxes  # noqa: F401
 from agents.usage import admin as _usage  # noqa: F401
 from hitl.models import Request
-from hyperagent.lib.admin_values import ago, long_text, state
+from hyperagent.lib.admin_values import ago, end_of_id, long_text, state
+from hyperagent.lib.labels import said
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_id, link_to_list, table
 
 SHOWN = 50
@@ -52,7 +56,7 @@ def as_tree(agents: Iterable[AgentExecution]) -> list[tuple[AgentExecution, int]
 def _took(row: Execution | AgentExecution) -> str:
     if row.started_at is None or row.ended_at is None:
         return ""
-    return f"{(row.ended_at - row.started_at).total_seconds():.1f} s"
+    return f"{number_format((row.ended_at - row.started_at).total_seconds(), decimal_pos=1)} s"
 
 
 @admin.register(Execution)
@@ -98,7 +102,7 @@ class ExecutionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Tokens"))
     def tokens(self, execution: Execution) -> str:
-        return f"{execution.prompt_tokens + execution.completion_tokens:,}"
+        return grouped(execution.prompt_tokens + execution.completion_tokens)
 
     @admin.display(description=_("End of the hash chain"))
     def chain_end(self, execution: Execution) -> str:
@@ -117,9 +121,16 @@ class ExecutionAdmin(ReadOnlyAdmin):
     def its_plan(self, execution: Execution) -> SafeString | str:
         plan = (execution.result or {}).get("plan") or plan_reading.told_by_log(execution.id).plan
         if plan is None:
-            return "No plan: one agent answered."
+            return gettext("No plan: one agent answered.")
         rows = [
-            (task["stage"], task["id"], task["agent"], task["task"], ", ".join(task["depends_on"]), task["status"])
+            (
+                task["stage"],
+                task["id"],
+                task["agent"],
+                task["task"],
+                ", ".join(task["depends_on"]),
+                state(task["status"]),
+            )
             for task in plan["tasks"]
         ]
         return table((_("stage"), _("step"), _("agent"), _("task"), _("after"), _("status")), rows)
@@ -130,14 +141,14 @@ class ExecutionAdmin(ReadOnlyAdmin):
             (
                 format_html("{}{}", INDENT * depth, link_to(agent, agent.agent_name)),
                 agent.step_id,
-                state(agent.status, ", modified" if agent.modified else ""),
+                state(agent.status, gettext(", modified") if agent.modified else ""),
                 agent.prompt_tokens,
                 agent.completion_tokens,
                 _took(agent),
             )
             for agent, depth in as_tree(execution.agents.defer("output", "task")[:SHOWN])
         ]
-        more = link_to_list(AgentExecution, "all agents", execution__id__exact=execution.pk)
+        more = link_to_list(AgentExecution, gettext("all agents"), execution__id__exact=execution.pk)
         return table(
             (_("agent"), _("step of the plan"), _("status"), _("tokens in"), _("tokens out"), _("took")), rows, more
         )
@@ -146,25 +157,35 @@ class ExecutionAdmin(ReadOnlyAdmin):
     def its_interventions(self, execution: Execution) -> SafeString | str:
         rows = [
             (
-                link_to(one, one.kind),
+                link_to(one, said(one.kind)),
                 one.by or "",
                 ago(one.created_at),
-                ago(one.applied_at) if one.applied_at else "not yet",
+                ago(one.applied_at) if one.applied_at else gettext("not yet"),
             )
             for one in execution.interventions.select_related("by").defer("text")[:SHOWN]
         ]
-        more = link_to_list(Intervention, "all interventions", execution__id__exact=execution.pk)
-        return table((_("wanted"), _("by"), _("said"), _("applied")), rows, more) if rows else "None."
+        more = link_to_list(Intervention, gettext("all interventions"), execution__id__exact=execution.pk)
+        return table((_("wanted"), _("by"), _("said"), _("applied")), rows, more) if rows else gettext("None.")
 
     @admin.display(description=_("Requests"))
     def its_requests(self, execution: Execution) -> SafeString | str:
         asked = Request.objects.filter(execution_id=execution.pk).defer("question", "answer").order_by("created_at")
         rows = [
-            (link_to(one, one.kind), one.agent_name, ", ".join(one.tool_names), state(one.status), ago(one.created_at))
+            (
+                link_to(one, said(one.kind)),
+                one.agent_name,
+                ", ".join(one.tool_names),
+                state(one.status),
+                ago(one.created_at),
+            )
             for one in asked[:SHOWN]
         ]
-        more = link_to_list(Request, "all requests", q=str(execution.pk))
-        return table((_("kind"), _("agent"), _("tools"), _("status"), _("asked")), rows, more) if rows else "None."
+        more = link_to_list(Request, gettext("all requests"), q=str(execution.pk))
+        return (
+            table((_("kind"), _("agent"), _("tools"), _("status"), _("asked")), rows, more)
+            if rows
+            else gettext("None.")
+        )
 
     @admin.display(description=_("Steps"))
     def its_steps(self, execution: Execution) -> SafeString:
@@ -176,14 +197,14 @@ class ExecutionAdmin(ReadOnlyAdmin):
             (link_to(step), step.agent.agent_name, state(step.status), ago(step.started_at), ago(step.cut_at))
             for step in steps.order_by("id")[:SHOWN]
         ]
-        more = link_to_list(Step, "all steps", agent__execution__id__exact=execution.pk)
+        more = link_to_list(Step, gettext("all steps"), agent__execution__id__exact=execution.pk)
         return table((_("step"), _("agent"), _("status"), _("started"), _("cut")), rows, more)
 
     @admin.display(description=_("Effects"))
     def its_effects(self, execution: Execution) -> SafeString:
         effects = execution.effects.defer("arguments", "response")[:SHOWN]
         rows = [(link_to(effect), state(effect.status), ago(effect.started_at)) for effect in effects]
-        more = link_to_list(Effect, "all effects", execution__id__exact=execution.pk)
+        more = link_to_list(Effect, gettext("all effects"), execution__id__exact=execution.pk)
         return table((_("effect"), _("status"), _("started")), rows, more)
 
     @admin.display(description=_("Events"))
@@ -192,7 +213,9 @@ class ExecutionAdmin(ReadOnlyAdmin):
             return format_html("{}", reading.LOG_NOT_KEPT)
         events = execution.events.defer("body").order_by("seq")[:SHOWN]
         rows = [(event.seq, link_to(event, event.type), ago(event.created_at)) for event in events]
-        text = f"all {execution.last_seq} events" if execution.last_seq > SHOWN else "all events"
+        text = gettext("all events")
+        if execution.last_seq > SHOWN:
+            text = gettext("all {count} events").format(count=grouped(execution.last_seq))
         return table(
             (_("number"), _("type"), _("time")), rows, link_to_list(Event, text, execution__id__exact=execution.pk)
         )
@@ -216,7 +239,7 @@ class _PartOfRunAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Execution"))
     def run(self, row: Any) -> SafeString:
-        return link_to(row.execution, str(row.execution_id)[:8])
+        return link_to(row.execution, end_of_id(row.execution_id))
 
 
 @admin.register(AgentExecution)
@@ -239,7 +262,7 @@ class AgentExecutionAdmin(_PartOfRunAdmin):
 
     @admin.display(description=_("Steps"))
     def its_steps(self, agent: AgentExecution) -> SafeString:
-        return link_to_list(Step, "all steps", agent__id__exact=agent.pk)
+        return link_to_list(Step, gettext("all steps"), agent__id__exact=agent.pk)
 
 
 @admin.register(Step)

@@ -22,6 +22,7 @@ from agents.usage.reading import shares, total
 from agents.usage.spans import Span, months
 from agents.usage.spent import GroupBy, Spent, cost_text
 from hyperagent.lib.admin_home import Line, Panel, panel
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import list_address, row_address
 
 CODES_SHOWN = 8
@@ -46,14 +47,14 @@ def what_failed(request: HttpRequest) -> Panel | None:
     lookups = {"status__exact": ExecutionStatus.FAILED.value, "created_at__gte": since.isoformat()}
     count = sum(runs for _code, runs in codes)
     lines = [
-        Line(code or _("without a code"), f"{runs:,}", _runs(error_code__exact=code, **lookups), "bad")
+        Line(code or _("without a code"), grouped(runs), _runs(error_code__exact=code, **lookups), "bad")
         for code, runs in codes[:CODES_SHOWN]
     ]
     return Panel(
         "failed",
         _("What failed"),
         [*lines, _in_doubt()],
-        Line(_("runs in 24 hours"), f"{count:,}", _runs(**lookups), "bad" if count else "good"),
+        Line(_("runs in 24 hours"), grouped(count), _runs(**lookups), "bad" if count else "good"),
     )
 
 
@@ -65,7 +66,7 @@ def _in_doubt() -> Line:
         Effect, status__exact=EffectStatus.IN_DOUBT.value, execution__status__in=",".join(one.value for one in LIVE)
     )
     note = _("nobody knows yet whether they happened") if doubts else ""
-    return Line(_("Effects in doubt"), f"{doubts:,}", url, "warn" if doubts else "good", note)
+    return Line(_("Effects in doubt"), grouped(doubts), url, "warn" if doubts else "good", note)
 
 
 @panel(position=30)
@@ -92,7 +93,7 @@ def what_it_costs(request: HttpRequest) -> Panel | None:
     if told["unpriced"]:
         text = ngettext("call without a known price", "calls without a known price", told["unpriced"])
         url = _calls(month.start, price="unknown")
-        lines.append(Line(text, f"{told['unpriced']:,}", url, "warn", _("the sums are at least")))
+        lines.append(Line(text, grouped(told["unpriced"]), url, "warn", _("the sums are at least")))
     return Panel("costs", _("What it costs"), lines, Line(_("today"), told["today"], _calls(today.start)))
 
 
@@ -132,21 +133,21 @@ def who_works(request: HttpRequest) -> Panel | None:
         [
             Line(
                 _("Runs under way"),
-                f"{live.get('running', 0):,}",
+                grouped(live.get('running', 0)),
                 _runs(status__exact="running"),
                 note=_("{leased} with a lease; room for {room}, {driving} taken").format(
                     leased=leased, room=room, driving=driving
                 ),
             ),
-            Line(_("Runs that wait for a worker"), f"{live.get('pending', 0):,}", _runs(status__exact="pending"),
+            Line(_("Runs that wait for a worker"), grouped(live.get('pending', 0)), _runs(status__exact="pending"),
                  "warn" if oldest_s > SILENT_AFTER_S else "", _since(oldest_s)),
-            Line(_("Runs that wait for people"), f"{live.get('awaiting_user', 0):,}",
+            Line(_("Runs that wait for people"), grouped(live.get('awaiting_user', 0)),
                  _runs(status__exact="awaiting_user")),
-            Line(_("Sandboxes open"), f"{boxes:,}", list_address(SandboxSession, ended_at__isempty="1")),
+            Line(_("Sandboxes open"), grouped(boxes), list_address(SandboxSession, ended_at__isempty="1")),
             *_runner_lines(runners, now),
         ],
         Line(
-            ngettext("worker gives signs", "workers give signs", len(alive)),
+            ngettext("worker is running", "workers are running", len(alive)),
             str(len(alive)),
             list_address(Runner),
             "good" if alive else "bad",

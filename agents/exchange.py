@@ -102,6 +102,8 @@ class Options(Value):
     project_id: str | None = None
     """The project of the conversation: its documents are searched first."""
     project_instructions: ProjectInstructions | None = None
+    instructed_by_another: bool = False
+    """Whether they are another person's words than those of the person whose run it is."""
 
 
 class DependencyOutput(Value):

@@ -166,7 +166,7 @@ class Execution(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.id} ({self.status})"
+        return f"{self.id} ({self.get_status_display()})"
 
     @property
     def is_over(self) -> bool:
@@ -211,7 +211,7 @@ class AgentExecution(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.agent_name} {self.id} ({self.status})"
+        return f"{self.agent_name} {self.id} ({self.get_status_display()})"
 
 
 class Step(models.Model):
@@ -244,7 +244,7 @@ class Step(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{'.'.join(map(str, self.path))} {self.kind} {self.name}"
+        return f"{'.'.join(map(str, self.path))} {self.get_kind_display()} {self.name}"
 
 
 class Effect(models.Model):
@@ -277,7 +277,7 @@ class Effect(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.tool} {self.key} ({self.status})"
+        return f"{self.tool} {self.key} ({self.get_status_display()})"
 
 
 class Event(models.Model):
@@ -339,7 +339,7 @@ class Intervention(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.id}"
+        return f"{self.get_kind_display()} {self.id}"
 
 
 class Runner(models.Model):

@@ -55,6 +55,12 @@ def first_token_at(execution: Execution) -> datetime | None:
     return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
 
 
+def thought_ms(execution: Execution) -> int | None:
+    """For how long people saw thoughts before and between the words; None of what showed none."""
+    times = (execution.result or {}).get("thought_ms")
+    return None if times is None else int(times[1]) - int(times[0])
+
+
 def memory_of(execution: Execution) -> Json | None:
     """How many memories the run was told, and what became of what it learned; nothing of what they say."""
     return (execution.result or {}).get("memory")
@@ -79,6 +85,7 @@ def reply_summary(execution: Execution) -> Json:
         "memory": memory_of(execution),
         "started_at": iso(execution.started_at),
         "first_token_at": iso(first_token_at(execution)),
+        "thought_ms": thought_ms(execution),
         "ended_at": iso(execution.ended_at),
     }
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from agents.guardrails.quoting import places_of, unquoted
 from agents.runtime.context import About
 from agents.sandbox.base import HOME
+from agents.tools.passages import with_passage
 from agents.tools.tool import ToolError
 from agents.tools.values import FileText, StoredFile
 from hyperagent.lib.refusals import NotThere, Refused
@@ -129,14 +129,21 @@ def _read_bytes(about: About, scope: str, path: str) -> bytes:
 
 
 def _read_text(about: About, scope: str, path: str) -> FileText:
-    facts, content = _found(about, place_of(about, scope), path, most_bytes=READ_BYTES)
+    place = place_of(about, scope)
+    facts, content = _found(about, place, path, most_bytes=READ_BYTES)
     text = text_in(content)
     if text is None:
         raise ToolError(
             f"{facts.path} is no text but {facts.media_type} of {facts.size_bytes:,} bytes. Read it by code, or look "
-            "at it with a tool for such files."
+            f"at it with a tool for such files.{_way_to_code(place.scope)}"
         )
     return FileText(path=facts.path, text=clean_text(text))
+
+
+def _way_to_code(scope: Scope) -> str:
+    """Programs find the conversation's files only."""
+    found = scope is Scope.CONVERSATION
+    return "" if found else f" For code, use_file with scope {scope.value} copies it into the conversation."
 
 
 def _found(about: About, place: Place, path: str, *, most_bytes: int | None = None) -> tuple[FileFacts, bytes]:
@@ -149,6 +156,7 @@ def _found(about: About, place: Place, path: str, *, most_bytes: int | None = No
         if most_bytes is not None and facts.size_bytes > most_bytes:
             raise ToolError(
                 f"{facts.path} has {facts.size_bytes:,} bytes, which is more than can be read at once. Read it by code."
+                f"{_way_to_code(place.scope)}"
             )
         return facts, content.read()
 
@@ -198,18 +206,12 @@ def replaced(content: bytes, old: str, new: str, *, path: str) -> bytes:
         text = content.decode()
     except UnicodeDecodeError:
         raise ToolError(f"{path} is no text in UTF-8, so it cannot be edited. Write it anew.") from None
-    if "\r\n" in text and "\r\n" not in old:
-        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
-    times = text.count(old)
-    if times == 0 and (found := places_of(old, text)):
-        # The model was told a sentence of it as a quotation, or without what nobody sees.
-        (start, end), times = found[0], len(found)
-        old, new = text[start:end], unquoted(new)
+    changed, times = with_passage(text, old, new)
     if times == 0:
         raise ToolError(f"The text to replace does not stand in {path}. Read it again, and give it letter by letter.")
     if times > 1:
         raise ToolError(f"The text to replace stands in {path} {times} times. Give more of what is around the one.")
-    return text.replace(old, new).encode()
+    return changed.encode()
 
 
 def _deleted(about: About, scope: str, path: str) -> StoredFile:

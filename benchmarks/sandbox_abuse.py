@@ -19,6 +19,7 @@ import psutil
 from agents.sandbox.base import HOME, Box, BoxSpec, Command, Ending, Outcome, SandboxError, SandboxProvider
 
 WALL_S: Final = 6.0
+BURIED_S: Final = 0.5
 PROGRAM: Final = "/tmp/hyperagent/program.py"
 HOST_FILES: Final = ("/etc/passwd", "/etc/shadow", "/etc/group", "/proc/sys/kernel/core_pattern")
 MOST_HOST_BYTES: Final = 2 << 30
@@ -112,8 +113,11 @@ async def _left(box: Box) -> list[str]:
     if not box.alive:
         return ["the box was lost"]
     faults = []
-    listed = await box.run(Command(["ps", "-e", "-o", "pid=,args="], wall_s=WALL_S))
-    others = [line for line in listed.stdout.splitlines() if "keeper" not in line and " ps " not in line]
+    others = await _others(box)
+    if others:
+        # What has died is buried a moment later.
+        await asyncio.sleep(BURIED_S)
+        others = await _others(box)
     if others:
         faults.append(f"left running: {others[:3]}")
     after = await box.run(Command(["python3", "-c", CLEAN], wall_s=WALL_S))
@@ -122,6 +126,11 @@ async def _left(box: Box) -> list[str]:
     if await _came_out(box):
         faults.append("a file of the host came out")
     return faults
+
+
+async def _others(box: Box) -> list[str]:
+    listed = await box.run(Command(["ps", "-e", "-o", "pid=,args="], wall_s=WALL_S))
+    return [line for line in listed.stdout.splitlines() if "keeper" not in line and " ps " not in line]
 
 
 async def _came_out(box: Box) -> bool:

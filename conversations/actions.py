@@ -437,8 +437,15 @@ def _of_the_project(user: User, conversation: Conversation) -> dict[str, Any]:
     brief = projects.brief_of(conversation.project_id, user.pk) if conversation.project_id else None
     if brief is None:
         return {}
+    if not brief.instructions:
+        return {"project_id": str(brief.id)}
     told = {"project": brief.name, "written_by": brief.written_by, "text": brief.instructions}
-    return {"project_id": str(brief.id), **({"project_instructions": told} if brief.instructions else {})}
+    return {
+        "project_id": str(brief.id),
+        "project_instructions": told,
+        # They taint the run then (`agents.tools.taint`).
+        "instructed_by_another": brief.author_id != user.pk,
+    }
 
 
 def _window(branch: Sequence[history.BranchMessage]) -> list[history.Said]:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Execution
@@ -16,7 +17,7 @@ from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.sharing import actions as sharing
 from hitl.models import Request
 from hyperagent.accounts.models import User
-from hyperagent.lib.admin_values import long_text
+from hyperagent.lib.admin_values import end_of_id, long_text
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list
 
 
@@ -37,15 +38,15 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Messages"))
     def its_messages(self, conversation: Conversation) -> SafeString:
-        return link_to_list(Message, "all messages", conversation__id__exact=conversation.pk)
+        return link_to_list(Message, gettext("all messages"), conversation__id__exact=conversation.pk)
 
     @admin.display(description=_("Runs"))
     def its_runs(self, conversation: Conversation) -> SafeString:
-        return link_to_list(Execution, "all runs", q=str(conversation.pk))
+        return link_to_list(Execution, gettext("all runs"), q=str(conversation.pk))
 
     @admin.display(description=_("Requests"))
     def its_requests(self, conversation: Conversation) -> SafeString:
-        return link_to_list(Request, "all requests", q=str(conversation.pk))
+        return link_to_list(Request, gettext("all requests"), q=str(conversation.pk))
 
 
 @admin.register(Message)
@@ -68,11 +69,11 @@ class MessageAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Conversation"))
     def talk(self, message: Message) -> SafeString:
-        return link_to(message.conversation, str(message.conversation_id)[:8])
+        return link_to(message.conversation, end_of_id(message.conversation_id))
 
     @admin.display(description=_("Run"))
     def run(self, message: Message) -> SafeString | str:
-        return link_to(message.execution, str(message.execution_id)[:8]) if message.execution else ""
+        return link_to(message.execution, end_of_id(message.execution_id)) if message.execution else ""
 
     @admin.display(description=_("Answer"))
     def answer(self, message: Message) -> SafeString | str:
@@ -112,7 +113,10 @@ class ShareAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[Share]) -> None:
         assert isinstance(request.user, User)
         count = sharing.revoke_any(queryset, by=request.user)
-        self.message_user(request, f"{count} revoked: nobody opens them any more.")
+        text = ngettext(
+            "{count} revoked: nobody opens it any more.", "{count} revoked: nobody opens them any more.", count
+        )
+        self.message_user(request, text.format(count=count))
 
     @admin.display(description=_("User"))
     def its_person(self, link: Share) -> SafeString:
@@ -147,7 +151,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("History"))
     def its_runs(self, schedule: Schedule) -> SafeString:
-        return link_to_list(ScheduledRun, "all times", q=str(schedule.pk))
+        return link_to_list(ScheduledRun, gettext("all times"), q=str(schedule.pk))
 
 
 @admin.register(ScheduledRun)
@@ -176,8 +180,8 @@ class ScheduledRunAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Schedule"))
     def its_schedule(self, row: ScheduledRun) -> SafeString:
-        return link_to(row.schedule, str(row.schedule_id)[:8])
+        return link_to(row.schedule, end_of_id(row.schedule_id))
 
     @admin.display(description=_("Run"))
     def run(self, row: ScheduledRun) -> SafeString | str:
-        return link_to(row.execution, str(row.execution_id)[:8]) if row.execution else ""
+        return link_to(row.execution, end_of_id(row.execution_id)) if row.execution else ""

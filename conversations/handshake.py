@@ -17,6 +17,7 @@ from django.utils import timezone
 from hyperagent.accounts.mfa.standing import is_settled
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
+from hyperagent.accounts.sessions import use
 from hyperagent.accounts.tokens import scopes_of, user_for_token
 
 BEARER = "bearer."
@@ -73,7 +74,7 @@ def origin_is_ours(scope: Mapping[str, Any], *, has_token: bool) -> bool:
 
 
 def identify(credentials: Credentials) -> Caller | None:
-    """Two queries. None for whoever is not, or no longer, let in."""
+    """Two queries, and seldom a third: a session that speaks is used. None for whoever is not, or no longer, let in."""
     if credentials.token is not None:
         found = user_for_token(credentials.token)
         return Caller(found[0], scopes_of(*found), token_id=found[1].pk) if found else None
@@ -85,6 +86,7 @@ def identify(credentials: Credentials) -> Caller | None:
     if not isinstance(user, User) or not user.is_active or not is_settled(user, request.session):
         return None
     session_hash = request.session.get(HASH_SESSION_KEY)
+    use(request.session)
     return Caller(user, scopes_of(user, None), session_key=credentials.session_key, session_hash=session_hash)
 
 

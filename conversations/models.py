@@ -136,7 +136,7 @@ class Message(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.role} {self.id}"
+        return f"{self.get_role_display()} {self.id}"
 
 
 class MessageWords(models.Model):

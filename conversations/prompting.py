@@ -22,7 +22,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents.reading import LoggedEvent
-from hitl import actions
+from hitl import actions, budgets
 from hitl.answers import response_from
 from hitl.kinds import RequestKind, RequestStatus, Via
 from hitl.models import Request
@@ -135,7 +135,7 @@ class Prompter:
         if key == "e":
             return await self._edited(shape)
         if key.isdigit():
-            return {"decision": "answered", "choice": shape["options"][int(key) - 1]}
+            return await self._chosen(shape["options"][int(key) - 1], shape)
         decision, prompt, field = _KEYS[key]
         if not prompt:
             return {"decision": decision}
@@ -143,6 +143,18 @@ class Prompter:
         if decision == "denied":
             return {"decision": decision, field: words or ""}
         return {"decision": decision, field: words} if words and words.strip() else None
+
+    async def _chosen(self, option: str, shape: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A raise may be to another limit than the one that is suggested; None at the end of input."""
+        given = {"decision": "answered", "choice": option}
+        if shape["kind"] != RequestKind.BUDGET or option != budgets.RAISE:
+            return given
+        asked = shape["details"]
+        unit = "in dollars" if asked.get("unit") == budgets.USD else "in tokens"
+        limit = await self._line(f"Another limit, {unit} (empty: {plain(asked.get('suggested', ''))}): ")
+        if limit is None:
+            return None
+        return {**given, "text": limit.strip()} if limit.strip() else given
 
     async def _edited(self, shape: Mapping[str, Any]) -> dict[str, Any] | None:
         """The arguments as an editor left them; None if they cannot be read."""
@@ -191,7 +203,9 @@ def keys_of(shape: Mapping[str, Any]) -> dict[str, str]:
     elif kind == RequestKind.PLAN:
         found = {"y": "[y]es", "n": "[n]o"}
     else:
-        found = {str(number): f"[{number}] {plain(option)}" for number, option in enumerate(options[:9], 1)}
+        labels = shape["details"].get("labels") or {}
+        named = [plain(labels.get(option, option)) for option in options[:9]]
+        found = {str(number): f"[{number}] {name}" for number, name in enumerate(named, 1)}
         found |= {"a": "[a]nswer"} if not options else {}
         found |= {"n": "[n]o answer"}
     return {**found, "l": "[l]ater"}

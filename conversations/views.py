@@ -22,6 +22,7 @@ from conversations.api.serializers import ConversationSerializer
 from conversations.models import Conversation
 from conversations.sharing import actions as sharing
 from hyperagent.accounts.models import User
+from hyperagent.accounts.templatetags import frame
 from hyperagent.lib.llm.config import LLMSettings
 from memory.models import Document, Project
 
@@ -55,7 +56,14 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
         of = Conversation.objects.of(user).filter(id=conversation_id).values_list("project", flat=True).first()
         project_id = str(of)
     return {
-        "user": {"id": str(user.pk), "email": user.email, "display_name": user.display_name, "is_staff": user.is_staff},
+        "user": {
+            "id": str(user.pk),
+            "email": user.email,
+            "display_name": user.display_name,
+            "initials": user.initials,
+            "is_staff": user.is_staff,
+        },
+        "frame": frame.of_chat(is_staff=user.is_staff),
         "conversation_id": str(conversation_id) if conversation_id else None,
         "is_temporary": conversation_id is not None
         and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),

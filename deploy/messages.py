@@ -5,12 +5,14 @@ says what is missing. Knows nothing of any language; the catalogues under locale
     python -m deploy.messages --check    changes nothing; a line for each fault
 
 Without GNU gettext: Python is read by its own parser, templates by Django's lexer, modules by a small tokenizer that
-knows nested templates; Babel reads and writes the catalogues. The compiled ones are committed: users need none of this.
+knows nested templates, and models are asked for the labels that are made of their names; Babel reads and writes the
+catalogues. The compiled ones are committed: users need none of this.
 """
 
 import ast
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,14 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import django
 from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from django.apps import apps
 from django.template.base import Lexer, Token, TokenType
 from django.utils.text import unescape_string_literal
 from django.utils.translation import trim_whitespace
 
 from deploy.module_texts import calls_in
+from hyperagent.lib import labels
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LOCALE: Final = ROOT / "locale"
@@ -80,7 +85,7 @@ def collect() -> list[Found]:
     found += _in_files(ROOT / "templates", ".html", template_texts)
     found += _in_files(ROOT / "templates", ".txt", template_texts)
     found += _in_files(ROOT / "static" / "js", ".js", module_texts)
-    return found
+    return [*found, *label_texts()]
 
 
 def _in_files(folder: Path, ending: str, texts: Callable[[str, str], Iterator[Found]]) -> Iterator[Found]:
@@ -143,6 +148,19 @@ def _literal(quoted: str) -> str:
 def module_texts(source: str, file: str) -> Iterator[Found]:
     for name, values in calls_in(source, PAGE_CALLS):
         yield from _found(values, PAGE_CALLS[name], file, PAGE)
+
+
+def label_texts() -> Iterator[Found]:
+    """Of tables, columns and choices: `hyperagent.lib.labels` makes texts of them once every app is loaded."""
+    if not apps.ready:
+        # Nothing is asked of any server.
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hyperagent.settings")
+        os.environ.setdefault("SECRET_KEY", "nothing-is-signed-while-texts-are-collected")
+        os.environ.setdefault("DATABASE_URL", "postgresql://localhost/nobody-connects")
+        os.environ.setdefault("REDIS_URL", "redis://localhost:1/0")
+        django.setup()
+    for label in labels.found():
+        yield Found(label.text, None, label.context, label.file, SERVER)
 
 
 def _found(

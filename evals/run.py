@@ -1,7 +1,7 @@
 """`python -m evals.run --model NAME`: how well a model routes, plans, chooses tools, hands off and composes.
 
-Providers and keys come from the environment, as for the server. Prints a table, writes JSON, and exits with 1 if a
-suite falls below the threshold.
+Providers and keys come from the environment and `.env`, as for the server. Prints a table, writes JSON, and exits with
+1 if a suite falls below the threshold, or if the model could not be asked somewhere.
 """
 
 import argparse
@@ -19,8 +19,11 @@ from typing import Final
 from agents.engine.errors import StepFailed
 from agents.runtime.context import PipelineSettings
 from evals.casebook import SUITES, Case, read_cases
-from evals.suites import RUNNERS, context_of
+from evals.first_call import calls_of_models
+from evals.suites import RUNNERS, Answered, context_of, trouble_of
+from hyperagent.lib import conf
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
+from hyperagent.lib.llm.errors import ModelGarbled
 from hyperagent.lib.llm.gateway import ModelGateway
 
 TIER_VARIABLES: Final = ("MAX_MODEL", "PRO_MODEL", "FLASH_MODEL")
@@ -29,7 +32,8 @@ FAILED, WRONG_USE = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one case. `error`: the model could not be asked, in words."""
+    """What became of one case. `asked`: how many calls of a model it took. `error`: why one of them came to nothing,
+    where that is not the model's fault."""
 
     suite: str
     id: str
@@ -37,14 +41,18 @@ class Outcome:
     passed: bool
     got: str
     faults: tuple[str, ...] = ()
+    asked: int = 0
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
+    """`asked`: the cases in which a model was asked at all."""
+
     suite: str
     passed: int
     cases: int
+    asked: int
     errors: int
 
     @property
@@ -66,17 +74,31 @@ async def evaluate(
 
     async def one(suite: str, case: Case) -> Outcome:
         async with slots:
-            return await _outcome(suite, case, models, settings)
+            return await outcome_of(suite, case, models, settings)
 
     return await asyncio.gather(*(one(suite, case) for suite in suites for case in read_cases(suite, limit=limit)))
 
 
-async def _outcome(suite: str, case: Case, models: ModelGateway, settings: PipelineSettings) -> Outcome:
+async def outcome_of(suite: str, case: Case, models: ModelGateway, settings: PipelineSettings) -> Outcome:
+    """What became of one case. One with an error has not passed, whatever the pipeline made of it without a model."""
+    context = context_of(models)
+    failed = ""
     try:
-        answered = await RUNNERS[suite](case, context_of(models), settings)
-    except StepFailed as error:
-        return Outcome(suite, case.id, case.question, False, "", error=error.message)
-    return Outcome(suite, case.id, case.question, not answered.faults, answered.got, tuple(answered.faults))
+        answered = await RUNNERS[suite](case, context, settings)
+    except StepFailed as failure:
+        answered = Answered("(no answer)", [failure.message])
+        failed = "" if failure.code == ModelGarbled.code else failure.message
+    error = trouble_of(context) or failed
+    return Outcome(
+        suite,
+        case.id,
+        case.question,
+        passed=not answered.faults and not error,
+        got=answered.got,
+        faults=tuple(answered.faults),
+        asked=calls_of_models(context),
+        error=error,
+    )
 
 
 def scores_of(outcomes: Sequence[Outcome]) -> list[Score]:
@@ -89,16 +111,19 @@ def _score(suite: str, outcomes: Sequence[Outcome]) -> Score:
         suite,
         passed=sum(outcome.passed for outcome in outcomes),
         cases=len(outcomes),
+        asked=sum(outcome.asked > 0 for outcome in outcomes),
         errors=sum(bool(outcome.error) for outcome in outcomes),
     )
 
 
 def table_of(scores: Sequence[Score], outcomes: Sequence[Outcome]) -> str:
-    lines = [f"{'suite':<14}{'passed':>8}{'cases':>8}{'share':>8}{'errors':>8}"]
-    lines += [f"{one.suite:<14}{one.passed:>8}{one.cases:>8}{one.share:>8.0%}{one.errors:>8}" for one in scores]
+    lines = [f"{'suite':<14}{'passed':>8}{'cases':>8}{'asked':>8}{'share':>8}{'errors':>8}"]
+    lines += [
+        f"{one.suite:<14}{one.passed:>8}{one.cases:>8}{one.asked:>8}{one.share:>8.0%}{one.errors:>8}" for one in scores
+    ]
     for outcome in outcomes:
         if not outcome.passed:
-            why = outcome.error or "; ".join(outcome.faults)
+            why = f"error: {outcome.error}" if outcome.error else "; ".join(outcome.faults)
             lines.append(f"- {outcome.id}: {outcome.question[:60]!r}: {why[:160]}")
     return "\n".join(lines)
 
@@ -124,8 +149,13 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--limit", type=int, help="so many cases of each suite")
     parser.add_argument("--threshold", type=float, default=0.8, help="share of each suite that has to pass, 0 to 1")
     parser.add_argument("--at-once", type=int, default=4, help="cases at the same time")
-    parser.add_argument("--routing-mode", choices=("auto", "llm"), default="auto", help="llm asks the router always")
-    parser.add_argument("--out", type=Path, default=Path(os.environ.get("DATA_DIR", "var")) / "evals")
+    parser.add_argument(
+        "--routing-mode",
+        choices=("auto", "llm"),
+        default="llm",
+        help="llm asks the router always; auto, as a server does, only where the patterns are not sure",
+    )
+    parser.add_argument("--out", type=Path, help="the folder of what is written; evals in DATA_DIR if not given")
     return parser.parse_args(arguments)
 
 
@@ -143,14 +173,17 @@ async def _run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
         await models.aclose()
     scores = scores_of(outcomes)
     print(table_of(scores, outcomes))
-    print(f"written to {write(options.out, options.model, scores, outcomes)}")
-    return FAILED if any(score.share < options.threshold for score in scores) else 0
+    folder = options.out or Path(env.get("DATA_DIR") or "var") / "evals"
+    print(f"written to {write(folder, options.model, scores, outcomes)}")
+    return FAILED if any(score.errors or score.share < options.threshold for score in scores) else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(sys.argv[1:] if arguments is None else arguments)
+    env = dict(os.environ)
+    conf.read_env_file(env)
     try:
-        return asyncio.run(_run(options, os.environ))
+        return asyncio.run(_run(options, env))
     except BadSettings as error:
         print(error, file=sys.stderr)
         return WRONG_USE

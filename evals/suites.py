@@ -1,40 +1,37 @@
 """What is run for a case of each suite: the pipeline's own code, against the model that is evaluated."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agents.briefing import briefing, house_rules
 from agents.engine.events import Source
 from agents.engine.ids import sibling_id
 from agents.engine.records import AgentRecord
-from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput, OutputMetadata
+from agents.engine.states import AgentStatus, StepKind, StepStatus
+from agents.exchange import AgentOutput, OutputMetadata
 from agents.pipeline.compose import ToCompose
 from agents.pipeline.compose import run as compose
 from agents.pipeline.effective_task import Intent, effective_task
-from agents.pipeline.handoffs import targets_of
 from agents.pipeline.planner import make_plan
 from agents.pipeline.plans import Plan, PlanTask
 from agents.pipeline.route import decide
 from agents.registry import specs
 from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox
-from agents.tools.registry import tools
 from evals import judging
 from evals.casebook import (
     Brought,
-    Case,
     ComposingCase,
     HandoffCase,
     PlanningCase,
     RoutingCase,
     ToolCase,
 )
+from evals.first_call import FirstCall, first_call, nobody
 from hyperagent.lib.ids import new_id
+from hyperagent.lib.llm.errors import ModelGarbled
 from hyperagent.lib.llm.gateway import ModelGateway
-from hyperagent.lib.llm.types import Message, ModelRequest, Role, ToolCall
+from hyperagent.lib.text import json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ def context_of(models: ModelGateway) -> AgentContext:
     """A run of its own that is stored nowhere."""
     execution_id = new_id()
     outbox = Outbox(execution_id, epoch=1, group="", wake_writer=lambda outbox, durable: None)
-    run = DrivenRun(execution_id, outbox=outbox, models=models, programs={}, loaded=None)
+    run = DrivenRun(execution_id, outbox=outbox, models=models, programs=dict.fromkeys(specs(), nobody), loaded=None)
     root = AgentRecord(sibling_id(execution_id), None, "evaluation", "evaluation", "", AgentStatus.RUNNING)
     run.record(root)
     return AgentContext(run, root)
@@ -66,7 +63,18 @@ async def route(case: RoutingCase, context: AgentContext, settings: PipelineSett
         settings=settings,
         history=case.turns,
     )
-    return Answered(f"{found.agent} ({found.method})", judging.of_route(found.kind, found.agent, case.expect))
+    faults = judging.of_route(found.kind, found.agent, case.expect)
+    if found.method == "fallback":
+        faults = [found.reason, *faults]
+    return Answered(f"{found.agent} ({found.method})", faults)
+
+
+def trouble_of(context: AgentContext) -> str:
+    """Why a call of a model came to nothing, in words, where that says nothing of the model: nobody answered, or would
+    not, or the prompt was too long. Also where the pipeline went on without it. Empty if all calls were answered."""
+    steps = (step for steps in context.run.loaded.steps.values() for step in steps.values())
+    failures = (step.response for step in steps if step.kind is StepKind.MODEL and step.status is StepStatus.FAILED)
+    return next((failure["message"] for failure in failures if failure["code"] != ModelGarbled.code), "")
 
 
 async def plan(case: PlanningCase, context: AgentContext, settings: PipelineSettings) -> Answered:
@@ -86,37 +94,13 @@ def shown(plan: Plan) -> str:
 
 async def choose_tool(case: ToolCase, context: AgentContext, settings: PipelineSettings) -> Answered:
     call = await first_call(case, case.agent, context)
-    arguments = _arguments(call)
-    return Answered(_told(call), judging.of_call(call.name if call else None, arguments, case.expect))
+    faults = judging.of_call(call.name if call else None, call.arguments if call else {}, case.expect)
+    return Answered(_told(call), faults)
 
 
 async def hand_off(case: HandoffCase, context: AgentContext, settings: PipelineSettings) -> Answered:
     call = await first_call(case, case.agent, context)
     return Answered(_told(call), judging.of_handoff(call.name if call else None, case.expect))
-
-
-async def first_call(case: Case, agent: str, context: AgentContext) -> ToolCall | None:
-    """The first tool that the agent's model wants, offered what the agent is offered in a run."""
-    spec = specs()[agent]
-    task = AgentInput(agent_id=agent, agent_name=agent, task=case.question, conversation_history=case.turns)
-    system = f"You are the {agent} agent. {spec.description}\n\n{house_rules()}"
-    request = ModelRequest(
-        tier=spec.tier,
-        messages=(
-            Message(role=Role.SYSTEM, content=system),
-            Message(role=Role.USER, content=briefing(task)),
-        ),
-        tools=tuple(tools()[name].spec() for name in offered(agent)),
-        agent=agent,
-    )
-    reply = await context.model(request, stage="agent", shown=False)
-    return reply.tool_calls[0] if reply.tool_calls else None
-
-
-def offered(agent: str) -> list[str]:
-    spec = specs()[agent]
-    handoffs = [f"handoff_to_{target}" for target in targets_of(agent)] if spec.handoffs else []
-    return list(dict.fromkeys([*spec.tools, *handoffs]))
 
 
 async def compose_answer(case: ComposingCase, context: AgentContext, settings: PipelineSettings) -> Answered:
@@ -151,16 +135,8 @@ def _output(agent_id: str, brought: Brought) -> AgentOutput:
     )
 
 
-def _arguments(call: ToolCall | None) -> Mapping[str, Any]:
-    try:
-        given = json.loads(call.arguments) if call else {}
-    except ValueError:
-        return {}
-    return given if isinstance(given, dict) else {}
-
-
-def _told(call: ToolCall | None) -> str:
-    return f"{call.name} {call.arguments[:200]}" if call else "(no call)"
+def _told(call: FirstCall | None) -> str:
+    return f"{call.name} {json_text(call.arguments)[:200]}" if call else "(no call)"
 
 
 Runner = Callable[[Any, AgentContext, PipelineSettings], Awaitable[Answered]]

@@ -14,7 +14,7 @@ from hitl import calls, rules
 from hitl.answers import DECISIONS, Response, answer_to
 from hitl.conditions import Remember
 from hitl.ending import end_overdue, go_on
-from hitl.kinds import SNOOZED, Happening, Via
+from hitl.kinds import SNOOZED, Happening, RequestKind, Via
 from hitl.models import Decision, Request, RequestStatus
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
@@ -47,9 +47,9 @@ class Outcome:
 def respond(user: User, request_id: UUID, response: Response, *, via: Via) -> Request:
     """What page, socket, API, admin and command call: checks the answer against the question and decides.
 
-    An equal answer given again changes nothing. Raises NotThere; NotAllowed for who may only look; Refused for an
-    answer that does not fit; Conflict with the request as it is if it was decided otherwise, its time is over, or it is
-    not what this person was shown.
+    An equal answer given again changes nothing, unless it asks for a rule that the first did not make. Raises NotThere;
+    NotAllowed for who may only look; Refused for an answer that does not fit; Conflict with the request as it is if it
+    was decided otherwise, its time is over, or it is not what this person was shown.
     """
     request = Request.objects.visible_to(user).filter(request_id=request_id).first()
     if request is None:
@@ -83,7 +83,8 @@ def respond(user: User, request_id: UUID, response: Response, *, via: Via) -> Re
 
 
 def respond_to_many(user: User, request_ids: Iterable[UUID], response: Response, *, via: Via) -> list[Outcome]:
-    """The same answer to each of these, each decided for itself: what cannot be done does not stop the others.
+    """The same answer to each of these, each decided for itself: what cannot be done does not stop the others. Only
+    approvals are decided like this; whatever is open may be put off.
 
     Raises Refused for more than a hundred, or for an answer that fits one request only.
     """
@@ -96,7 +97,22 @@ def respond_to_many(user: User, request_ids: Iterable[UUID], response: Response,
     bare = Response(response.decision, instructions=response.instructions, snooze_until=response.snooze_until)
     if response != bare or response.decision == RequestStatus.ANSWERED:
         raise Refused("invalid", _("Many at once can be approved, denied or snoozed, and nothing else can be said."))
-    return [_outcome(user, request_id, response, via) for request_id in wanted]
+    others = set() if response.decision == SNOOZED else _no_approvals(user, wanted)
+    return [
+        Outcome(request_id, None, _one_by_one()) if request_id in others else _outcome(user, request_id, response, via)
+        for request_id in wanted
+    ]
+
+
+def _no_approvals(user: User, request_ids: Iterable[UUID]) -> set[UUID]:
+    """Those of them that this person may see and that are of another kind."""
+    seen = Request.objects.visible_to(user).filter(pk__in=list(request_ids))
+    return set(seen.exclude(kind=RequestKind.APPROVAL).values_list("pk", flat=True))
+
+
+def _one_by_one() -> Refused:
+    words = _("Only approvals are decided many at once. Open this request and decide it by itself.")
+    return Refused("one_by_one", words)
 
 
 def _outcome(user: User, request_id: UUID, response: Response, via: Via) -> Outcome:
@@ -146,7 +162,18 @@ def decide(
         end_overdue(only=request_id)
     request.refresh_from_db()
     agrees = not changed and request.status == status and request.answer == answer
+    agrees = agrees and (remember is None or _made_with(request, remember, by=by, key=key))
     return Decided(request, changed, agrees)
+
+
+def _made_with(request: Request, remember: Remember, *, by: User, key: str) -> bool:
+    """Whether the decision made this rule; by its key a message is known to be the one that decided."""
+    rule = rules.made_with(request, by=by)
+    if rule is None:
+        return False
+    made = request.decisions.filter(actor=by, happening=request.status)
+    is_same_message = bool(key) and any(decision.details.get("key") == key for decision in made)
+    return is_same_message or rules.is_as_wanted(rule, remember)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ DECISIONS: Final[Mapping[str, frozenset[RequestStatus]]] = {
     RequestKind.PLAN: frozenset({_APPROVED, _DENIED, _ANSWERED}),
     RequestKind.BUDGET: frozenset({_APPROVED, _DENIED, _ANSWERED}),
 }
+# What is said to these is said as instructions.
+_WITHOUT_TEXT: Final = frozenset({RequestKind.APPROVAL, RequestKind.PLAN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def answer_to(kind: str, question: Any, response: Response) -> dict[str, Any] | 
     answer: dict[str, Any] = {}
     if response.choice is not None:
         answer["choice"] = response.choice
-    if response.text is not None:
+    if response.text is not None and kind not in _WITHOUT_TEXT:
         answer["text"] = response.text
     if response.plan is not None:
         answer["plan"] = {"tasks": _tasks(response.plan)}
@@ -152,6 +154,10 @@ def _choice_fault(kind: str, options: list[str], response: Response) -> str:
 
 
 def _text_fault(kind: str, options: list[str], response: Response) -> str:
+    if kind in _WITHOUT_TEXT and (response.text or "").strip():
+        # Nobody would read it: a yes on a condition would become a yes.
+        words = _("A request of kind {kind} takes no text. Send what you want to say as 'instructions'.")
+        return words.format(kind=kind)
     asks_for_words = kind in (RequestKind.INPUT, RequestKind.DECISION) and response.decision == _ANSWERED
     says_nothing = not (response.text or "").strip() and response.choice is None
     if asks_for_words and says_nothing and not (options and kind == RequestKind.DECISION):

@@ -12,8 +12,8 @@ from hitl.kinds import RequestStatus
 
 RAISE: Final = "raise"
 FINISH: Final = "finish"
-_USD: Final = "usd"
-_MOST: Final = {"tokens": Decimal(10**12), _USD: Decimal(10**6)}
+USD: Final = "usd"
+_MOST: Final = {"tokens": Decimal(10**12), USD: Decimal(10**6)}
 _WHOLE: Final = re.compile(r"[0-9]{1,13}")
 _MONEY: Final = re.compile(r"[0-9]{1,7}(\.[0-9]{1,6})?")
 # What a decision without a choice means.
@@ -47,7 +47,7 @@ def said(question: Any, *, decision: str, choice: str | None, text: str | None) 
 
 def _limit_fault(asked: Mapping[str, Any], text: str) -> str:
     unit = str(asked.get("unit") or "tokens")
-    form, is_what = (_MONEY, "a sum in dollars such as 2.50") if unit == _USD else (_WHOLE, "a whole number of tokens")
+    form, is_what = (_MONEY, "a sum in dollars such as 2.50") if unit == USD else (_WHOLE, "a whole number of tokens")
     if not form.fullmatch(text):
         return f"'{text[:40]}' is not {is_what}. Give the whole new limit."
     used, most = Decimal(str(asked.get("used") or 0)), _MOST.get(unit, _MOST["tokens"])

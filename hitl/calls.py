@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from hyperagent.lib.hashes import arguments_hash
+from hyperagent.lib.languages import grouped
 
 MAX_EDITED_CHARS: Final = 200_000
 MAX_DEPTH: Final = 32
@@ -64,10 +66,14 @@ def faults_of(question: Any, edited: Any) -> dict[str, list[str]]:
     """
     call = only_call(question)
     if call is None or not call.get("arguments_hash"):
-        return {FIELD: ["Only a request about one call takes edited arguments. Leave this out, or deny with a reason."]}
+        return {
+            FIELD: [_("Only a request about one call takes edited arguments. Leave this out, or deny with a reason.")]
+        }
     schema = call.get("schema")
     if not isinstance(schema, Mapping):
-        return {FIELD: ["The form of these arguments is not known here. Deny with a reason that says what to change."]}
+        return {
+            FIELD: [_("The form of these arguments is not known here. Deny with a reason that says what to change.")]
+        }
     if fault := unfit(edited):
         return {FIELD: [fault]}
     found: dict[str, list[str]] = {}
@@ -80,19 +86,22 @@ def faults_of(question: Any, edited: Any) -> dict[str, list[str]]:
 def unfit(edited: Any) -> str:
     """Why no schema is asked at all; empty if nothing is wrong."""
     if not isinstance(edited, Mapping):
-        return "Send an object with every argument of the call."
+        return _("Send an object with every argument of the call.")
     values = [(edited, 1)]
     while values:
         value, depth = values.pop()
         if depth > MAX_DEPTH:
-            return f"This is nested more than {MAX_DEPTH} deep."
+            return _("This is nested more than {count} deep.").format(count=MAX_DEPTH)
         if isinstance(value, float) and not math.isfinite(value):
-            return "NaN and infinity are no numbers here."
+            return _("NaN and infinity are no numbers here.")
         if isinstance(value, int) and abs(value) > MAX_WHOLE:
-            return "A whole number has at most 18 digits here."
+            return _("A whole number has at most 18 digits here.")
         values += [(item, depth + 1) for item in _within(value)]
     size = len(json.dumps(edited, ensure_ascii=False))
-    return f"This has {size:,} characters; at most {MAX_EDITED_CHARS:,} are allowed." if size > MAX_EDITED_CHARS else ""
+    if size <= MAX_EDITED_CHARS:
+        return ""
+    told = _("This has {size} characters; at most {most} are allowed.")
+    return told.format(size=grouped(size), most=grouped(MAX_EDITED_CHARS))
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], *, within: str = "") -> list[dict[str, Any]]:

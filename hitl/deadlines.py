@@ -3,8 +3,14 @@ store knows.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from hitl.kinds import RequestKind
+
+LONG: Final = timedelta(hours=6)
+LAST: Final = timedelta(hours=1)
+"""What is open for longer than LONG is reminded of once more, LAST before its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +26,11 @@ class Deadlines:
     input_s: float = 300
 
     def remind_s(self, kind: str) -> float | None:
-        """After how long people are reminded; None: never."""
-        soon = self._soon_s(kind)
-        return None if self.interactive or (self.expires_s is not None and soon >= self.expires_s) else soon
+        """After how long people are reminded first; None: never."""
+        soon, end = self._soon_s(kind), self.timeout_s(kind)
+        if not self.interactive and (end is None or soon < end):
+            return soon
+        return end - LAST.total_seconds() if end is not None and end > LONG.total_seconds() else None
 
     def timeout_s(self, kind: str) -> float | None:
         """After how long nobody's answer counts any more."""

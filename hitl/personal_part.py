@@ -17,7 +17,7 @@ from hitl.models import Decision, Request, Rule, RuleUse
 from hitl.shapes import history_shape
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.closing import pseudonym
-from hyperagent.accounts.personal import PersonalPart
+from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
 from hyperagent.lib.times import iso
 
 AT_ONCE = 500
@@ -25,8 +25,10 @@ AT_ONCE = 500
 
 class RequestsPart(PersonalPart):
     name = "hitl"
-    goes = (_("Your standing rules, and the words of what you were asked and answered"),)
-    stays = (_("That a decision was made: when, about which tool, how it ended, and that a deleted user made it"),)
+    goes = (_("The words of your standing rules, and of what you were asked and answered"),)
+    stays = (
+        _("That a decision or a standing rule was made: when, about which tool, how it ended, and by a deleted user"),
+    )
 
     def write(self, user_id: UUID, archive: Archive) -> None:
         archive.rows("rules.json", (_rule(rule) for rule in Rule.objects.filter(user=user_id).iterator()))
@@ -44,16 +46,19 @@ class RequestsPart(PersonalPart):
 
     def erase(self, user_id: UUID) -> int:
         return (
-            _erase_rules(user_id) or blank_requests(Request.objects.filter(user=user_id)) or _blank_decisions(user_id)
+            _blank_rules(user_id) or blank_requests(Request.objects.filter(user=user_id)) or _blank_decisions(user_id)
         )
 
 
-def _erase_rules(user_id: UUID) -> int:
-    lot = RuleUse.objects.filter(rule__user=user_id).values_list("pk", flat=True)[:AT_ONCE]
-    if gone := RuleUse.objects.filter(pk__in=list(lot)).delete()[0]:
-        return gone
-    lot_of_rules = Rule.objects.filter(user=user_id).values_list("pk", flat=True)[:AT_ONCE]
-    return Rule.objects.filter(pk__in=list(lot_of_rules)).delete()[0]
+def _blank_rules(user_id: UUID) -> int:
+    """What they allowed, and what was done by it: the tool, when, and the hash of the arguments stay."""
+    uses = not_blank(RuleUse.objects.filter(rule__user=user_id), "arguments")
+    some_uses = list(uses.values_list("pk", flat=True)[:AT_ONCE])
+    if blanked := RuleUse.objects.filter(pk__in=some_uses).update(arguments=BLANK):
+        return blanked
+    rules = not_blank(Rule.objects.filter(user=user_id), "conditions")
+    some_rules = list(rules.values_list("pk", flat=True)[:AT_ONCE])
+    return Rule.objects.filter(pk__in=some_rules).update(text="", conditions=BLANK)
 
 
 def _blank_decisions(user_id: UUID) -> int:

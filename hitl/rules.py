@@ -80,6 +80,22 @@ def remember(request: Request, *, by: User, given: Remember, effect: RuleEffect)
     return proposed.rule
 
 
+def made_with(request: Request, *, by: User) -> Rule | None:
+    """The rule that this person made when they decided the request, be it revoked since."""
+    return Rule.objects.of(by).filter(made_from=request.pk).first()
+
+
+def is_as_wanted(rule: Rule, given: Remember) -> bool:
+    """Whether this is what was asked for; the words follow from it."""
+    conditions = [condition.as_json() for condition in given.conditions]
+    return (rule.scope, rule.conditions, rule.until, rule.max_uses) == (
+        given.scope,
+        conditions,
+        given.until,
+        given.uses,
+    )
+
+
 def revoke(user: User, rule_id: UUID) -> Rule:
     """Takes back one's own rule, for every call that has not begun. Revoked twice, the first stays. Raises NotThere."""
     return _revoked(Rule.objects.of(user), rule_id, by=user)

@@ -13,8 +13,8 @@ from hitl.kinds import ApproverKind, PolicyAction, RuleEffect, RuleScope, Switch
 from hitl.policy import Approvers, PolicyFacts, RuleFacts, Standing
 from hyperagent.lib.text import json_text
 
-# Parameters: user_id, tool, call_key. One row, for `standing_of`. A rule whose last use was counted for this very call
-# still stands for it.
+# Parameters: user_id, tool, call_key. One row, for `standing_of`, without policies about the runs of others. A rule
+# whose last use was counted for this very call still stands for it.
 READ_STANDING: Final = """
 SELECT clock_timestamp(),
   (SELECT coalesce(json_agg(p ORDER BY p.position, p.id), '[]') FROM (
@@ -40,7 +40,10 @@ SELECT clock_timestamp(),
                                         AND y.approver_role <> 'administrator'))
                  END) END AS somebody_can
     FROM hitl_policy y LEFT JOIN auth_group g ON g.id = y.approver_group_id
-    WHERE y.is_enabled AND (y.tool IN ('', %(tool)s) OR y.tool ~ '[*?]')) p),
+    WHERE y.is_enabled AND (y.tool IN ('', %(tool)s) OR y.tool ~ '[*?]')
+      AND (y.for_person_id IS NULL OR y.for_person_id = %(user_id)s::uuid)
+      AND (y.for_group_id IS NULL OR EXISTS (SELECT 1 FROM accounts_user_groups m
+                                             WHERE m.user_id = %(user_id)s::uuid AND m.group_id = y.for_group_id))) p),
   (SELECT coalesce(json_agg(r ORDER BY r.created_at, r.id), '[]') FROM (
     SELECT l.id, l.user_id, l.effect, l.scope, l.tool, l.agent_name, l.execution_id, l.conversation_id, l.conditions,
            l.text, l.until, l.created_at,

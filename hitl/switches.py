@@ -14,6 +14,7 @@ from hitl.models import Switch
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.labels import said
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -92,7 +93,7 @@ def target_of(scope: SwitchScope, target: str) -> tuple[str, str]:
         return "", _("The whole installation has no target. Leave this out, or choose another scope.") if target else ""
     if not target or len(target) > MAX_TARGET_CHARS:
         return "", _("Name the {scope} that is to be stopped, in at most {limit} characters.").format(
-            scope=scope, limit=MAX_TARGET_CHARS
+            scope=said(scope), limit=MAX_TARGET_CHARS
         )
     if scope is not SwitchScope.USER:
         return target, ""

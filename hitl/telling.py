@@ -1,5 +1,5 @@
-"""News of requests: that one waits, that it still waits, that nobody answered. Each is told once, in the transaction
-that marks it as told; who is told what, and how it is sent: `hyperagent.notices`.
+"""News of requests: that one waits, that it still waits, that it ends soon, that nobody answered. Each is told once, in
+the transaction that marks it as told; who is told what, and how it is sent: `hyperagent.notices`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,10 +10,11 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from hitl.deadlines import LAST, LONG
 from hitl.kinds import Happening, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
@@ -45,23 +46,29 @@ def tell_of_new() -> int:
 
 
 def remind() -> int:
-    """Whoever may decide is reminded of what still waits. How many, at most AT_ONCE."""
+    """Whoever may decide is reminded of what still waits: of itself soon, and of what is open for long once more before
+    its end. Programs hear of it at the last time. How many, at most AT_ONCE.
+    """
     in_time = Q(expires_at=None) | Q(expires_at__gt=Now())
     with transaction.atomic():
         due = Request.objects.pending().filter(in_time, remind_at__lte=Now(), reminded_at=None)
         waiting = _taken(due.order_by("remind_at"))
         deciders = deciders_of([request.pk for request in waiting])
         before = _reminded_before(waiting)
+        # Before they are marked: the rows and the clock say which those are.
+        again = _to_be_reminded_again(waiting)
         for request in waiting:
             # One that was put off is reminded of again, which is another matter than the first time.
             times = before.get(request.pk, 0)
             subject = f"{request.pk}:{times + 1}" if times else str(request.pk)
             with _alone(request):
-                _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
+                if request.pk not in again:
+                    _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
                 _mail(MailKind.REQUEST_REMINDER, request, subject, deciders[request.pk])
         rows = [Decision(request=request, happening=Happening.REMINDED, via=Via.CLOCK) for request in waiting]
         Decision.objects.bulk_create(rows)
         _mark(waiting, reminded_at=Now())
+        Request.objects.filter(pk__in=again).update(remind_at=F("expires_at") - LAST, reminded_at=None)
     return len(waiting)
 
 
@@ -98,6 +105,13 @@ def _alone(request: Request) -> Iterator[None]:
 
 def _mark(requests: Iterable[Request], **marks: Any) -> None:
     Request.objects.filter(pk__in=[request.pk for request in requests]).update(**marks)
+
+
+def _to_be_reminded_again(requests: Iterable[Request]) -> set[UUID]:
+    """Those that are open for long, and whose last reminder is still to come."""
+    rows = Request.objects.filter(pk__in=[request.pk for request in requests])
+    far_off = rows.filter(expires_at__gt=F("created_at") + LONG).filter(expires_at__gt=Now() + LAST)
+    return set(far_off.values_list("pk", flat=True))
 
 
 def _reminded_before(requests: Iterable[Request]) -> dict[UUID, int]:

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django_structlog.signals import bind_extra_request_metadata
 
+from hyperagent.lib import labels
+
 
 class HyperAgentConfig(AppConfig):
     name = "hyperagent"
@@ -18,6 +20,7 @@ class HyperAgentConfig(AppConfig):
         for model in apps.get_app_config("django_q").get_models():
             if admin.site.is_registered(model):
                 admin.site.unregister(model)
+        labels.put_words(admin.site._registry)
         bind_extra_request_metadata.connect(_log_address)
 
 

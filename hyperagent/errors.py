@@ -64,7 +64,7 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
     if status >= 500:
         log.error("request_failed", status=status, request_id=request_id, path=request.path)
     is_program = request.path.startswith(("/api/", "/v1/"))
-    response = _as_json(status, request_id) if is_program else _as_page(status, request_id)
+    response = _as_json(status, request_id) if is_program else _as_page(request, status, request_id)
     if status == 503:
         response["Retry-After"] = str(outage.RETRY_AFTER_S)
     return response
@@ -76,10 +76,24 @@ def _as_json(status: int, request_id: str) -> HttpResponse:
     return JsonResponse({"error": error_object(_CODES[status], _(_MESSAGES[status]), **more)}, status=status)
 
 
-def _as_page(status: int, request_id: str) -> HttpResponse:
-    # Without the request: a context processor would ask the database who it is, and that may be what failed.
-    text = loader.render_to_string(f"{status}.html", {"message": _(_MESSAGES[status]), "request_id": request_id})
+def _as_page(request: HttpRequest, status: int, request_id: str) -> HttpResponse:
+    """For who is signed in within the frame of all pages, unless the server itself fails: then nothing is asked of the
+    database, which may be what failed.
+    """
+    known = {"message": _(_MESSAGES[status]), "request_id": request_id}
+    if status < 500 and _is_signed_in(request):
+        text = loader.render_to_string(f"{status}.html", {**known, "around": "error_in_frame.html"}, request)
+    else:
+        text = loader.render_to_string(f"{status}.html", known)
     return HttpResponse(text, status=status)
+
+
+def _is_signed_in(request: HttpRequest) -> bool:
+    user = getattr(request, "user", None)
+    try:
+        return user is not None and user.is_authenticated
+    except outage.AWAY:
+        return False
 
 
 def _request_id() -> str:

@@ -18,23 +18,23 @@ HEADERS: Final = {
 }
 
 
-# Programs' answers are nobody else's, and no proxy's or browser's to keep.
-NOT_KEPT: Final = ("/api/", "/v1/")
+# What is answered is somebody's, and no proxy's or browser's to keep: whoever sits at the machine after them finds
+# nothing. Files of the page and a public card say for themselves how long they are good.
+NOT_KEPT: Final = "private, no-store"
 
 
 class Headers(OfBothKinds):
     """A header that a view has set stays."""
 
     def now(self, request: HttpRequest) -> HttpResponseBase:
-        return _with_headers(request, self.get_response(request))
+        return _with_headers(self.get_response(request))
 
     async def later(self, request: HttpRequest) -> HttpResponseBase:
-        return _with_headers(request, await self.get_response(request))
+        return _with_headers(await self.get_response(request))
 
 
-def _with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
-    if request.path_info.startswith(NOT_KEPT):
-        response.headers.setdefault("Cache-Control", "no-store")
+    response.headers.setdefault("Cache-Control", NOT_KEPT)
     return response

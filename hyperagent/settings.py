@@ -21,6 +21,8 @@ _COMMAND = sys.argv[1] if Path(sys.argv[0]).name == "manage.py" and len(sys.argv
 _WITHOUT_SERVERS = {
     "up",
     "restore",
+    "app_install",
+    "mcp_install",
     "doctor",
     "check",
     "makemigrations",
@@ -64,7 +66,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "django_filters",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "django_prometheus",
     "django_q",
     "csp",
@@ -95,7 +96,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "hyperagent.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "hyperagent.accounts.sessions.Sessions",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -218,7 +219,7 @@ SILENCED_SYSTEM_CHECKS = [
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "hyperagent.accounts.passwords.Guessable"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
 LOGIN_URL = "accounts:login"
@@ -251,7 +252,8 @@ GMAIL_BASE_URL = CONFIG.gmail_base_url
 
 # ── Browsers: strict by default, and stricter over https ──────────────────────────────────────────────────────────────
 
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "hyperagent.accounts.sessions"
+SESSION_COOKIE_AGE = 3600 * CONFIG.session_lifetime_hours
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -285,7 +287,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-src": [SELF, *([f"*.{CONFIG.preview_name}:*"] if CONFIG.preview_name else [])],
         "object-src": [NONE],
         "frame-ancestors": [NONE],
-        "base-uri": [SELF],
+        "base-uri": [NONE],
         "form-action": [SELF],
     }
 }
@@ -347,9 +349,6 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.1.0",
     "DESCRIPTION": "Durable agent runs, human approval, sources.",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "hyperagent.lib.openapi.describe_errors",

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from hyperagent.lib.admin_values import ago
@@ -17,7 +18,9 @@ from memory.kinds import ConnectorKind
 from memory.models import Connector, ConnectorItem, Document, EmbeddingModel, Project, WorkspaceFile
 
 VERSIONS_SHOWN = 50
-HIDDEN_ADDRESS = "(an address that cannot be read)"
+HIDDEN_ADDRESS = _("(an address that cannot be read)")
+# States that no column has.
+ON, OFF = pgettext_lazy("choice", "on"), pgettext_lazy("choice", "off")
 
 
 @admin.register(Document)
@@ -145,7 +148,7 @@ class ConnectorAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Files and pages"))
     def its_items(self, connector: Connector) -> SafeString:
-        return link_to_list(ConnectorItem, "all of them", connector__id__exact=connector.pk)
+        return link_to_list(ConnectorItem, gettext("all of them"), connector__id__exact=connector.pk)
 
 
 @admin.register(ConnectorItem)
@@ -206,6 +209,6 @@ def without_secrets(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return HIDDEN_ADDRESS
+        return str(HIDDEN_ADDRESS)
     query = "…" if parts.query else ""
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))

@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from hyperagent.lib.admin_home import Line, Panel, panel
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import list_address
 from memory.embedding.asking import embedder_lives
 from memory.kinds import DocumentStatus
@@ -25,15 +26,15 @@ def documents(request: HttpRequest) -> Panel | None:
         [
             Line(
                 _("Embedder"),
-                _("gives signs") if lives else _("silent"),
+                _("running") if lives else _("silent"),
                 list_address(EmbeddingModel),
                 "warn" if problem or not lives else "good",
                 note,
             ),
-            Line(_("Documents to embed"), f"{waiting:,}", embedding),
+            Line(_("Documents to embed"), grouped(waiting), embedding),
             Line(
                 _("Connectors that fail"),
-                f"{failing:,}",
+                grouped(failing),
                 list_address(Connector, is_failing__exact="1"),
                 "bad" if failing else "good",
             ),

@@ -31,12 +31,14 @@ MAX_DOCUMENTS: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ProjectBrief:
-    """What the agents of a run are told of its project. `written_by`: whose words the instructions are."""
+    """What the agents of a run are told of its project. `written_by`: the name of whoever wrote the instructions;
+    `author_id`: who that is."""
 
     id: uuid.UUID
     name: str
     instructions: str
     written_by: str
+    author_id: uuid.UUID
 
 
 def create(user: User, *, name: str, instructions: str = "") -> Project:
@@ -157,7 +159,8 @@ def brief_of(project_id: uuid.UUID, user_id: uuid.UUID) -> ProjectBrief | None:
     project = Project.objects.select_related("owner").filter(pk=project_id, members=user_id).first()
     if project is None:
         return None
-    return ProjectBrief(project.pk, project.name, project.instructions, project.owner.display_name or "its owner")
+    name = project.owner.display_name or "its owner"
+    return ProjectBrief(project.pk, project.name, project.instructions, name, project.owner_id)
 
 
 def seen(user: User, project_id: uuid.UUID) -> Project:

@@ -16,6 +16,8 @@ MOST_MARKS: Final = 200  # a page; somebody who looks for "e" needs no more
 _FLOWING: Final = ("md", "html")  # a line end in their paragraphs means nothing
 _CELL: Final = re.compile(r"(?:[^|\\]|\\.)*")
 _RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
+_BULLET: Final = re.compile(r"[ \t]*[-*+•◦▪‣–][ \t]+")
+_NUMBER: Final = re.compile(r"[ \t]*\d{1,3}[.)][ \t]+")
 _HASHES: Final = re.compile(r"#{1,6}[ \t]+")
 
 
@@ -40,11 +42,21 @@ Cell = tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """Of a list, without its bullet. A number stays with its text: only the document knows where it counts from."""
+
+    runs: tuple[Run, ...]
+    is_numbered: bool
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """`rows`: of a table, the first is its header. `level`: of a heading, 1..4."""
+    """`rows`: of a table, the first is its header. `items`: of a list. `level`: of a heading, 1..4."""
 
     kind: str
     runs: tuple[Run, ...] = ()
+    items: tuple[Item, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
     level: int = 0
 
@@ -103,6 +115,8 @@ def _part(text: str, block: Block, doc_type: str, marks: Sequence[Mark]) -> Part
             return Part("heading", _runs(text, start, end, marks), level=max(1, min(4, block.level)))
         case BlockKind.TABLE:
             return Part("table", rows=_rows(text, start, end, marks))
+        case BlockKind.LIST:
+            return Part("list", items=_items(text, start, end, marks))
         case BlockKind.PARAGRAPH:
             kind = "paragraph" if doc_type in _FLOWING else "lines"
             return Part(kind, _runs(text, start, end, marks))
@@ -116,6 +130,25 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     kept = piece.rstrip()
     lead = len(kept) - len(kept.lstrip())
     return start + kept.rfind("\n", 0, lead) + 1, start + len(kept)
+
+
+def _items(text: str, start: int, end: int, marks: Sequence[Mark]) -> tuple[Item, ...]:
+    """Each begins with a line that has a bullet or a number; other lines go on with the item above them."""
+    starts: list[int] = []
+    at = start
+    for line in text[start:end].splitlines(keepends=True):
+        if not starts or _BULLET.match(line) or _NUMBER.match(line):
+            starts.append(at)
+        at += len(line)
+    return tuple(_item(text, first, last, marks) for first, last in pairwise((*starts, end)))
+
+
+def _item(text: str, start: int, end: int, marks: Sequence[Mark]) -> Item:
+    line = text[start:end]
+    bullet = _BULLET.match(line)
+    first, last = _stripped(text[:end], start + (bullet.end() if bullet else 0), end)
+    indent = len(line) - len(line.lstrip())
+    return Item(_runs(text, first, last, marks), bool(_NUMBER.match(line)), min(3, indent // 2))
 
 
 def _rows(text: str, start: int, end: int, marks: Sequence[Mark]) -> tuple[tuple[Cell, ...], ...]:

@@ -224,5 +224,13 @@ class AfterSerializer(serializers.Serializer[Any]):
     without = serializers.ChoiceField(choices=["token"], required=False, help_text="Leave out the text's frames.")
 
 
+class WholeResultSerializer(serializers.Serializer[Any]):
+    tool = serializers.CharField()
+    content = serializers.CharField(
+        trim_whitespace=False, help_text="Shorter than `chars` where not all of it was kept."
+    )
+    chars = serializers.IntegerField(help_text="How long it was when the tool gave it.")
+
+
 class SteerSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(trim_whitespace=False)

@@ -21,6 +21,11 @@ urlpatterns = [
     path("executions", views.ExecutionList.as_view(), name="executions"),
     path("executions/<uuid:execution_id>", views.ExecutionDetail.as_view(), name="execution"),
     path("executions/<uuid:execution_id>/events", views.ExecutionEvents.as_view(), name="execution-events"),
+    path(
+        "executions/<uuid:execution_id>/events/<int:seq>/result",
+        views.ExecutionResult.as_view(),
+        name="execution-result",
+    ),
     path("executions/<uuid:execution_id>/cancel", views.ExecutionCancel.as_view(), name="execution-cancel"),
     path("executions/<uuid:execution_id>/steer", views.ExecutionSteer.as_view(), name="execution-steer"),
 ]

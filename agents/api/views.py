@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import actions, plan_reading, reading, shapes
+from agents import actions, plan_reading, reading, results, shapes
 from agents.api import serializers
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
@@ -26,7 +26,7 @@ from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import looks
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
-from hyperagent.lib.refusals import Gone
+from hyperagent.lib.refusals import Gone, NotThere
 
 UNLISTED = ("input", "result", "answer", "question")
 
@@ -161,6 +161,21 @@ class ExecutionEvents(AsyncAnswerView):
             return event_stream(server_sent(execution, wanted["after"]))
 
         return Later(answer)
+
+
+class ExecutionResult(APIView):
+    permission_classes = (HasScope(Scope.READ),)
+
+    @extend_schema(responses={200: serializers.WholeResultSerializer, **dict.fromkeys((404, 410), ErrorSerializer)})
+    def get(self, request: Request, execution_id: uuid.UUID, seq: int) -> Response:
+        """The whole of a tool's result, whose beginning is the event of this number. 410 once it is kept no longer."""
+        execution = own_or_404(visible_to(request).only("id", "log_dropped_at"), id=execution_id)
+        if execution.log_dropped_at is not None:
+            raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
+        found = results.whole_result(execution.id, seq)
+        if found is None:
+            raise NotThere
+        return Response(serializers.WholeResultSerializer(found).data)
 
 
 def wants_stream(request: Request) -> bool:

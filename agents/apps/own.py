@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
+from agents.apps import packages as node
 from agents.apps import records, starting
-from agents.apps.starters import FOLDER, STARTERS, in_project
+from agents.apps.starters import STARTERS, in_workspace, offered
 from agents.apps.starting import NotStarted
 from agents.runtime.context import About
-from agents.sandbox.base import APP, Box, BoxGone, Command, SandboxError
+from agents.sandbox.base import APP, Box, BoxGone, BoxType, Command, SandboxError
 from agents.sandbox.host.client import SandboxHost
 from agents.sandbox.syncing import put_files
 from agents.tools.providers import Workspace
@@ -17,7 +18,8 @@ from agents.tools.values import AppInstalled, AppStarted, StoredFile
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
-INSTALLING_S: Final = 240.0
+INSTALLING_S: Final = 60.0
+_PIP: Final = ("python3", "-m", "pip", "install", "--user")
 SAID_CHARS: Final = 4_000
 
 
@@ -32,7 +34,10 @@ class OwnApps:
     async def create(self, about: About, starter: str, *, by: str, key: str) -> tuple[StoredFile, ...]:
         """Into a project that is there the starter's files are put beside the others."""
         _asker(about)
-        files = STARTERS[starter].files()
+        wanted = STARTERS[starter]
+        if wanted.install and wanted not in offered():
+            raise ToolError(f"{starter} needs packages that are not here.\n{node.told(wanted.install)}")
+        files = wanted.files()
         return tuple([await self._written(about, path, content, by=by, key=key) for path, content in files.items()])
 
     async def write(self, about: About, path: str, content: str, *, by: str, key: str) -> StoredFile:
@@ -40,13 +45,13 @@ class OwnApps:
         return await self._written(about, path, clean_text(content).encode(), by=by, key=key)
 
     async def install(self, about: About, packages: Sequence[str], *, manager: str) -> AppInstalled:
+        """No box has a network: those of npm are there or not, and pip says so of what the box's Python lacks."""
+        if manager == "npm":
+            missing = {node.name_of(package) for package in packages} - node.installed().keys()
+            return AppInstalled(installed=not missing, packages=tuple(packages), said=node.told(packages))
         box = await self._ready(about)
-        argv = {
-            "npm": ("npm", "install", "--no-fund", "--no-audit"),
-            "pip": ("python3", "-m", "pip", "install", "--user"),
-        }
         try:
-            outcome = await box.run(Command((*argv[manager], *packages), cwd=APP, wall_s=INSTALLING_S))
+            outcome = await box.run(Command((*_PIP, *packages), cwd=APP, wall_s=INSTALLING_S))
         except SandboxError as error:
             raise ToolError(error.message) from error
         said = clean_text(f"{outcome.stdout}\n{outcome.stderr}".strip())[-SAID_CHARS:]
@@ -73,7 +78,7 @@ class OwnApps:
     async def _ready(self, about: About) -> Box:
         """The box, with the project as the workspace has it."""
         try:
-            box = await self._host().box(about)
+            box = await self._host().box(about, BoxType.APP)
             await put_files(box, about, self._workspace)
         except BoxGone as error:
             raise ToolError("The sandbox went away. Try again: a new one is opened.") from error
@@ -82,7 +87,7 @@ class OwnApps:
         return box
 
     async def _written(self, about: About, path: str, content: bytes, *, by: str, key: str) -> StoredFile:
-        return await self._workspace.write_bytes(about, f"{FOLDER}/{in_project(path)}", content, by=by, key=key)
+        return await self._workspace.write_bytes(about, in_workspace(path), content, by=by, key=key)
 
 
 def _said(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agents.apps import packages
 from agents.sandbox.base import APP, HOME
 from agents.tools.tool import ToolError
 
@@ -16,7 +17,7 @@ _STARTERS: Final = Path(__file__).parent / "starters"
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """`install`: packages that it needs and a box does not have, as npm names them; empty where it runs as it is."""
+    """`install`: packages of npm that it needs and an administrator installs; empty where it runs as it is."""
 
     name: str
     description: str
@@ -31,6 +32,8 @@ class Starter:
 
 
 _STATIC: Final = "python3 -u -m http.server $PORT --bind 127.0.0.1"
+# Turbopack compiles nothing that lies above the project; and each WebAssembly would map as much as a box may in all.
+_NEXT: Final = "NODE_OPTIONS=--disable-wasm-trap-handler npx next dev --webpack -H 127.0.0.1 -p $PORT"
 STARTERS: Final[Mapping[str, Starter]] = {
     starter.name: starter
     for starter in (
@@ -41,14 +44,20 @@ STARTERS: Final[Mapping[str, Starter]] = {
         Starter("fastapi", "Python: FastAPI with a page", "python3 -u -m uvicorn app:app --port $PORT"),
         Starter("node", "Node.js with its own http module: no installation", "node server.js"),
         Starter("express", "Node.js with Express", "node server.js", install=("express",)),
-        Starter("nextjs", "Next.js", "npx next dev -H 127.0.0.1 -p $PORT", install=("next", "react", "react-dom")),
+        Starter("nextjs", "Next.js", _NEXT, install=("next", "react", "react-dom")),
     )
 }
 
 
-def in_project(path: str) -> str:
-    """A path as a model writes it, from the project's folder on."""
-    bare = path.strip().removeprefix(f"{APP}/").removeprefix("./").removeprefix(f"{FOLDER}/")
+def offered() -> tuple[Starter, ...]:
+    """Those that run here: what they need beside a box is installed."""
+    there = packages.installed()
+    return tuple(starter for starter in STARTERS.values() if all(name in there for name in starter.install))
+
+
+def in_workspace(path: str) -> str:
+    """Where a file of the project lies. `path`: from the project's folder on, in which there may be another `app`."""
+    bare = path.strip().removeprefix(f"{APP}/").removeprefix("./")
     if not bare or bare.startswith("/"):
         raise ToolError(f"{path} is not in the project. Give a path from its folder on, such as index.html.")
-    return bare
+    return f"{FOLDER}/{bare}"

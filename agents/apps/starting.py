@@ -5,9 +5,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from agents.apps.exchange import BadAnswer, Exchange
 from agents.sandbox.base import APP, Box, Command, SandboxError, Stream
 
-ANSWERS_WITHIN_S: Final = 30.0
+ANSWERS_WITHIN_S: Final = 90.0
+"""Some compile their first page when it is asked for."""
+_ONE_ANSWER_S: Final = 5.0
 LIVES_S: Final = 24 * 3600.0
 """Of the server; its box ends it earlier, when nobody uses it."""
 _LOOK_EVERY_S: Final = 0.2
@@ -32,7 +35,7 @@ class _Said:
 
 
 async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_WITHIN_S) -> str:
-    """Starts a line of a shell in the app's folder and waits until it listens at the port; gives its id.
+    """Starts a line of a shell in the app's folder and waits until it answers at the port; gives its id.
 
     Raises NotStarted where it ends or does not answer in time, and what a Box raises.
     """
@@ -41,13 +44,13 @@ async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_
     server = await box.start(Command(("/bin/sh", "-c", command), env=env, cwd=APP, wall_s=LIVES_S), heard=said)
     until = asyncio.get_running_loop().time() + within_s
     while True:
-        if await listens(box, port):
+        if await _answers(box, port):
             return server
         if not await box.running(server):
             raise NotStarted("The server ended before it answered.", "".join(said.pieces))
         if asyncio.get_running_loop().time() > until:
             await box.stop(server)
-            raise NotStarted(f"The server did not listen at port {port} within {within_s:g} s.", "".join(said.pieces))
+            raise NotStarted(f"The server did not answer at port {port} within {within_s:g} s.", "".join(said.pieces))
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
@@ -57,4 +60,21 @@ async def listens(box: Box, port: int) -> bool:
     except SandboxError:
         return False
     writer.close()
+    return True
+
+
+async def _answers(box: Box, port: int) -> bool:
+    """Whether it speaks HTTP, whatever it says: one may listen long before it can answer."""
+    try:
+        exchange = Exchange(*await box.connect(port))
+    except SandboxError:
+        return False
+    try:
+        async with asyncio.timeout(_ONE_ANSWER_S):
+            await exchange.ask("GET", b"/", [(b"host", f"localhost:{port}".encode()), (b"connection", b"close")])
+            await exchange.head()
+    except (BadAnswer, OSError, TimeoutError):
+        return False
+    finally:
+        exchange.close()
     return True

@@ -20,7 +20,7 @@ from agents.apps import records
 from agents.apps.records import AppRow
 from agents.apps.starting import NotStarted, listens, start
 from agents.runtime.context import About
-from agents.sandbox.base import SandboxError
+from agents.sandbox.base import BoxType, SandboxError
 from agents.sandbox.host.client import sandbox_host
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
@@ -72,7 +72,7 @@ def address_of(app: AppRow, request: HttpRequest) -> str:
 async def _awake(app: AppRow) -> None:
     """Raises NotStarted and SandboxError."""
     about = About(app.id, user_id=app.user_id, conversation_id=app.task_id)
-    box = await sandbox_host().box(about)
+    box = await sandbox_host().box(about, BoxType.APP)
     if not await listens(box, app.port):
         server = await start(box, app.command, port=app.port)
         again = in_thread(records.started)

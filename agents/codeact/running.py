@@ -60,7 +60,7 @@ async def run_script(
     async def perform(script: Script) -> Outcome:
         await _still_allowed(context, tool, code)
         done = await _performed(context, script, code, tool=tool, scripts=scripts, allowed=allowed, limits=within)
-        return Outcome({**done, "run": done["run"] and _without_force(context, done["run"], tool=tool)})
+        return Outcome({**done, "run": done["run"] and await _without_force(context, done["run"], tool=tool)})
 
     kept = await context.script(tool, {"code": code}, perform, waits=waits)
     context.attempts.extend(_attempt(value) for value in kept["attempts"])
@@ -79,10 +79,10 @@ async def run_script(
     return Reply(content=told(run, kept, source=tool), data=data, sources=sources)
 
 
-def _without_force(context: AgentContext, run: dict[str, Any], *, tool: str) -> dict[str, Any]:
+async def _without_force(context: AgentContext, run: dict[str, Any], *, tool: str) -> dict[str, Any]:
     """What a script printed may be what others wrote, as the result of any other tool."""
     printed = {"content": "", "chars": 0, "sources": [], "data": {name: run[name] for name in ("stdout", "stderr")}}
-    return {**run, **look_at_result(context, printed, tool=tool)["data"]}
+    return {**run, **(await look_at_result(context, printed, tool=tool))["data"]}
 
 
 def told(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> str:

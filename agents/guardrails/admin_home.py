@@ -13,6 +13,7 @@ from agents.guardrails.models import Feedback, Verdict
 from agents.guardrails.telling import Act
 from hitl.admin.access import sees_all
 from hyperagent.lib.admin_home import Line, Panel, panel
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import list_address
 
 SHOWN = 8
@@ -35,7 +36,7 @@ def guardrails(request: HttpRequest) -> Panel | None:
     lines = [
         Line(
             f"{scanner} · {action_words(action)}",
-            f"{number:,}",
+            grouped(number),
             list_address(Verdict, by=scanner, action__exact=action, **lookups),
             "warn" if action == Act.BLOCK else "",
         )
@@ -47,10 +48,10 @@ def guardrails(request: HttpRequest) -> Panel | None:
         [*lines, *_rates(judged)],
         Line(
             _("found in 24 hours"),
-            f"{count:,}",
+            grouped(count),
             list_address(Verdict, **lookups),
             "warn" if blocked else "good",
-            ngettext("{count} refused", "{count} refused", blocked).format(count=f"{blocked:,}") if blocked else "",
+            ngettext("{count} refused", "{count} refused", blocked).format(count=grouped(blocked)) if blocked else "",
         ),
     )
 
@@ -90,7 +91,7 @@ def _rates(judged: Iterable[tuple[str, int, int]]) -> list[Line]:
             f"{wrong / number:.0%}",
             list_address(Verdict, by=scanner, feedback__exact=Feedback.WRONG.value),
             "warn" if wrong / number > TOO_OFTEN_WRONG else "good",
-            _("{wrong} of {judged} that people judged").format(wrong=f"{wrong:,}", judged=f"{number:,}"),
+            _("{wrong} of {judged} that people judged").format(wrong=grouped(wrong), judged=grouped(number)),
         )
         for scanner, number, wrong in worst
     ]

@@ -3,12 +3,14 @@ run later knows it, too.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.run import Run
 from agents.engine.states import StepKind, StepStatus
+from agents.guardrails.aside import look
 from agents.guardrails.judging import Verdict, judge
 from agents.guardrails.scanner import Certainty, Place, Scanner, Subject
 from agents.guardrails.telling import LATE, Line, lines_of, tell_lines
@@ -36,9 +38,8 @@ async def look_at_question(context: AgentContext, question: str, *, scanners: Se
 
     async def perform() -> Outcome:
         subject = Subject(field="question")
-        verdict = judge(
-            [(subject, question)], place=Place.INPUT, settings=context.run.settings.guards, scanners=scanners
-        )
+        judging = partial(judge, [(subject, question)], Place.INPUT, context.run.settings.guards, scanners)
+        verdict = await look(judging, chars=len(question))
         lines = lines_of(verdict, [question])
         tell_lines(context, lines)
         if verdict.refuses:

@@ -7,12 +7,14 @@ end of the journal are they asked.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from agents.engine.canonical import digest
 from agents.engine.context import Outcome
 from agents.engine.journal import is_below
 from agents.engine.states import StepKind
+from agents.guardrails.aside import look
 from agents.guardrails.fields import texts_of
 from agents.guardrails.judging import Verdict, judge
 from agents.guardrails.scanner import Certainty, Place, Scanner
@@ -36,15 +38,16 @@ async def look_at_call(
         return None
     texts = list(texts_of(request.tool.name, request.arguments))
 
-    def look() -> Verdict:
-        return judge(texts, place=Place.TOOL, settings=context.run.settings.guards, scanners=scanners)
+    async def looked() -> Verdict:
+        judging = partial(judge, texts, Place.TOOL, context.run.settings.guards, scanners)
+        return await look(judging, chars=sum(len(text) for _, text in texts))
 
-    found = None if recorded is not None else look()
+    found = None if recorded is not None else await looked()
     if found is not None and not found.findings and not found.late:
         return None
 
     async def perform() -> Outcome:
-        verdict = found or look()
+        verdict = found or await looked()
         lines = lines_of(verdict, [text for _, text in texts])
         tell_lines(context, lines, tool=request.tool.name, call_id=request.call_id)
         sure = [one.reason for one in verdict.findings if one.certainty is Certainty.CERTAIN]

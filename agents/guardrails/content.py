@@ -4,10 +4,13 @@ quotations. Nothing that a person could read is lost.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
+from agents.guardrails.aside import Clock, look
 from agents.guardrails.judging import Verdict, judge
 from agents.guardrails.quoting import END, NO_QUOTES, QUOTED, UNSEEN, WEAK
 from agents.guardrails.scanner import Certainty, Place, Scanner, Subject
@@ -49,17 +52,22 @@ class Neutral:
     lines: tuple[Line, ...] = ()
 
 
-def look_at_result(
+async def look_at_result(
     context: AgentContext, kept: dict[str, Any], *, tool: str, scanners: Sequence[Scanner] | None = None
 ) -> dict[str, Any]:
     """What is recorded in the place of a result, within the step that records it; people are told what was found."""
-    neutral = neutralised(kept, tool=tool, settings=context.run.settings.guards, scanners=scanners)
+    taking = partial(neutralised, kept, tool, context.run.settings.guards, scanners)
+    neutral = await look(taking, chars=sum(len(text) for text in _texts(kept)))
     tell_lines(context, neutral.lines, tool=tool, call_id=context.call_id)
     return neutral.kept
 
 
 def neutralised(
-    kept: dict[str, Any], *, tool: str, settings: GuardSettings, scanners: Sequence[Scanner] | None = None
+    kept: dict[str, Any],
+    tool: str,
+    settings: GuardSettings,
+    scanners: Sequence[Scanner] | None = None,
+    clock: Clock = time.perf_counter,
 ) -> Neutral:
     """`kept`: as a step keeps a result (`agents.tools.replies.stored`). Pure, but for the time that it may take."""
     if not settings.looks_at(Place.CONTENT):
@@ -68,7 +76,7 @@ def neutralised(
     # The bare word of an identifier or an address tells nobody to do anything.
     judged = list(dict.fromkeys(text for text in cleaned.values() if " " in text.strip()))
     texts = [(Subject(tool, "result"), text) for text in judged]
-    verdict = judge(texts, place=Place.CONTENT, settings=settings, scanners=scanners)
+    verdict = judge(texts, place=Place.CONTENT, settings=settings, scanners=scanners, clock=clock)
     spans: dict[str, list[tuple[int, int]]] = {}
     if verdict.late and settings.strict:
         # What nobody has looked at is a quotation as a whole.
@@ -79,6 +87,12 @@ def neutralised(
     after: dict[str, Any] = _with_texts(kept, made)
     after["chars"] = kept["chars"] + len(after["content"]) - len(kept["content"])
     return Neutral(after, (*_own_lines(list(cleaned)), *lines_of(_each_once(verdict, judged), judged)))
+
+
+def neutral_text(text: str, *, settings: GuardSettings) -> tuple[str, tuple[Line, ...]]:
+    """The same for a text of others that no tool brought."""
+    found = neutralised({"content": text, "sources": [], "chars": len(text)}, tool="", settings=settings)
+    return str(found.kept["content"]), found.lines
 
 
 def plain(text: str) -> str:

@@ -31,7 +31,6 @@ class Verdict:
 
 def judge(
     texts: Iterable[tuple[Subject, str]],
-    *,
     place: Place,
     settings: GuardSettings,
     scanners: Sequence[Scanner] | None = None,

@@ -76,4 +76,4 @@ class Verdict(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.scanner} {self.kind} ({self.action})"
+        return f"{self.scanner} {self.kind} ({self.get_action_display()})"

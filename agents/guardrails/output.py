@@ -16,7 +16,7 @@ from agents.engine.states import StepKind
 from agents.guardrails.judging import Verdict
 from agents.guardrails.registry import scanners_for
 from agents.guardrails.scanner import Finding, Place
-from agents.guardrails.streaming import Anew, Hit, Screen
+from agents.guardrails.streaming import Anew, Hit, Screen, TimeLimit
 from agents.guardrails.telling import Act, Line, lines_of
 from hyperagent.lib.text import GrowingText, clean_text, json_text
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 WITHHELD: Final = (
     "This answer was withheld: it looked toxic or harmful. Put the question differently, or ask an administrator: they "
     "find it under Guardrails › Verdicts and can mark it as wrong."
+)
+WITHHELD_LATE: Final = (
+    "This answer was withheld: it could not be looked at in time, and here such answers are not shown "
+    "(GUARDRAILS_STRICT). Ask again in a moment."
 )
 WITHHELD_THOUGHT: Final = "(withheld)"
 ANSWER: Final = "answer"
@@ -164,7 +168,7 @@ class Watch:
         screen = screen_of(self._run, self._known, channel)
         screen.feed(whole)
         screen.finish()
-        if streamed is None or not (screen.hits or streamed.hits):
+        if streamed is None or not (_has_found(screen) or _has_found(streamed)):
             self._screens[channel] = streamed or screen
             return screen.text, rest
         self._screens[channel] = screen
@@ -175,14 +179,20 @@ class Watch:
         return tuple(line for screen in self._screens.values() for line in lines_of_screen(screen, self._run))
 
 
+def _has_found(screen: Screen) -> bool:
+    return bool(screen.hits or screen.late)
+
+
 def screen_of(run: "DrivenRun", known: Known, channel: str = ANSWER) -> Screen:
     guards = run.settings.guards
+    too_late = WITHHELD_LATE if channel == ANSWER else WITHHELD_THOUGHT
     return Screen(
         scanners_for(Place.OUTPUT),
         redacted=frozenset(guards.redacted),
         takes_away=guards.action == "block",
         withheld=WITHHELD if channel == ANSWER else WITHHELD_THOUGHT,
         allowed=known.allows,
+        limit=TimeLimit(guards.timeout_ms, too_late if guards.strict else ""),
     )
 
 
@@ -197,12 +207,13 @@ def screened(run: "DrivenRun", text: str) -> Screened:
 
 
 def lines_of_screen(screen: Screen, run: "DrivenRun") -> tuple[Line, ...]:
-    """One for each scanner and kind."""
+    """One for each scanner and kind, and for each scanner that had no time for a part of the text."""
     action = run.settings.guards.action
     values = [hit for hit in screen.hits.values() if hit.finding.replacement]
     others = [hit for hit in screen.hits.values() if not hit.finding.replacement]
     redacting = Act.REDACT if action == "block" else Act(action)
-    return (*_lines(values, action, act=redacting), *_lines(others, action, act=None))
+    late = Verdict(Place.OUTPUT, action="block" if run.settings.guards.strict else "log", late=tuple(screen.late))
+    return (*_lines(values, action, act=redacting), *_lines(others, action, act=None), *lines_of(late))
 
 
 def _lines(hits: Sequence[Hit], action: Any, *, act: Act | None) -> Iterator[Line]:

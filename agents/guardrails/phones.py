@@ -143,6 +143,11 @@ def _is_phone(text: str, start: int, end: int) -> bool:
     return 7 <= count <= 12 and len(shape.groups) >= 2 and not _is_an_amount(shape) and bool(LABEL.match(text, end))
 
 
+def is_announced(text: str, start: int) -> bool:
+    """Whether the words before say that a telephone number comes now."""
+    return _cue_before(text, start) is not None
+
+
 def _cue_before(text: str, start: int) -> re.Match[str] | None:
     left = max(0, start - _CUE_CHARS)
     return _CUE.search(text, left, start) or _CALL_SOMEBODY.search(text, left, start)

@@ -2,11 +2,12 @@
 
 A text is taken apart by what it is, never by how it came: into runs of letters, digits and signs, and what stands
 between them. A run is shown once it is over, since only then it is known to be no value; numbers and keys that are
-written in groups are one run. So a text that comes in pieces ends the same as one that comes whole. Pure: no run, no
-clock. It learns nothing of a text's value but what the scanners say.
+written in groups are one run. So a text that comes in pieces ends the same as one that comes whole. Pure: no run, and
+no clock but that of its limit. It learns nothing of a text's value but what the scanners say.
 """
 
 import re
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +32,7 @@ _ASKED: Final = Subject()
 PIECES_KEPT: Final = 64
 EARLY_CHARS: Final = 24
 _EARLY: Final = re.compile(r"[#*>_`\"'(\[-]{0,4}[^\W\d_]{0,24}")
+LIMIT_CHARS: Final = 10_000
 AROUND_VALUES: Final = 96
 AROUND_PHRASES: Final = 960
 _EDGES: Final = "*_`\"'()[]{}<>.,:;!?|#~-–/\\“”„‘’«»…"
@@ -53,6 +55,31 @@ class Hit:
     count: int = 1
 
 
+@dataclass(slots=True)
+class TimeLimit:
+    """How long the scanners may take for one text, all their looks at it together: `ms` for each LIMIT_CHARS characters
+    of it that were begun. So an answer may be long, and one that costs too much does not do so for ever.
+
+    `withheld`: what stands in the place of a text that there was no time to look at; empty where it is let through.
+    """
+
+    ms: float
+    withheld: str = ""
+    clock: Callable[[], float] = time.perf_counter
+    spent_s: float = 0.0
+
+    def is_over(self, chars: int) -> bool:
+        """`chars`: how many came until now."""
+        return self.spent_s * 1000 > self.ms * (1 + chars // LIMIT_CHARS)
+
+    def scan(self, scanner: Scanner, text: str) -> Sequence[Finding]:
+        """A scanner is never interrupted: each is linear in its text, and gets little of it at a time."""
+        began = self.clock()
+        found = scanner.scan(text, _ASKED)
+        self.spent_s += self.clock() - began
+        return found
+
+
 class Screen:
     """One text, as it grows. `feed` and `finish` give what may be shown on top of what was."""
 
@@ -60,12 +87,14 @@ class Screen:
         "_allowed",
         "_around",
         "_begins",
+        "_came",
         "_early",
         "_gap",
         "_has_begun",
         "_held",
         "_in_value",
         "_is_plain",
+        "_limit",
         "_out",
         "_passages",
         "_redacted",
@@ -77,6 +106,7 @@ class Screen:
         "_withheld",
         "hits",
         "is_withheld",
+        "late",
     )
 
     def __init__(
@@ -87,15 +117,18 @@ class Screen:
         takes_away: bool,
         withheld: str,
         allowed: Allowed = lambda finding, value: False,
+        limit: TimeLimit | None = None,
     ) -> None:
         """`redacted`: kinds of values. `takes_away`: whether anything is, or is only counted. `withheld`: what stands
-        in the place of a text that may not be shown at all."""
+        in the place of a text that may not be shown at all. `limit`: this text's own; None for as long as it takes."""
         self._values = [one for one in scanners if not one.begins]
         self._begins = _by_word(tuple(scanners))
         self._redacted = redacted
         self._takes_away = takes_away
         self._withheld = withheld
         self._allowed = allowed
+        self._limit = limit
+        self._came = 0
         self._around = ""
         """The end of what was looked at, as it came."""
         self._run = ""
@@ -115,6 +148,8 @@ class Screen:
         self._shown: list[str] = []
         self.hits: dict[tuple[str, str, Certainty], Hit] = {}
         self.is_withheld = False
+        self.late: dict[str, None] = {}
+        """The scanners that were not asked about a part of it, since the time was up."""
 
     @property
     def text(self) -> str:
@@ -123,6 +158,7 @@ class Screen:
 
     def feed(self, delta: str) -> str | Anew:
         """`delta`: what came, and nothing of it is lost: what is held back comes with a later one."""
+        self._came += len(delta)
         if self._is_plain and delta.isascii():
             word = delta[1:] if delta[:1] == " " else delta
             if word.isalpha():
@@ -269,7 +305,7 @@ class Screen:
         found = [
             finding
             for scanner in self._values
-            for finding in scanner.scan(text, _ASKED)
+            for finding in self._scan(scanner, text)
             if finding.end > len(around) and finding.kind in self._redacted and finding.replacement
         ]
         chosen: list[Finding] = []
@@ -278,6 +314,18 @@ class Screen:
             if apart and one.start >= len(around) and not self._allowed(one, text[one.start : one.end]):
                 chosen.append(one)
         return chosen
+
+    def _scan(self, scanner: Scanner, text: str) -> Sequence[Finding]:
+        """What it finds; nothing where the time is up, which is kept, and withholds the text where that is wanted."""
+        limit = self._limit
+        if limit is None:
+            return scanner.scan(text, _ASKED)
+        if not limit.is_over(self._came):
+            return limit.scan(scanner, text)
+        self.late[scanner.name] = None
+        if limit.withheld and not self.is_withheld:
+            self.is_withheld, self._withheld = True, limit.withheld
+        return ()
 
     def _cut(self) -> str:
         """Settles the first half of a run that is too long to wait for. Gives back what is looked at again."""
@@ -311,7 +359,7 @@ class Screen:
         for scanner in self._waiting:
             # A phrase is short; what counts words of a whole passage is told by having nothing to wait for.
             left = max(0, len(self._around) - AROUND_VALUES) if scanner.pending else 0
-            for finding in scanner.scan(text[left:], _ASKED):
+            for finding in self._scan(scanner, text[left:]):
                 is_new = _key(finding) not in self.hits
                 if len(self._around) < finding.end + left <= ends if scanner.pending else is_new:
                     self._count(finding, text[left:])

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from agents.mcp.models import McpServer, McpTool
@@ -38,7 +39,7 @@ class McpServerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Whose"))
     def whose(self, server: McpServer) -> str:
-        return str(server.owner or "the installation's")
+        return str(server.owner or gettext("the installation's"))
 
     @admin.display(description=_("Host"))
     def host(self, server: McpServer) -> str:
@@ -46,7 +47,7 @@ class McpServerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Tools"))
     def its_tools(self, server: McpServer) -> SafeString:
-        return link_to_list(McpTool, "all tools", server__id__exact=server.pk)
+        return link_to_list(McpTool, gettext("all tools"), server__id__exact=server.pk)
 
 
 def host_of(url: str) -> str:
@@ -91,5 +92,5 @@ class McpToolAdmin(ReadOnlyAdmin):
     @admin.display(description=_("As reviewed"))
     def standing(self, tool: McpTool) -> str:
         if not tool.reviewed_pin:
-            return "never reviewed"
-        return "changed since" if tool.is_changed else "yes"
+            return gettext("never reviewed")
+        return gettext("changed since") if tool.is_changed else gettext("yes")

@@ -1,19 +1,22 @@
-"""Files that go along with a handoff: chosen and kept when an agent gives its task away, put back when the next begins.
+"""Files that go along with a handoff: chosen and kept when an agent gives its task away, put back when the next begins,
+and cleared away when that one has ended.
 
 What cannot go along keeps nobody from going on: the call at the gateway says why, and people see it there.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MAX_ARTIFACTS
-from agents.runtime.context import AgentContext
+from agents.runtime.context import AgentContext, ToolReply
 from agents.spec import AgentSpec
 
 PROGRAMS: Final = frozenset({"execute_code", "execute_script", "sandbox_file"})
 """Who has called one of these has files in a sandbox; who may call one can use them."""
 COLLECT: Final = "collect_artifacts"
 RESTORE: Final = "restore_artifacts"
+CLEAN_UP: Final = "cleanup_artifacts"
 
 
 async def given_along(context: AgentContext, handoff: HandoffInfo) -> HandoffInfo:
@@ -29,8 +32,33 @@ async def given_along(context: AgentContext, handoff: HandoffInfo) -> HandoffInf
     return handoff.model_copy(update={"artifacts": paths[:MAX_ARTIFACTS]})
 
 
-async def put_back(context: AgentContext, task: AgentInput, spec: AgentSpec) -> None:
-    """Before an agent begins that can run programs: what was given along lies in its sandbox."""
+async def put_back(context: AgentContext, task: AgentInput, spec: AgentSpec) -> tuple[str, ...]:
+    """Before an agent begins that can run programs: what was given along lies in its sandbox. The paths of what had to
+    be put there for it.
+
+    What lay there is looked at before, in a step that is durable by then: whoever is killed while it puts files there,
+    and does it again, would find them all.
+    """
     paths = task.handoffs[-1].artifacts if task.handoffs else ()
-    if paths and PROGRAMS & set(spec.tools):
-        await context.tool(RESTORE, {"paths": list(paths)})
+    if not paths or not PROGRAMS & set(spec.tools):
+        return ()
+    before = await context.tool(RESTORE, {"paths": list(paths), "only_look": True})
+    if before.is_error:
+        return ()
+    missing = [path for path in paths if path not in _paths_of(before)]
+    if not missing:
+        return ()
+    await context.run.journal.committed()
+    return tuple(sorted(_paths_of(await context.tool(RESTORE, {"paths": missing}))))
+
+
+def _paths_of(reply: ToolReply) -> set[str]:
+    files = reply.data.get("files", ()) if not reply.is_error and isinstance(reply.data, dict) else ()
+    return {str(file["path"]) for file in files}
+
+
+async def clear_away(context: AgentContext, put: Sequence[str]) -> None:
+    """What was put into the sandbox for an agent that has ended is gone from there. In the workspace it stays, and so
+    does in the sandbox what lay there anyway: it belongs to the conversation."""
+    if put:
+        await context.tool(CLEAN_UP, {"paths": list(put)})

@@ -14,6 +14,7 @@ from agents.engine.events import Source
 from agents.exchange import AgentOutput, Options, Value
 from agents.pipeline.citations import check, cited, number, renumber
 from agents.pipeline.effective_task import Intent, effective_task, heading, is_override
+from agents.pipeline.not_agreed import CANNOT_RUN
 from agents.pipeline.plans import Plan
 from agents.roles.composer import NAME, STAGE, Brief, Missing, Result, write_answer
 from agents.runtime.context import AgentContext
@@ -39,6 +40,7 @@ _WHY: Final[Mapping[str, str]] = {
     "denied_by_policy": "it was blocked: a rule of this installation, or of this run, does not allow it",
     "switched_off": "it was blocked: somebody has switched off such actions for the time being",
     "approved_with_instructions": "it was approved with instructions, and they were not followed",
+    CANNOT_RUN: "its plan could not be run as it was changed",
     OUT_OF_BUDGET: "the budget of this run was used up before",
     "deleted": "the user stopped it",
     "cancelled": "it was stopped",
@@ -157,7 +159,7 @@ def _why(output: AgentOutput | None) -> str:
     if sentence is None:
         return said or _one_line(output.error or "") or "it was not finished"
     details = [said] if said and said != output.error else []
-    if isinstance(partial.get("tools"), list):
+    if isinstance(partial.get("tools"), list) and partial["tools"]:
         details.append("tools: " + ", ".join(map(str, partial["tools"])))
     return f"{sentence} ({'; '.join(details)})" if details else sentence
 

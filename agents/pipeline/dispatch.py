@@ -16,9 +16,6 @@ from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 
-# Not done, and not for a fault of its own: told by the status itself.
-UNFINISHED = frozenset({AgentStatus.SKIPPED, AgentStatus.DELETED, AgentStatus.CANCELLED})
-
 
 async def dispatch(
     context: AgentContext,
@@ -46,7 +43,7 @@ async def dispatch(
             handles[task.id] = await context.fork(task.agent, value, task=task.task, after=after, step_id=task.id)
         except StepFailed as error:
             refused[task.id] = _undone(task, error.code, error.message)
-    states = {task_id: state_of(output) for task_id, output in done.items()}
+    states = {task_id: todo.state_of(output) for task_id, output in done.items()}
     together = [task_id for task_id in stages(plan)[0] if task_id in handles]
     if len(together) > 1:
         context.emit(ParallelStart(agents=tuple(together)))
@@ -54,7 +51,7 @@ async def dispatch(
 
     async def watch(branch: AgentContext, task: PlanTask) -> AgentOutput:
         output = refused.get(task.id) or await _outcome(branch, task, handles[task.id])
-        states[task.id] = state_of(output)
+        states[task.id] = todo.state_of(output)
         branch.emit(PlanStepCompleted(step_id=task.id, status=states[task.id], error=output.error))
         branch.emit(TodoUpdate(items=todo.items(plan, states)))
         if task.id in together:
@@ -106,7 +103,7 @@ async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> Age
     ended = await context.outcome(handle)
     if ended.status is AgentStatus.COMPLETED:
         return AgentOutput.model_validate(ended.output).model_copy(update={"agent_id": task.id})
-    error = ended.status if ended.status in UNFINISHED else ended.code or "failed"
+    error = ended.status if ended.status in todo.UNFINISHED else ended.code or "failed"
     return _undone(task, error, ended.message, status=ended.status)
 
 
@@ -122,10 +119,3 @@ def _undone(task: PlanTask, error: str, message: str, *, status: AgentStatus = A
         confidence_score=0,
         depends_on=task.depends_on,
     )
-
-
-def state_of(output: AgentOutput) -> str:
-    """How people see it: completed, failed, skipped, deleted or cancelled."""
-    if output.task_done:
-        return "completed"
-    return output.error if output.error and output.error in UNFINISHED else "failed"

@@ -1,12 +1,17 @@
 """Where guardrails look at what comes in and what goes out. Scanners plug in here."""
 
-from typing import Any
+from typing import Any, Final
 
+from agents.engine.states import StepKind
+from agents.exchange import Options
 from agents.guardrails.asked import look_at_question
+from agents.guardrails.content import neutral_text
 from agents.guardrails.output import Screened, screened
 from agents.guardrails.second_look import look_again
 from agents.guardrails.telling import tell_lines
 from agents.runtime.context import AgentContext
+
+PROJECT_NOTE: Final = "guard_project"
 
 
 async def guard_input(context: AgentContext, text: str) -> str:
@@ -14,6 +19,25 @@ async def guard_input(context: AgentContext, text: str) -> str:
     await look_at_question(context, text)
     await look_again(context, text)
     return text
+
+
+async def guard_project(context: AgentContext, options: Options) -> Options:
+    """What the run is told of its project, without its force where it is another's text and looks like orders to a
+    model, as a result of a tool is. Recorded, so that a replay tells the same."""
+    told = options.project_instructions
+    if told is None or not options.instructed_by_another:
+        return options
+    recorded = context.upcoming
+    if recorded is not None and (recorded.kind, recorded.name) != (StepKind.NOTE, PROJECT_NOTE):
+        return options  # The run began before they were looked at, and goes on as it began.
+
+    def look() -> dict[str, Any]:
+        text, lines = neutral_text(told.text, settings=context.run.settings.guards)
+        return {"text": text, "lines": [line.as_json() for line in lines]}
+
+    noted = Screened.from_json(await context.note(PROJECT_NOTE, look))
+    tell_lines(context, noted.lines)
+    return options.model_copy(update={"project_instructions": told.model_copy(update={"text": noted.text})})
 
 
 async def guard_output(context: AgentContext, text: str) -> str:

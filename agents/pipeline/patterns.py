@@ -4,8 +4,8 @@ Patterns know English and German. Where they tell nothing, or tell several thing
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agents.pipeline.clauses import (
@@ -18,6 +18,7 @@ from agents.pipeline.clauses import (
     says_first,
     without_first,
 )
+from agents.pipeline.handoffs import targets_of
 from agents.pipeline.signals import SIGNALS, Signal
 
 Kind = Literal["direct", "plan", "research"]
@@ -75,6 +76,24 @@ _REPORT = re.compile(
 )
 _PASTED_CODE: Final = Signal("has code in it", "code", CLEAR, re.compile("```"))
 _BOTH = re.compile(r"\b(?:and|und)\b", re.IGNORECASE)
+# Passes on what was found before it: "email me the result", "schick sie an Tom"; not "send her an email".
+_SENDS_ON = re.compile(
+    r"^\W{0,3}(?:and\s+|und\s+|then\s+|dann\s+|please\s+|bitte\s+|also\s+|auch\s+){0,3}"
+    r"(?:send|forward|share|e-?mail|mail|(?:ver)?schick\w*|(?:ver|über)?send\w*|leite?n?|maile?n?)\s+(?:\S{1,30}\s+){0,2}?"
+    r"(?:it|them|this|that|these|those|both|everything|es|sie|ihn|alles|beides|"
+    r"(?:the|das|die|den)(?!\s+(?:e-?mails?|mails?|message|nachricht)\b)(?=\s+\w))\b",
+    re.IGNORECASE,
+)
+# What only an agent with files or pictures does: whoever searches and answers cannot, and hands over to nobody.
+_NEEDS_ANOTHER = re.compile(
+    r"^\W{0,3}(?:please\s+|bitte\s+|also\s+|auch\s+|it\s+){0,3}(?:save|store|export|download|upload|schedule|book|paint|illustrate|"
+    r"draw(?!\s+(?:\w+\s+)?conclusions?)|speicher\w*|exportier\w*|zeichne|male)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W{0,3}(?:what|which|who|where|when|how|why|is|are|do|does|can|was|welche\w?|wer|wo|wann|wie|warum|ist|sind|gibt)\b",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s+|$)|\n+")
 
 
@@ -106,7 +125,7 @@ def classify(question: str) -> Guess:
         return planned
     if code_pasted and _strength(found, "code") < CLEAR:
         found = _ranked({**found, "code": _PASTED_CODE})
-    return _one_agent(text, found)
+    return _unless_more_is_asked(_one_agent(text, found), text)
 
 
 def signals_of(text: str) -> dict[str, Signal]:
@@ -171,11 +190,37 @@ def _several_steps(text: str) -> Guess | None:
     if len(pieces) > 1 and len(different) > 1:
         names = " and ".join(different[:3])
         return Guess("plan", PLANNER, 0.9 if commands else 0.75, f"It has parts for {names}.", True)
+    if any(_sends_on_what_another_does(pieces, place) for place in range(1, len(pieces))):
+        return Guess("plan", PLANNER, 0.8, "It has to send what somebody else does before.", True)
     if len(pieces) > 1 and commands and ordered and (says_first(pieces[0].text) or len(pieces) > 2):
         return Guess("plan", PLANNER, 0.85, f"It names {len(pieces)} steps, one after the other.", True)
     if _COMPLEX.search(text):
         return Guess("plan", PLANNER, 0.8, "It asks for work of several kinds.", True)
     return None
+
+
+def _sends_on_what_another_does(pieces: Sequence[Clause], place: int) -> bool:
+    """Whether this piece mails what an earlier command came to that is not for the mailbox: of that agent nobody gets
+    a task, so what it sends must be there before it begins."""
+    text = without_first(pieces[place].text)
+    return (
+        agent_of(text) == "mail"
+        and _SENDS_ON.match(text) is not None
+        and any(
+            begins_with_verb(without_first(one.text)) and "mail" not in signals_of(one.text) for one in pieces[:place]
+        )
+    )
+
+
+def _unless_more_is_asked(guess: Guess, text: str) -> Guess:
+    """Not sure where a later clause is for another agent, and the one that was found hands over to nobody."""
+    if not guess.sure or guess.agent == CHAT or targets_of(guess.agent):
+        return guess
+    first, *later = [without_first(clause.text) for clause in clauses_of(text)] or [""]
+    sends_on = _ASKS.match(first) and "mail" not in signals_of(first) and any(map(_SENDS_ON.match, later))
+    if sends_on or (guess.agent != "mail" and any(map(_NEEDS_ANOTHER.match, later))):
+        return replace(guess, sure=False, confidence=0.6, reason=f"{guess.reason} It asks for more than that.")
+    return guess
 
 
 def _several_places(text: str, found: Mapping[str, Signal]) -> Guess | None:

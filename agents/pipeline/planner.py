@@ -1,6 +1,10 @@
-"""Makes the plan of a question: by the planner's model, checked and amended, or by the patterns where there is none."""
+"""Makes the plan of a question: by the planner's model, checked and amended, or by the patterns where there is none.
+Shows it to a person before it runs, where there is a reason to.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -10,7 +14,9 @@ from agents.engine.events import Stage, StageStatus
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.clauses import readable
 from agents.pipeline.deterministic import plan_by_patterns
+from agents.pipeline.not_agreed import CANNOT_RUN, STAGE, NotAgreed
 from agents.pipeline.patterns import CHAT, agent_of
+from agents.pipeline.plan_costs import NOTHING, PlanCost, reckoned, why_dear
 from agents.pipeline.plans import (
     Plan,
     continued,
@@ -24,9 +30,9 @@ from agents.roles.planner import Proposed, amending, ask_planner, opening, plan_
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from agents.stages import stage
+from agents.tools import answers
 from agents.tools.registry import tools
 
-STAGE: Final = "plan"
 AMENDMENTS: Final = 2
 REVIEWS: Final = 3
 _NOTHING_DONE: Final[Mapping[str, AgentOutput]] = {}
@@ -150,56 +156,139 @@ class _Edited(BaseModel):
     tasks: list[Proposed]
 
 
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """A plan that may run. `grave`: the tools whose effect cannot be undone, of all plans of the run until now; `cost`:
+    what those are reckoned at as they were proposed, where that is looked at."""
+
+    plan: Plan
+    grave: frozenset[str] = frozenset()
+    cost: PlanCost = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Why:
+    """What a person is told of a plan besides its tasks. `limit_usd`: 0 where nobody looks at what it costs."""
+
+    grave: tuple[str, ...]
+    cost: PlanCost
+    limit_usd: Decimal
+    is_dear: bool
+    goes_on: bool
+    """Whether it plans what another has left."""
+
+
 async def asked_first(
     context: AgentContext,
     plan: Plan,
     *,
-    wanted: bool,
-    interactive: bool,
+    options: Options,
     roster: Mapping[str, AgentSpec],
+    limit_usd: float = 0,
+    earlier: Agreed | None = None,
+    done: Collection[str] = (),
     irreversible: Collection[str] | None = None,
-) -> Plan | None:
-    """The plan that a person agreed to (B13): as it is, or as they changed it. None: it shall not run.
+) -> Agreed | NotAgreed:
+    """The plan that a person agreed to (B13): as it is, or as they changed it; or why it shall not run.
 
-    Asked if it is `wanted`, or if the plan uses a tool whose effect cannot be undone: those that say so of themselves,
-    unless `irreversible` names them. A changed plan that cannot be run comes back with its faults, three times at most.
+    Asked if it is wanted, if the plan uses a tool whose effect cannot be undone (those that say so of themselves,
+    unless `irreversible` names them), or if it is reckoned to cost more than `limit_usd` (0: however much). A plan that
+    goes on from `earlier`, of which `done` is finished, is asked about if it brings in such a tool that no plan before
+    it had, or if it is the first with which the run's plans are above the limit. A changed plan that cannot be run
+    comes back with its faults, three times at most.
     """
+    if not options.interactive:
+        return Agreed(plan)
+    left = _without(plan, done)
+    before = earlier or Agreed(plan)
     if irreversible is None:
         irreversible = {name for name, tool in tools().items() if tool.irreversible}
-    grave = sorted({tool for task in plan.tasks for tool in task.tools} & set(irreversible))
-    if not interactive or not (wanted or grave):
-        return plan
-    shown = plan
-    faults: list[str] = []
-    for _ in range(REVIEWS):
-        answer = await context.ask("plan", _question(shown, grave, faults))
-        status = answer.get("status") if isinstance(answer, dict) else None
-        if status not in ("approved", "answered"):
-            return None
-        edited = _as_edited(answer["plan"], plan, roster) if answer.get("plan") else shown
-        if isinstance(edited, Plan):
-            shown, faults = edited, faults_of(edited, agents=roster)
-        else:
-            faults = edited
-        if not faults:
-            return plan if shown == plan else _agreed(context, shown, plan, roster)
-        _tell(context, "The changed plan cannot be run", faults)
-    return None
+    cost = await _cost(context, left, before.cost, options=options, roster=roster) if limit_usd else NOTHING
+    limit = Decimal(str(limit_usd))
+    why = _Why(
+        grave=tuple(sorted(left.tools & set(irreversible))),
+        cost=cost,
+        limit_usd=limit,
+        is_dear=bool(limit) and before.cost.usd <= limit < cost.usd,
+        goes_on=earlier is not None,
+    )
+    is_wanted = options.show_plan and earlier is None
+    if is_wanted or set(why.grave) - before.grave or why.is_dear:
+        shown = await _reviewed(context, left, why, roster=roster, done=done)
+        if isinstance(shown, NotAgreed):
+            return shown
+        if shown != left:
+            plan = _changed(context, shown, plan, roster, done)
+    return Agreed(plan, before.grave | (plan.tools & set(irreversible)), cost)
 
 
 def tools_that_need_a_yes() -> set[str]:
     return {name for name, tool in tools().items() if tool.requires_approval}
 
 
-def _question(plan: Plan, grave: Sequence[str], faults: Sequence[str]) -> dict[str, Any]:
+async def _cost(
+    context: AgentContext, left: Plan, before: PlanCost, *, options: Options, roster: Mapping[str, AgentSpec]
+) -> PlanCost:
+    """Of all that the run has planned until now."""
+    return before.plus(await reckoned(context, left.tasks, roster=roster, options=options))
+
+
+async def _reviewed(
+    context: AgentContext, proposed: Plan, why: _Why, *, roster: Mapping[str, AgentSpec], done: Collection[str]
+) -> Plan | NotAgreed:
+    """What a person makes of the plan: itself where they accept it."""
+    shown = proposed
+    faults: list[str] = []
+    for _ in range(REVIEWS):
+        answer = await context.ask("plan", _question(shown, why, faults))
+        status = answer.get("status") if isinstance(answer, dict) else None
+        if status not in ("approved", "answered"):
+            return _not_agreed(answer)
+        edited = _as_edited(answer["plan"], proposed, roster) if answer.get("plan") else shown
+        if isinstance(edited, Plan):
+            shown, faults = edited, faults_of(edited, agents=roster, done=done)
+        else:
+            faults = edited
+        if not faults:
+            return shown
+        _tell(context, "The changed plan cannot be run", faults)
+    return NotAgreed(CANNOT_RUN, _in_words(faults))
+
+
+def _not_agreed(answer: Any) -> NotAgreed:
+    """A no, or a question that came to its end without one: never taken for each other."""
+    refused = answers.meaning_for_agent(answer)
+    assert isinstance(refused, answers.Refused)  # whoever calls this has looked for a yes
+    return NotAgreed(refused.code, refused.reason)
+
+
+def _question(plan: Plan, why: _Why, faults: Sequence[str]) -> dict[str, Any]:
     """What the person is asked; `tasks` have the names that `_Edited` reads back."""
-    words = ["This is the plan. Accept it, change it, or reject it."]
-    if grave:
-        words.append(f"It may do what cannot be undone: {', '.join(grave)}.")
+    words = ["This is the plan for what is missing." if why.goes_on else "This is the plan."]
+    words.append("Accept it, change it, or reject it.")
+    if why.grave:
+        words.append(f"It may do what cannot be undone: {', '.join(why.grave)}.")
+    if why.is_dear:
+        words += why_dear(why.cost, why.limit_usd, goes_on=why.goes_on)
     if faults:
         words.append(f"It cannot be run as you changed it: {'; '.join(faults)}.")
     tasks = [task.model_dump(mode="json") for task in plan.tasks]
-    return {"question": " ".join(words), "tasks": tasks, "asks_about": list(grave), "faults": list(faults)}
+    asked = {"question": " ".join(words), "tasks": tasks, "asks_about": list(why.grave), "faults": list(faults)}
+    return {**asked, "cost": _told_cost(why)} if why.limit_usd else asked
+
+
+def _told_cost(why: _Why) -> dict[str, Any]:
+    return {
+        "reckoned_usd": None if why.cost.unpriced else float(why.cost.usd),
+        "known_usd": float(why.cost.usd),
+        "limit_usd": float(why.limit_usd),
+        "unpriced_models": list(why.cost.unpriced),
+    }
+
+
+def _without(plan: Plan, done: Collection[str]) -> Plan:
+    """What of it is still to be done."""
+    return plan.model_copy(update={"tasks": tuple(task for task in plan.tasks if task.id not in done)})
 
 
 def _as_edited(said: Any, plan: Plan, roster: Mapping[str, AgentSpec]) -> Plan | list[str]:
@@ -213,9 +302,11 @@ def _as_edited(said: Any, plan: Plan, roster: Mapping[str, AgentSpec]) -> Plan |
     return plan.model_copy(update={"tasks": tasks})
 
 
-def _agreed(context: AgentContext, edited: Plan, plan: Plan, roster: Mapping[str, AgentSpec]) -> Plan:
-    """The changed plan, ready to run, shown in the place of the one that was proposed."""
+def _changed(
+    context: AgentContext, edited: Plan, plan: Plan, roster: Mapping[str, AgentSpec], done: Collection[str]
+) -> Plan:
+    """The changed plan, ready to run, shown in the place of the one that was proposed. What is done stays in it."""
     edited = edited.model_copy(update={"revision": plan.revision + 1})
-    edited = with_tools(with_unique_ids(edited, keep=plan.ids), roster)
+    edited = with_tools(continued(plan, done, with_unique_ids(edited, keep=plan.ids)), roster)
     context.emit(overview(edited, asks_about=tools_that_need_a_yes()))
     return edited

@@ -43,6 +43,11 @@ class Plan(Value):
     def ids(self) -> tuple[str, ...]:
         return tuple(task.id for task in self.tasks)
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """Those that its tasks name (`with_tools`: all that they may call)."""
+        return frozenset(tool for task in self.tasks for tool in task.tools)
+
 
 def single(question: str, agent: str, *, notice: str = "", revision: int = 0) -> Plan:
     """The plan in which one agent does it all."""
@@ -236,12 +241,11 @@ def planned_steps(plan: Plan) -> tuple[PlannedStep, ...]:
 
 def overview(plan: Plan, *, asks_about: Iterable[str] = ()) -> PlanOverview:
     """The event that shows the plan. `asks_about`: tools that need a yes; those of the plan are named on it."""
-    used = {tool for task in plan.tasks for tool in task.tools}
     return PlanOverview(
         steps=planned_steps(plan),
         intent=plan.intent,
         entities=plan.entities,
         revision=plan.revision,
-        asks_about=tuple(sorted(used & set(asks_about))),
+        asks_about=tuple(sorted(plan.tools & set(asks_about))),
         notice=plan.notice,
     )

@@ -87,6 +87,9 @@ SIGNALS: Final = (
         r"\b(?:reply|respond|antworte|beantworte)\b.{0,30}\b(?:e-?mail|mail|message|nachricht|him|her|them|thread|ihm|ihr)\b",
         r"\bmail\s+to\s+\w+|\b(?:schick|send)e?\b.{0,40}\ban\s+(?:meine|unsere|den|die|das|alle)\b",
         r"\b(?:send|forward)\s+(?:it|them|this|that|the\s+\w+)\s+to\s+(?:my|our|the|him|her|them|[a-z]+)\b",
+        r"\b(?:(?:ver)?schick|(?:ver|über)?send|leite?|maile?)\w*\s+(?:bitte\s+)?(?:es|sie|ihn|das|dies(?:es)?|alles|beide?s?|"
+        r"(?:die|das|den)\s+(?:\w{0,20}liste|ergebnisse?|zusammenfassung|antwort|links?|übersicht|bericht|tabelle))\s+"
+        r"(?:bitte\s+)?an\s+\w",
         r"\b(?:e-?mails?|mails?)\b.{0,40}?\b(?:schreiben|schicken|senden|verschicken|beantworten|weiterleiten)\b",
     ),
     _signal(

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agents.engine.events import TodoItem
+from agents.engine.states import AgentStatus
+from agents.exchange import AgentOutput
 from agents.pipeline.effective_task import heading
 from agents.pipeline.plans import Plan, PlanTask
 
@@ -15,11 +17,20 @@ CURRENT_CHARS: Final = 500
 # Of the other lines, where the whole list is too long.
 SHORT_CHARS: Final = 65
 
+# Not done, and not for a fault of its own: told by the status itself.
+UNFINISHED: Final = frozenset({AgentStatus.SKIPPED, AgentStatus.DELETED, AgentStatus.CANCELLED})
 PENDING: Final = "pending"
 COMPLETED: Final = "completed"
 _SHOWN: Final[Mapping[str, str]] = {
     name: name for name in (PENDING, "running", COMPLETED, "failed", "skipped", "deleted")
 } | {"cancelled": "skipped", "awaiting_user": "running"}
+
+
+def state_of(output: AgentOutput) -> str:
+    """How people see what became of a task: completed, failed, skipped, deleted or cancelled."""
+    if output.task_done:
+        return COMPLETED
+    return output.error if output.error and output.error in UNFINISHED else "failed"
 
 
 def items(plan: Plan, states: Mapping[str, str]) -> tuple[TodoItem, ...]:

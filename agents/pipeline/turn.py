@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from agents.budget import CODE as OUT_OF_BUDGET
@@ -11,30 +10,30 @@ from agents.engine.events import Check, Config, Source, Stage, StageStatus, Titl
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
 from agents.pipeline import clarify, compose, plans
-from agents.pipeline.dispatch import dispatch, state_of
+from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
-from agents.pipeline.guards import guard_input, guard_output
-from agents.pipeline.planner import asked_first, make_plan
+from agents.pipeline.guards import guard_input, guard_output, guard_project
+from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
+from agents.pipeline.planner import Agreed, asked_first, make_plan
 from agents.pipeline.plans import Plan
 from agents.pipeline.recall import Recollection, recall
 from agents.pipeline.remembering import learn
 from agents.pipeline.route import Route, decide
+from agents.pipeline.titling import title_of
+from agents.pipeline.todo import state_of
 from agents.pipeline.verify import verified
 from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
-from agents.prompts import read_prompt
 from agents.registry import specs
 from agents.runtime.context import AgentContext, PipelineSettings
 from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
 from agents.stages import stage
 from hyperagent.lib.llm.config import LLMSettings
-from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
+from hyperagent.lib.llm.types import Tier
 from hyperagent.lib.text import title_from
 
-TITLE_PROMPT = Path(__file__).parent / "title_prompt.md"
 BUNDLED_NOTICE = "The small bundled model answers: no model provider is configured. Expect mistakes."
 DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
-REJECTED = "The plan was rejected, so nothing was done."
 STOPPED = "You stopped this agent before it could answer."
 
 
@@ -79,11 +78,12 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         context.run.terms = Terms(setting.options.budget, may_ask=setting.options.interactive)
     context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
+    setting = replace(setting, options=await guard_project(context, setting.options))
 
     known = await recall(context, question, is_temporary=setting.is_temporary)
 
     async def title(branch: AgentContext) -> str:
-        return await _title(branch, question, wanted=not setting.history and setting.served["titles"])
+        return await title_of(branch, question, wanted=not setting.history and setting.served["titles"])
 
     async def learned(branch: AgentContext) -> list[dict[str, Any]]:
         return await learn(
@@ -240,25 +240,43 @@ async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -
         only = plan.tasks[0]
         route = Route(kind="direct", agent=only.agent, reason=plan.notice or "One agent can do it alone.")
         return await _direct(context, brief, route, setting)
-    agreed = await asked_first(
-        context,
-        plan,
-        wanted=setting.options.show_plan,
-        interactive=setting.options.interactive,
-        roster=setting.roster,
-    )
-    if agreed is None:
-        await context.say(REJECTED)
-        return Answered(REJECTED, plan=_shown(plan, {}))
+    agreed = await _agreed_to(context, plan, setting)
+    if isinstance(agreed, NotAgreed):
+        outputs = left_undone(context, plan, agreed)
+        said = await context.say(agreed.nothing_done)
+        return Answered(said, plan=_shown(plan, outputs), skipped=_skipped(outputs))
     plan, outputs = await _worked_through(context, agreed, brief, setting)
     return await _composed(context, plan, outputs, brief)
 
 
+async def _agreed_to(
+    context: AgentContext,
+    plan: Plan,
+    setting: Setting,
+    *,
+    earlier: Agreed | None = None,
+    done: Mapping[str, AgentOutput] | None = None,
+) -> Agreed | NotAgreed:
+    return await asked_first(
+        context,
+        plan,
+        options=setting.options,
+        roster=setting.roster,
+        limit_usd=setting.settings.plan_asks_above_usd,
+        earlier=earlier,
+        done=done or {},
+    )
+
+
 async def _worked_through(
-    context: AgentContext, plan: Plan, brief: AgentInput, setting: Setting
+    context: AgentContext, agreed: Agreed, brief: AgentInput, setting: Setting
 ) -> tuple[Plan, dict[str, AgentOutput]]:
-    """Dispatch, look, plan again what is missing, at most MAX_REPLANS times. What was done is kept."""
-    outputs: dict[str, AgentOutput] = {}
+    """Dispatch, look, plan again what is missing, at most MAX_REPLANS times. What was done is kept.
+
+    What is planned again is asked about like the first plan, as far as nobody has agreed to that yet. Without a yes the
+    answer is made of what there is.
+    """
+    plan, outputs = agreed.plan, dict[str, AgentOutput]()
     for left in range(setting.settings.max_replans, -1, -1):
         outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
         verdict = await verified(
@@ -273,7 +291,12 @@ async def _worked_through(
             again = await _make_plan(context, brief, setting, before=plan, done=kept, feedback=verdict.feedback)
         if again.origin == "single":
             break
-        plan, outputs = again, {task.id: kept[task.id] for task in again.tasks if task.id in kept}
+        onward = await _agreed_to(context, again, setting, earlier=agreed, done=kept)
+        if isinstance(onward, NotAgreed):
+            undone = left_undone(context, again, onward, done=kept)
+            return told_beside(context, again, onward), {**outputs, **undone}
+        agreed, plan = onward, onward.plan
+        outputs = {task.id: kept[task.id] for task in plan.tasks if task.id in kept}
     return plan, outputs
 
 
@@ -352,22 +375,6 @@ def _shown(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
         status = "pending" if output is None else state_of(output)
         tasks.append({**step.model_dump(mode="json"), "status": status, "error": output.error if output else None})
     return {"intent": plan.intent, "entities": plan.entities, "revision": plan.revision, "tasks": tasks}
-
-
-async def _title(context: AgentContext, question: str, *, wanted: bool) -> str:
-    """A title by the cheap model; empty if none is wanted or the call fails: a title is no reason to fail."""
-    if not wanted:
-        return ""
-    messages = (
-        Message(role=Role.SYSTEM, content=read_prompt(TITLE_PROMPT)),
-        Message(role=Role.USER, content=question[:2000]),
-    )
-    request = ModelRequest(tier=Tier.FLASH, messages=messages, max_tokens=200, agent="title")
-    try:
-        reply = await context.model(request, stage="title")
-    except StepFailed:
-        return ""
-    return title_from(reply.text.strip().strip("\"'«»“”„."))
 
 
 def _served_by(models: LLMSettings) -> dict[str, Any]:

@@ -69,11 +69,23 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         step = next(step for step in planned_steps(plan) if step.id == task.agent_id)
         context.emit(PlanStep(step=step))
     let_in = await approving.let_in(context, agent.spec, task)
-    if isinstance(let_in, AgentInput):
-        await artifacts.put_back(context, let_in, agent.spec)
+    if not isinstance(let_in, AgentInput):
+        return await _told(context, task, let_in, depends_on, began)
+    put = await artifacts.put_back(context, let_in, agent.spec)
+    try:
         task, done = await _as_people_want_it(agent, context, let_in)
-    else:
-        done = let_in
+        output = await _told(context, task, done, depends_on, began)
+    except StepFailed:
+        await artifacts.clear_away(context, put)
+        raise
+    await artifacts.clear_away(context, put)
+    return output
+
+
+async def _told(
+    context: AgentContext, task: AgentInput, done: Work, depends_on: tuple[str, ...], began: datetime
+) -> dict[str, Any]:
+    """The output of an agent's work, said where it speaks; that of whoever takes over, where it handed its task on."""
     if done.handoff is not None:
         return await _handed_over(context, task, done, done.handoff)
     if task.speaks:

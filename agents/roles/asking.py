@@ -5,7 +5,7 @@ from typing import Final
 
 from agents.briefing import clipped, quoted
 from agents.exchange import Options
-from agents.project_rules import with_project_rules
+from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 
@@ -20,7 +20,10 @@ def request_of(role: str, tier: Tier, system: str, *said: Message, options: Opti
     chosen = options or Options()
     return ModelRequest(
         tier=tier,
-        messages=(Message(role=Role.SYSTEM, content=with_project_rules(system, chosen)), *said),
+        messages=(
+            Message(role=Role.SYSTEM, content=with_project_rules(system, chosen)),
+            *with_rules_of_another(said, chosen),
+        ),
         provider=chosen.provider,
         model=chosen.model,
         agent=role,

@@ -9,7 +9,7 @@ from agents.engine.events import Source
 from agents.exchange import Options
 from agents.pipeline.blackboard import truncate
 from agents.pipeline.recall import format_user_profile
-from agents.project_rules import with_project_rules
+from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.tools.untrusted import marked_untrusted
@@ -71,7 +71,7 @@ async def write_answer(
         messages=(
             Message(role=Role.SYSTEM, content=with_project_rules(_system(brief, profile), options)),
             *(_said(message) for message in history[-HISTORY_MESSAGES:]),
-            Message(role=Role.USER, content=_told(brief)),
+            *with_rules_of_another((Message(role=Role.USER, content=_told(brief)),), options),
         ),
         provider=options.provider,
         model=options.model,

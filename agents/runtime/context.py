@@ -59,6 +59,8 @@ class PipelineSettings:
     routing_mode: str = "auto"
     max_handoffs: int = 3
     max_replans: int = 2
+    plan_asks_above_usd: float = 0
+    """A plan that is reckoned to cost more is shown before it runs; 0: none for what it costs."""
     compression_enabled: bool = True
     compression_tokens: int = 60_000
     compression_keeps: int = 10

@@ -29,7 +29,7 @@ from agents.guardrails.output import screened
 from agents.runtime import leases, loading
 from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
 from agents.runtime.desk import Desk
-from agents.runtime.leases import MAX_CRASHES, Claim
+from agents.runtime.leases import Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
 from agents.runtime.tracing import RunTrace, without_trace
@@ -160,7 +160,7 @@ class Driver:
                 await self._tools.finished(self.claim.on_finish, self.claim.id)
 
     async def _give_up(self) -> None:
-        """For the case that the lease is still ours. If not even that can be said, it runs out."""
+        """Whether or not the lease is still ours. If not even that can be said, it runs out."""
         try:
             async with self._tools.connection() as connection:
                 await leases.give_up(connection, self.claim.id, self.claim.epoch)
@@ -178,6 +178,7 @@ class Driver:
             last_seq=end.seq,
             last_hash=end.hash,
             first_token_ms=end.first_token_ms,
+            thought_ms=end.thought_ms,
         )
         run = self._made_run(outbox, loaded)
         run.paid.extend(end.cut_usage)
@@ -247,6 +248,7 @@ class Driver:
         facts = {
             "provider": run.provider_of(result.get("model")),
             "first_token_ms": run.outbox.first_token_ms,
+            "thought_ms": run.outbox.thought_ms,
             "tainted_by": taint_of(run).as_json(),
         }
         return Ending(Moved(ExecutionStatus.COMPLETED, answer, {**result, **facts}), complete, AgentStatus.COMPLETED)
@@ -255,12 +257,8 @@ class Driver:
         """The program's result. A cancelled task means what whoever cancelled it meant."""
         if self._cancelled:
             raise Cancelled
-        if self.claim.crashes >= MAX_CRASHES:
-            raise StepFailed(
-                "crashed_worker",
-                f"This run crashed the worker {self.claim.crashes} times and was stopped. "
-                "Try it again with another question, or tell an administrator.",
-            )
+        if self.claim.is_given_up:
+            raise StepFailed("crashed_worker", _why_given_up(self.claim))
         if (version := self.claim.input.get("version", INPUT_VERSION)) != INPUT_VERSION:
             raise StepFailed(
                 "other_version",
@@ -322,6 +320,13 @@ class Driver:
             if self._trace.span is not NOTHING:
                 await self._trace.look(connection, self.claim.id)
             return await loading.load(connection, self.claim.id)
+
+
+def _why_given_up(claim: Claim) -> str:
+    blamed = f"This run crashed the worker {claim.crashes} times and was stopped."
+    suspected = f"{claim.suspicion} workers in a row were lost with this run before it got any further; it was stopped."
+    said = blamed if claim.crashes >= leases.MAX_CRASHES else suspected
+    return f"{said} Try it again with another question, or tell an administrator."
 
 
 def _tell_of_copies(run: DrivenRun) -> None:

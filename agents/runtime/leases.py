@@ -9,6 +9,7 @@ from django.db import connection as django_connection
 from psycopg.rows import class_row
 
 MAX_CRASHES: Final = 3
+MAX_SUSPICION: Final = 20
 SUSPECT: Final = 2
 # How far a claim looks. Numbers in its text: with others the database would plan it anew each time, which takes longer
 # than the claim.
@@ -21,7 +22,8 @@ OF_ONE: Final = 16
 # could renew a lease: once it is back all have the time of one for it, or living runners would lose what they drive.
 # Whom to blame: the only run that the runner drove, or the only one that was suspected before; the others gain
 # suspicion. A suspect is driven beside at most innocent runs, so a run that kills its runner is found out after a few
-# crashes, and the ones that were merely near it are not failed for it.
+# crashes, and the ones that were merely near it are not failed for it. Who was blamed for a runner that turns out to
+# live is cleared of it (`give_up`).
 _RECOVER = """
 WITH lost AS (
     SELECT id, leased_by, crashes > 0 OR suspicion >= %(suspect)s AS suspected
@@ -141,6 +143,11 @@ class Claim:
         return self.crashes > 0 or self.suspicion >= SUSPECT
 
     @property
+    def is_given_up(self) -> bool:
+        """So many runners in a row were lost with it that nobody else shall drive it."""
+        return self.crashes >= MAX_CRASHES or self.suspicion >= MAX_SUSPICION
+
+    @property
     def is_first(self) -> bool:
         """Nothing can have been recorded before the first lease, unless a person was quick, or it is a copy."""
         return self.epoch == 1 and not self.woken and self.effects_root == self.id
@@ -220,9 +227,20 @@ SELECT pg_notify('hyperagent_runs', id::text) FROM given
 """
 
 
+_CLEAR = """
+UPDATE agents_execution SET crashes = crashes - 1, suspicion = suspicion + 1
+WHERE id = %s AND epoch > %s AND crashes > 0 AND status NOT IN ('completed', 'failed', 'cancelled')
+"""
+
+
 async def give_up(connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int) -> None:
-    """The driver cannot go on, without fault of the run's: whoever is free may. Nothing if the lease is another's."""
+    """The driver cannot go on, without fault of the run's: whoever is free may.
+
+    Where the lease ran out and the run is another's, it is cleared of having killed this runner, which was stopped,
+    starved or cut off, and lives. It stays suspected, as a run that stops whoever drives it has to be.
+    """
     await connection.execute(_GIVE_UP, [execution_id, epoch])
+    await connection.execute(_CLEAR, [execution_id, epoch])
 
 
 def recover_runner(name: str) -> int:

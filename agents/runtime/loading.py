@@ -1,6 +1,6 @@
 """What is read back of a run: all of it when a driver takes it over, and what people did meanwhile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -68,6 +68,7 @@ class End:
     hash: bytes = GENESIS
     cut_usage: tuple[Any, ...] = ()
     first_token_ms: int | None = None
+    thought_ms: tuple[int, int] | None = None
 
 
 async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
@@ -118,7 +119,8 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
             key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response, started_at
         )
     seq, hashed = end[0] if end else (0, GENESIS)
-    return loaded, End(seq, bytes(hashed), tuple(usage for (usage,) in cut), first_token_ms(shown))
+    used = tuple(usage for (usage,) in cut)
+    return loaded, End(seq, bytes(hashed), used, first_token_ms(shown), thought_ms(shown))
 
 
 def _step(row: tuple[Any, ...]) -> StepRecord:
@@ -139,11 +141,20 @@ def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str
 
 def first_token_ms(rows: Iterable[tuple[UUID, str, str]]) -> int | None:
     """The time of the first frame of an answer, from the events that show text, in their order."""
-    for _, kind, body in rows:
-        event = orjson.loads(body.split("\n", 1)[0])
-        if kind == "token" and event["channel"] != "thinking":
-            return int(event["timestamp"])
-    return None
+    return next((int(frame["timestamp"]) for frame in _frames(rows) if frame["channel"] != "thinking"), None)
+
+
+def thought_ms(rows: Iterable[tuple[UUID, str, str]]) -> tuple[int, int] | None:
+    """The times of the first and the last frame of thoughts."""
+    # Looked for before it is decoded: a log may have thousands of frames, and most have no thoughts.
+    with_thoughts = (row for row in rows if '"thinking"' in row[2])
+    times = [int(frame["timestamp"]) for frame in _frames(with_thoughts) if frame["channel"] == "thinking"]
+    return (times[0], times[-1]) if times else None
+
+
+def _frames(rows: Iterable[tuple[UUID, str, str]]) -> Iterator[dict[str, Any]]:
+    """The first of each row: frames that were folded follow each other at once."""
+    return (orjson.loads(body.split("\n", 1)[0]) for _, kind, body in rows if kind == "token")
 
 
 def _interventions(rows: Iterable[tuple[UUID, UUID | None, str, str, bool]]) -> dict[UUID, Intervention]:

@@ -124,6 +124,7 @@ class Outbox:
         last_seq: int = 0,
         last_hash: bytes = GENESIS,
         first_token_ms: int | None = None,
+        thought_ms: tuple[int, int] | None = None,
     ) -> None:
         self.execution_id = execution_id
         self.epoch = epoch
@@ -132,6 +133,8 @@ class Outbox:
         self.last_hash = last_hash
         self.first_token_ms = first_token_ms
         """When people saw the first word of an answer, as its event says; None if they have seen none yet."""
+        self.thought_ms = thought_ms
+        """When the first and the last frame of thoughts were shown; None if there were none."""
         self.error: BaseException | None = None
         self._wake_writer = wake_writer
         self._records: list[Any] = []
@@ -174,7 +177,9 @@ class Outbox:
             return
         self._check()
         frame = Pending(agent_id, None, "", WALL_CLOCK.now_ms(), channel, [text])
-        if self.first_token_ms is None and channel != "thinking":
+        if channel == "thinking":
+            self.thought_ms = (self.thought_ms or (frame.timestamp_ms, 0))[0], frame.timestamp_ms
+        elif self.first_token_ms is None:
             self.first_token_ms = frame.timestamp_ms
         self._events.append(frame)
         self._written += 1

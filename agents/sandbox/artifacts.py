@@ -53,6 +53,13 @@ async def collect_artifacts(
     return Artifacts(files=tuple(kept), left_out=tuple(map(clean_text, left_out)))
 
 
+async def lying_there(box: HostedBox, paths: Sequence[str]) -> Artifacts:
+    """Those of them that the box has. `left_out`: the others. Raises SandboxError."""
+    there = {in_home(file): file.size_bytes for file in await box.files()}
+    found = tuple(StoredFile(path=path, size_bytes=there[path]) for path in paths if path in there)
+    return Artifacts(files=found, left_out=tuple(path for path in paths if path not in there))
+
+
 async def restore_artifacts(box: HostedBox, about: About, workspace: Workspace, paths: Sequence[str]) -> Artifacts:
     """Puts those into the box that it does not have. `left_out`: those that are nowhere. Raises SandboxError."""
     there = {in_home(file): file.size_bytes for file in await box.files()}

@@ -15,6 +15,18 @@ OUTPUTS: Final = "/tmp/outputs"  # noqa: S108 (inside of the box)
 APP: Final = "/home/user/app"
 DOORS: Final = "/run/hyperagent"
 """Where the sockets of `BoxSpec.doors` are seen inside, as `<name>.sock`."""
+WITHOUT_NETWORK: Final[Mapping[str, str]] = {
+    "npm_config_offline": "true",
+    "npm_config_fetch_retries": "0",
+    "npm_config_update_notifier": "false",
+    # pip shows where it looks, and tells its reason with a retry only; that the box is another's to manage is none.
+    "PIP_INDEX_URL": "http://the-sandbox-has-no-network.invalid/simple",
+    "PIP_RETRIES": "1",
+    "PIP_BREAK_SYSTEM_PACKAGES": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "NEXT_TELEMETRY_DISABLED": "1",
+}
+"""Told to programs of every box: who asks for what lies outside is refused at once, and does not try for minutes."""
 
 Stream = Literal["stdout", "stderr"]
 Heard = Callable[[Stream, str], None]

@@ -8,8 +8,7 @@ from hyperagent.lib import conf
 from hyperagent.lib.conf import Config
 
 OFF: Final = (
-    "Running code is switched off here: SANDBOX_PROVIDER=none. An administrator can set it to local, e2b, docker or "
-    "boxlite."
+    "Running code is switched off here: SANDBOX_PROVIDER=none. An administrator can set it to local, e2b or docker."
 )
 NO_BOXLITE: Final = (
     "SANDBOX_PROVIDER=boxlite: this version has no provider for it. An administrator can set it to local, docker or "

@@ -14,6 +14,9 @@ MOST_BYTES_BACK: Final = 100_000_000
 MOST_BYTES_IN: Final = 256_000_000
 # What programs and their tools leave for themselves. Hidden folders and files are not taken either.
 LEFT_BEHIND: Final = frozenset({"node_modules", "__pycache__"})
+SEEN_OF_BROWSER: Final = ".browser"
+"""A folder of the workspace with pictures for people and models: no program gets them. What else is hidden there, such
+as the run's checklist, a program may read."""
 _NAMED: Final = 5
 
 
@@ -54,7 +57,7 @@ def newer(files: Iterable[StoredFile], versions: Mapping[str, int]) -> Incoming:
     left_out: list[LeftOut] = []
     room = MOST_BYTES_IN
     for file in files:
-        if versions.get(file.path) == file.version:
+        if versions.get(file.path) == file.version or file.path.startswith(f"{SEEN_OF_BROWSER}/"):
             continue
         if file.size_bytes > room:
             left_out.append(LeftOut(file.path, f"with it there would be more than {MOST_BYTES_IN:,} bytes"))

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from agents.sandbox.base import BoxType
 
@@ -64,7 +65,7 @@ class SandboxSession(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.key} ({self.ended_because or 'open'})"
+        return f"{self.key} ({self.get_ended_because_display() or _('open')})"
 
 
 class SandboxSnapshot(models.Model):
@@ -93,4 +94,4 @@ class SandboxSnapshot(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.sandbox_type} of {self.task_id} ({self.size_bytes:,} bytes)"
+        return f"{self.get_sandbox_type_display()} {self.task_id}"

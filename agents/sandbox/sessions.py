@@ -108,15 +108,19 @@ class Sessions:
                 await self.seconds_left(owner)
             return await self._opened(owner), True
 
-    async def get_code_executor(self, user_id: UUID | None, task_id: UUID) -> Session:
-        return (await self.get_or_create_runtime(Owner(user_id, task_id)))[0]
+    async def get_code_executor(
+        self, user_id: UUID | None, task_id: UUID, *, counts: bool = True
+    ) -> tuple[Session, bool]:
+        return await self.get_or_create_runtime(Owner(user_id, task_id), counts=counts)
 
-    async def get_app_session(self, user_id: UUID | None, task_id: UUID) -> Session:
+    async def get_app_session(
+        self, user_id: UUID | None, task_id: UUID, *, counts: bool = True
+    ) -> tuple[Session, bool]:
         """The same box as the code executor's."""
-        return (await self.get_or_create_runtime(Owner(user_id, task_id, BoxType.APP)))[0]
+        return await self.get_or_create_runtime(Owner(user_id, task_id, BoxType.APP), counts=counts)
 
-    async def get_desktop(self, user_id: UUID | None, task_id: UUID) -> Session:
-        return (await self.get_or_create_runtime(Owner(user_id, task_id, BoxType.DESKTOP)))[0]
+    async def get_desktop(self, user_id: UUID | None, task_id: UUID, *, counts: bool = True) -> tuple[Session, bool]:
+        return await self.get_or_create_runtime(Owner(user_id, task_id, BoxType.DESKTOP), counts=counts)
 
     async def existing(self, owner: Owner) -> Session | None:
         async with self._locks[owner.key]:

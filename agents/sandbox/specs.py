@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from agents.apps.packages import INSIDE as APP_PACKAGES
+from agents.apps.packages import modules_folder
 from agents.mcp.folders import INSIDE as MCP_PROGRAMS
 from agents.mcp.folders import programs_folder
 from agents.sandbox.base import BoxSpec, BoxType, Limits
@@ -32,9 +34,10 @@ _LIBRARY: Final = Path(__file__).parent / "library"
 def spec_of(owner: Owner, *, doors: Mapping[str, Path]) -> BoxSpec:
     if owner.kept_as is BoxType.DESKTOP:
         return _desktop(owner, doors)
-    # What `mcp_install` put there: programs of connected servers, which run in boxes like any other.
-    programs = programs_folder()
-    seen = {LIBRARY: _LIBRARY, **({MCP_PROGRAMS: programs} if programs.is_dir() else {})}
+    # What `mcp_install` and `app_install` put there: programs of connected servers, which run in boxes like any other,
+    # and packages for apps.
+    installed = {MCP_PROGRAMS: programs_folder(), APP_PACKAGES: modules_folder()}
+    seen = {LIBRARY: _LIBRARY, **{inside: folder for inside, folder in installed.items() if folder.is_dir()}}
     return BoxSpec(key=owner.key, box_type=owner.kept_as, doors=doors, read_only=seen)
 
 

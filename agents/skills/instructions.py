@@ -10,8 +10,9 @@ from agents.loop import react
 from agents.skills.base import BadSkill, Graph, Skill, SkillContext, SkillResult
 from agents.spec import AgentSpec
 
-REQUIRED: Final = ("id", "version", "description", "category")
-OPTIONAL: Final = ("tools",)
+REQUIRED: Final = ("name", "description")
+OPTIONAL: Final = ("id", "version", "category", "tools", "license")
+DEFAULTS: Final = {"version": "1.0.0", "category": "general"}
 MAX_ITERATIONS: Final = 8
 
 
@@ -71,11 +72,13 @@ class InstructionSkill(Skill[Instruction]):
 
 
 def read_skill(path: Path) -> InstructionSkill:
-    """The skill of this SKILL.md: lines `key: value` between two lines `---`, then the instructions.
+    """The skill of this SKILL.md: lines `key: value` between two lines `---`, then the instructions. Its `name`, or
+    `id`, is that of the folder; agents call it by that with `_` for `-`.
 
     Raises BadSkill with all that is wrong.
     """
-    fields, body = _front_matter(path)
+    given, body = _front_matter(path)
+    fields = {**DEFAULTS, "name": given.get("id", ""), **given}
     faults = [f"lacks '{key}'" for key in REQUIRED if not fields.get(key)]
     faults += [f"has '{key}', which means nothing here" for key in fields if key not in REQUIRED + OPTIONAL]
     tools = tuple(name.strip() for name in fields.get("tools", "").split(",") if name.strip())
@@ -84,7 +87,7 @@ def read_skill(path: Path) -> InstructionSkill:
     if faults:
         raise BadSkill(f"{path.parent.name}/SKILL.md {'; '.join(faults)}")
     return InstructionSkill(
-        fields["id"],
+        (fields.get("id") or fields["name"]).replace("-", "_"),
         version=fields["version"],
         description=fields["description"],
         category=fields["category"],

@@ -36,7 +36,10 @@ def discover(where: ModuleType) -> dict[str, Skill[Any]]:
         if not folder.is_dir() or folder.name.startswith(("_", ".")) or not any(folder.glob("*.*")):
             continue
         try:
-            found[folder.name] = _checked(folder.name, _load(where.__name__, folder))
+            skill_id = folder.name.replace("-", "_")
+            if skill_id in found:
+                raise BadSkill(f"there are two folders for the skill '{skill_id}'")
+            found[skill_id] = _checked(skill_id, _load(where.__name__, folder))
         except BadSkill as error:
             faults.append(str(error))
     if faults:

@@ -139,7 +139,7 @@ def _table(slide: Any, table: Table) -> None:
 
 def _chart(slide: Any, drawing: Drawing) -> None:
     from pptx.chart.data import CategoryChartData
-    from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION
+    from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_LEGEND_POSITION
     from pptx.util import Pt
 
     chart = drawing.chart
@@ -159,6 +159,9 @@ def _chart(slide: Any, drawing: Drawing) -> None:
     if chart.kind == "pie":
         plot.has_data_labels = True
         plot.data_labels.show_percentage, plot.data_labels.show_value = True, False
+        # Beside the pie, where the theme's text can be read: no one colour can be read on all of its pieces.
+        plot.data_labels.position = XL_LABEL_POSITION.OUTSIDE_END
+        plot.data_labels.font.color.rgb = _colour(drawing.text)
         for place in range(len(chart.categories)):
             _filled(plot.series[0].points[place].format.fill, drawing.colours[place % len(drawing.colours)])
         return

@@ -96,8 +96,9 @@ def refusal(what: str, code: str, told: str, reason: str) -> Refusal:
 
 
 async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]) -> Refusal | Changed | None:
-    """Until there is an answer to exactly what would be carried out. `first`: the call as the agent made it."""
-    first = asked
+    """Until there is an answer to exactly what would be carried out. `first`: the call as the agent made it. `said`:
+    what came with arguments that had to be shown once more."""
+    first, said = asked, ""
     context.run.was_asked.add(asked.hash)
     # A yes is for one carrying out. The ledger finds an effect that was approved, also after a cut of the journal; what
     # is in no ledger would be carried out once more for the same yes, so a cut forgets that one.
@@ -107,7 +108,7 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
         meaning = answers.meaning_of(answer, tool=asked.tool.name, hashed=asked.hash)
         match meaning:
             case answers.Approved():
-                return None if asked is first else Changed(asked.values, _what_was_changed(first, asked, ""))
+                return None if asked is first else _changed(first, asked, said)
             case answers.Refused():
                 return refusal(asked.tool.name, meaning.code, meaning.told, meaning.reason)
             case answers.Instructed():
@@ -120,7 +121,8 @@ async def _ask(context: AgentContext, asked: CallAsked, question: dict[str, Any]
                 asked = CallAsked.about(asked.tool, edited)
                 context.run.was_asked.add(asked.hash)
                 if asked.hash == meaning.hash:
-                    return Changed(edited, _what_was_changed(first, asked, meaning.instructions))
+                    return _changed(first, asked, meaning.instructions)
+                said = meaning.instructions
                 question = asked.asked_again(question, _READ_AS)
             case answers.OtherCall():
                 question = asked.asked_again(question, _OTHER)
@@ -142,6 +144,10 @@ async def _instructed(context: AgentContext, tool: Tool, instructions: str) -> R
     )
     details = {"told": told, "reason": instructions, "tools": [tool.name]}
     return Refusal(attempts.INSTRUCTED, message, {**details, "instructions": instructions, "intent": intent.value})
+
+
+def _changed(first: CallAsked, asked: CallAsked, instructions: str) -> Changed:
+    return Changed(asked.values, _what_was_changed(first, asked, instructions), instructions)
 
 
 def _what_was_changed(before: CallAsked, after: CallAsked, instructions: str) -> str:

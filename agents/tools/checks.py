@@ -27,10 +27,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The call is to be carried out with these arguments in the place of its own. `told`: what the model learns."""
+    """The call is to be carried out with these arguments in the place of its own. `told`: what the model learns.
+    `instructions`: what the person who changed them said besides; "" for nothing."""
 
     values: BaseModel
     told: str
+    instructions: str = ""
 
 
 class Instructed(Exception):

@@ -2,7 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from pydantic import BaseModel
@@ -15,6 +15,7 @@ from agents.exchange import AgentInput
 from agents.guardrails.calls import look_at_call
 from agents.mcp.tools import tool_of
 from agents.mcp.values import Offered
+from agents.pipeline.effective_task import Intent
 from agents.runtime.attempts import INSTRUCTED, Attempt
 from agents.runtime.context import About, AgentContext, ToolReply
 from agents.tools.approval import approved
@@ -37,10 +38,12 @@ CHECKS: Final = Checks(scanners=(look_at_call,), approvals=(approved,))
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a call gave. `told`: what the model is to know of how it came about."""
+    """What a call gave. `told`: what the model is to know of how it came about. `instructions`: of whoever approved
+    it with other arguments."""
 
     kept: Stored
     told: str
+    instructions: str = ""
 
 
 class Gateway:
@@ -167,7 +170,9 @@ class Gateway:
         if isinstance(cleared, Refusal):
             return cleared
         kept = await carry_out(tool, cleared.values, context, providers=self._providers)
-        return kept if isinstance(kept, Refusal) else Carried(kept, cleared.told)
+        if isinstance(kept, Refusal):
+            return _with_instructions(kept, cleared)
+        return Carried(kept, cleared.told, cleared.instructions)
 
     def _found(
         self, context: AgentContext, name: str, given: dict[str, Any] | Refusal, allowed: Sequence[str]
@@ -243,9 +248,19 @@ def _request(tool: Tool, values: BaseModel, call_id: str) -> Request:
     return Request(tool, values.model_dump(mode="json"), call_id)
 
 
+def _with_instructions(failed: Refusal, cleared: Changed) -> Refusal:
+    """What a person said counts, though the call that they changed could not be carried out."""
+    if not cleared.instructions:
+        return failed
+    said = {"instructions": cleared.instructions, "intent": Intent.ENHANCE.value}
+    return replace(failed, message=f"{cleared.told}\n\n{failed.message}", details={**said, **failed.details})
+
+
 def _attempt(position: Path, name: str, outcome: "Carried | Refusal") -> Attempt:
     if isinstance(outcome, Carried):
-        return Attempt(position, name)
+        # The call is what was agreed to, so what was said besides is more of the task and never another one.
+        intent = Intent.ENHANCE.value if outcome.instructions else ""
+        return Attempt(position, name, instructions=outcome.instructions, intent=intent)
     said = outcome.details
     return Attempt(
         position,

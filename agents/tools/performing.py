@@ -88,7 +88,7 @@ async def _read(tool: Tool, values: BaseModel, context: AgentContext, providers:
     async def perform() -> Outcome:
         await _still_allowed(tool, context, values)
         done = await _watched(context, tool, _call(context, providers, tool=tool, values=values), values)
-        done = look_at_result(context, done, tool=tool.name) if tool.untrusted else done
+        done = await look_at_result(context, done, tool=tool.name) if tool.untrusted else done
         return Outcome(done, done.get(USE))
 
     kept: Stored = await context.step(StepKind.TOOL, tool.name, recorded_arguments(values), perform)
@@ -101,7 +101,7 @@ async def _change(tool: Tool, values: BaseModel, context: AgentContext, provider
     async def perform(key: str) -> Stored:
         await _still_allowed(tool, context, values)
         done = await _watched(context, tool, _call(context, providers, tool=tool, key=key, values=values), values)
-        return look_at_result(context, done, tool=tool.name) if tool.untrusted else done
+        return await look_at_result(context, done, tool=tool.name) if tool.untrusted else done
 
     async def probe(key: str) -> bool | None:
         return await probed(tool, values, context, key=key, providers=providers)

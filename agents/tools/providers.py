@@ -114,6 +114,9 @@ class Sandbox(Protocol):
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts: ...
 
+    async def lying_there(self, about: About, paths: Sequence[str]) -> Artifacts:
+        """Those of these files that programs find in the sandbox as it is."""
+
     async def cleanup_artifacts(self, about: About, paths: Sequence[str]) -> None: ...
 
 
@@ -335,19 +338,13 @@ class Providers:
         default_factory=_missing("Reading web pages is not configured: set up a runner by manage.py worker.")
     )
     sandbox: Sandbox = field(
-        default_factory=_missing(
-            "Running code is not configured: set SANDBOX_PROVIDER to local, e2b, docker or boxlite."
-        )
+        default_factory=_missing("Running code is not configured: set SANDBOX_PROVIDER to local, e2b or docker.")
     )
     scripts: Scripts = field(
-        default_factory=_missing(
-            "Running scripts is not configured: set SANDBOX_PROVIDER to local, e2b, docker or boxlite."
-        )
+        default_factory=_missing("Running scripts is not configured: set SANDBOX_PROVIDER to local, e2b or docker.")
     )
     apps: Apps = field(
-        default_factory=_missing(
-            "Building apps is not configured: set SANDBOX_PROVIDER to local, e2b, docker or boxlite."
-        )
+        default_factory=_missing("Building apps is not configured: set SANDBOX_PROVIDER to local, e2b or docker.")
     )
     browser: Browser = field(
         default_factory=_missing("The browser is not configured: set SANDBOX_PROVIDER to local, and install Chromium.")

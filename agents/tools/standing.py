@@ -21,6 +21,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
 from agents.tools import answers
 from agents.tools.acting import acts_of, carries_out, shown_address
+from agents.tools.diffing import diff_of
 from agents.tools.previews import plain
 from agents.tools.taint import CLEAN, Taint, taint_of
 from agents.tools.tool import Tool
@@ -57,8 +58,9 @@ class CallAsked:
         """Arguments that were validated before."""
         return cls.about(tool, tool.arguments.model_validate(arguments))
 
-    def as_json(self, call_id: str) -> dict[str, Any]:
-        """For the question: all that a person has to know of the call."""
+    def as_json(self, call_id: str, *, preview: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """For the question: all that a person has to know of the call. `preview`: where more than the arguments is in
+        it."""
         return {
             "id": call_id,
             "tool": self.tool.name,
@@ -67,14 +69,17 @@ class CallAsked:
             "risk": risk_of(self.tool).value,
             "irreversible": self.tool.irreversible,
             "effect": self.tool.effect,
-            "preview": self._preview(),
+            "preview": self._preview() if preview is None else preview,
             "schema": self.tool.spec().parameters,
         }
 
     def asked_again(self, question: Mapping[str, Any], why: str) -> dict[str, Any]:
         """The question for these arguments, with why the answer to the one before does not do."""
         (call,) = question["tool_calls"]
-        again: dict[str, Any] = clean_value({**question, "tool_calls": [self.as_json(call["id"])], "why": why})
+        # What was looked at for the preview is not looked at again: here nothing would record it.
+        preview = call["preview"] if call["arguments_hash"] == self.hash else None
+        shown = self.as_json(call["id"], preview=preview)
+        again: dict[str, Any] = clean_value({**question, "tool_calls": [shown], "why": why})
         return again
 
     def _preview(self) -> dict[str, Any]:
@@ -112,13 +117,15 @@ async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call
             is_tainted = bool(taint_of(context.run))
             found = await _verdict(context, desk, asked, key)
             stopped = await thrown(context, desk, name) if found.kind == "ask" else ""
+            is_asked = found.kind == "ask" and not stopped
+            preview = await diff_of(context, asked.tool, asked.arguments) if is_asked else None
             # In a branch beside this one a text of others may have come meanwhile: then what was found is of before it.
             if is_tainted or not taint_of(context.run):
                 break
         # Nothing is awaited after this look: of two equal calls side by side only one takes an earlier yes.
         given = _given_before(context, asked) if found.kind == "ask" else ""
-        asks = found.kind == "ask" and not given and not stopped
-        question = _question(context, asked, found, call_id) if asks else None
+        asks = is_asked and not given
+        question = _question(context, asked, found, asked.as_json(call_id, preview=preview)) if asks else None
         return Outcome(
             clean_value({"verdict": found.as_json(), "stopped": stopped, "given": given, "question": question})
         )
@@ -230,9 +237,8 @@ def _given_before(context: AgentContext, asked: CallAsked) -> str:
     return ""
 
 
-def _question(context: AgentContext, asked: CallAsked, found: Verdict, call_id: str) -> dict[str, Any]:
+def _question(context: AgentContext, asked: CallAsked, found: Verdict, call: Mapping[str, Any]) -> dict[str, Any]:
     task, tool = context.task_input, asked.tool
-    call = asked.as_json(call_id)
     return {
         "question": _QUESTIONS.get(call["preview"]["kind"], f"May the {context.agent.name} agent call {tool.name}?"),
         "task_description": task.task if task is not None else context.agent.task,

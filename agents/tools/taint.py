@@ -25,6 +25,8 @@ from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 AGENT: Final = "agent"
 """The kind of a question that another program's agent wrote."""
+PROJECT: Final = "project"
+"""The kind of a project's instructions, by whoever owns it."""
 MOST_KEPT: Final = 200
 MOST_TOLD: Final = 5
 TITLE_CHARS: Final = 200
@@ -155,12 +157,23 @@ def _begun_with(run: DrivenRun) -> Reading:
     for read in inherited.sources:
         reading.add(read)
     reading.beyond += inherited.more
+    if (project := _instructed_by(turn.get("options") or {})) is not None:
+        reading.add(project)
     history = [one for one in turn.get("history") or () if isinstance(one, Mapping)]
     reading.words += own_words(turn)
     reading.words.append(str(turn.get("question") or ""))
     for text in (*reading.words, *(str(one.get("content") or "") for one in history)):
         reading.keep(text)
     return reading
+
+
+def _instructed_by(options: Mapping[str, Any]) -> Read | None:
+    """The project whose instructions another person wrote than whose run it is. Where that was not written down, as of
+    runs that began before it was, nobody knows whose they are."""
+    told = options.get("project_instructions")
+    if not isinstance(told, Mapping) or not options.get("instructed_by_another", True):
+        return None
+    return Read(PROJECT, _line(str(told.get("project") or "")))
 
 
 def is_of_an_agent(turn: Mapping[str, Any]) -> bool:

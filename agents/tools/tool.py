@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,7 +14,7 @@ from agents.exchange import AgentInput
 from agents.mcp.definitions import CONNECTED
 from agents.runtime.context import About, AgentContext
 from agents.tools import previews
-from agents.tools.previews import Preview
+from agents.tools.previews import Change, Preview
 from agents.tools.schema import BadTool, arguments_of, parameters_of
 from agents.tools.values import ModelUse
 from hyperagent.lib.llm.types import ToolSpec
@@ -32,6 +32,8 @@ Function = Callable[..., Awaitable[Any]]
 Places = Callable[[dict[str, Any]], tuple[tuple[str, str], ...]]
 """From a call's arguments to the files that it would put something in the place of: scope and path of each. A path that
 ends with a slash stands for all below it."""
+Becomes = Callable[[Mapping[str, Any], str | None], Change]
+"""From a call's arguments and the text that its file has, None if it has none that can be shown, to what it changes."""
 
 
 class Sends(StrEnum):
@@ -124,6 +126,7 @@ class Tool:
     sends: Sends | None = None
     address: str = ""
     replaces: Places | None = None
+    becomes: Becomes | None = None
     host: str = ""
     """Of the connected server that has it, where that is at an address."""
 
@@ -158,6 +161,7 @@ def tool(
     sends: Sends | None = None,
     address: str = "",
     replaces: Places | None = None,
+    becomes: Becomes | None = None,
     name: str = "",
 ) -> Callable[[Function], Tool]:
     """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
@@ -176,6 +180,7 @@ def tool(
     `sends`: where what a call says may come to; to be said wherever a provider reaches further than the installation.
     `address`: the argument that names it, where that is an address.
     `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
+    `becomes(arguments, before)`: what it makes of the text of the one file that `replaces` names; people see that.
     Raises BadTool for what is not whole.
     """
 
@@ -194,7 +199,7 @@ def tool(
             raise BadTool(f"tool '{called}' must be an async function")
         if not inspect.getdoc(function):
             raise BadTool(f"tool '{called}' has no docstring; models choose a tool by it")
-        if own_files and replaces is None:
+        if (own_files or becomes is not None) and replaces is None:
             raise BadTool(f"tool '{called}' changes the user's files: say by replaces= which ones a call would replace")
         if (sends is Sends.ADDRESS) != bool(address):
             raise BadTool(f"tool '{called}': sends=Sends.ADDRESS and address= go together; name the argument")
@@ -226,6 +231,7 @@ def tool(
             sends=sends,
             address=address,
             replaces=replaces,
+            becomes=becomes,
         )
 
     return decorate

@@ -4,7 +4,9 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from agents.usage import budget_admin as _budget_admin  # noqa: F401
@@ -17,7 +19,7 @@ class UnpricedFilter(admin.SimpleListFilter):
     parameter_name = "price"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("unknown", "Unknown")]
+        return [("unknown", gettext("Unknown"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset.filter(cost_usd=None) if self.value() == "unknown" else queryset
@@ -43,7 +45,7 @@ class ModelCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Cost (US$)"))
     def cost(self, call: ModelCall) -> str:
-        return "unknown" if call.cost_usd is None else f"{call.cost_usd:.6f}"
+        return gettext("unknown") if call.cost_usd is None else number_format(call.cost_usd, decimal_pos=6)
 
     @admin.display(description=_("Step"))
     def step(self, call: ModelCall) -> SafeString | str:

@@ -100,13 +100,21 @@ class OlderStream(AsyncAnswerView):
     """`GET /agent/stream` of the older agent-tree programs.
 
     It starts a run, and a browser sends its cookie with every GET that a foreign page makes: only a token opens it.
+    Those programs gave their agents ids and parents by themselves; here an id is given once, so they are refused.
     """
 
     authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope(Scope.RUN),)
 
     @extend_schema(
-        parameters=[OpenApiParameter("prompt", str, required=True)],
+        parameters=[
+            OpenApiParameter("prompt", str, description="The question; or else `messages`."),
+            OpenApiParameter(
+                "messages",
+                str,
+                description='JSON, such as `[{"role": "user", "content": "Hello"}]`. The last one is the question.',
+            ),
+        ],
         responses={(200, "text/event-stream"): ServerSentSerializer, 400: ErrorSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -114,8 +122,9 @@ class OlderStream(AsyncAnswerView):
         assert isinstance(request.user, User)
         asked = PromptSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
+        told = window(asked.history) if asked.history else None
         with faults_named("prompt"):
-            execution = actions.say_in_new(request.user, clean_text(asked.validated_data["prompt"])).execution
+            execution = actions.say_in_new(request.user, clean_text(asked.question), told=told).execution
 
         async def answer() -> HttpResponseBase:
             response = event_stream(server_sent(execution, 0, told_as=older_shapes.chunk))

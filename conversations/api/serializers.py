@@ -1,6 +1,8 @@
 """What the conversations' endpoints take and give. Values come from `conversations.shapes`; rules are in `actions`."""
 
+import json
 import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +19,7 @@ from agents.api.serializers import (
 )
 from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
+from conversations.history import Said
 from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
 from conversations.reading import MAX_MESSAGES
@@ -109,6 +112,10 @@ class ReplyRunSerializer(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     first_token_at = serializers.DateTimeField(
         allow_null=True, help_text="When the first word of the answer was shown; null until it has ended."
+    )
+    thought_ms = serializers.IntegerField(
+        allow_null=True,
+        help_text="From the first to the last of the thoughts that were shown; null if there were none.",
     )
     ended_at = serializers.DateTimeField(allow_null=True)
 
@@ -211,6 +218,19 @@ class ToldSerializer(serializers.Serializer[Any]):
     content = serializers.CharField(allow_blank=True, trim_whitespace=False)
 
 
+class ToldInAddress(serializers.CharField):
+    """A history as JSON text, for a request that has no body."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            given = json.loads(super().to_internal_value(data))
+        except (ValueError, RecursionError):
+            raise serializers.ValidationError(
+                _('This is no JSON. Send a list such as [{"role": "user", "content": "Hello"}].')
+            ) from None
+        return ToldSerializer(many=True, max_length=MAX_TOLD).run_validation(given)  # type: ignore[call-arg]
+
+
 class QuerySerializer(OptionsSerializer):
     """`messages` is a history that the client keeps itself; it replaces the conversation's."""
 
@@ -287,13 +307,18 @@ def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:
         faults["project_id"] = _("A conversation that exists has its project already. Leave one of the two out.")
     if attrs["temporary"] and attrs["conversation_id"]:
         faults["temporary"] = _("Only a new conversation can be temporary. Leave conversation_id or this out.")
-    told = sum(len(message["content"]) for message in attrs["messages"] or [])
-    limit: int = settings.CONFIG.max_question_chars
-    if told > limit:
-        faults["messages"] = _(
-            "The history has {told} characters; at most {limit} are allowed. Send less of it."
-        ).format(told=grouped(told), limit=grouped(limit))
+    faults["messages"] = _history_fault(attrs["messages"] or [])
     return faults | _model_faults(attrs.get("provider"), attrs.get("model"))
+
+
+def _history_fault(messages: Sequence[Mapping[str, str]]) -> str:
+    told = sum(len(message["content"]) for message in messages)
+    limit: int = settings.CONFIG.max_question_chars
+    if told <= limit:
+        return ""
+    return _("The history has {told} characters; at most {limit} are allowed. Send less of it.").format(
+        told=grouped(told), limit=grouped(limit)
+    )
 
 
 def _model_faults(provider: str | None, model: str | None) -> dict[str, str]:
@@ -306,7 +331,43 @@ def _model_faults(provider: str | None, model: str | None) -> dict[str, str]:
 
 
 class PromptSerializer(serializers.Serializer[Any]):
-    prompt = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    """`prompt`, or `messages` as JSON text: the last of them is the question, those before it are the history."""
+
+    prompt = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    messages = ToldInAddress(required=False)
+    agentId = serializers.CharField(required=False, allow_blank=True)  # noqa: N815 - the older programs' word
+    parentId = serializers.CharField(required=False, allow_blank=True)  # noqa: N815
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        faults = {name: [fault] for name, fault in _prompt_faults(attrs).items() if fault}
+        if faults:
+            raise serializers.ValidationError(faults)
+        return attrs
+
+    @property
+    def question(self) -> str:
+        given = self.validated_data
+        return str(given["prompt"] if "prompt" in given else given["messages"][-1]["content"])
+
+    @property
+    def history(self) -> list[Said]:
+        return list(self.validated_data.get("messages", ())[:-1])
+
+
+def _prompt_faults(attrs: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with what an older program asks with; empty texts where nothing is."""
+    messages = attrs.get("messages")
+    unknown = _("Agents get their ids here. Leave it out, and read them from the stream.")
+    faults: dict[str, str] = {name: unknown for name in ("agentId", "parentId") if name in attrs}
+    if messages is None:
+        return faults if "prompt" in attrs else {**faults, "prompt": _("Send a prompt, or messages.")}
+    if "prompt" in attrs:
+        faults["messages"] = _("Send either a prompt or messages.")
+    elif not messages or messages[-1]["role"] != Role.USER:
+        faults["messages"] = _("The last message has to be the user's: it is the question.")
+    else:
+        faults["messages"] = _history_fault(messages[:-1])
+    return faults
 
 
 class RetrySerializer(serializers.Serializer[Any]):

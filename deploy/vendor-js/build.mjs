@@ -1,5 +1,6 @@
 // Bundles the page's libraries into static/vendor, one ES module each, with their licences beside them.
 // Run by `make vendor` after `npm ci`; the result is committed, so nobody else needs Node.
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -93,10 +94,14 @@ async function bundle(file, { packages, entry }) {
   });
   const text = result.outputFiles[0].text;
   writeFileSync(join(target, file), text);
+  hashes[file] = createHash("sha256").update(text).digest("hex");
   console.log(`${file}: ${text.length} bytes, ${gzipSync(text, { level: 9 }).length} gzipped`);
 }
 
+// What `make audit` holds the files against.
+const hashes = {};
 for (const [file, content] of Object.entries(BUNDLES)) await bundle(file, content);
+writeFileSync(join(here, "hashes.json"), JSON.stringify(hashes, null, 2) + "\n");
 
 const packages = [...new Set(Object.values(BUNDLES).flatMap((content) => content.packages))];
 const rows = packages.map((name) => {

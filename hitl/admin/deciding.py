@@ -10,20 +10,28 @@ from django.forms.fields import InvalidJSONInput
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from hitl import calls
 from hitl.answers import DECISIONS, MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, options_of, response_from
 from hitl.kinds import RequestKind, RequestStatus
 from hitl.models import Request
 from hyperagent.lib.hashes import arguments_hash
+from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import table
 from hyperagent.lib.refusals import Refused
 
 WORDS = {
-    RequestStatus.APPROVED: "Approve",
-    RequestStatus.ANSWERED: "Answer",
-    RequestStatus.DENIED: "Deny",
+    RequestStatus.APPROVED: gettext_lazy("Approve"),
+    RequestStatus.ANSWERED: gettext_lazy("Answer"),
+    RequestStatus.DENIED: gettext_lazy("Deny"),
 }
+
+
+def _decisions_here(kind: str) -> frozenset[RequestStatus]:
+    """A plan is answered with another plan, for which this form has no field."""
+    return DECISIONS[kind] - {RequestStatus.ANSWERED} if kind == RequestKind.PLAN else DECISIONS[kind]
 
 
 class ArgumentsField(forms.JSONField):
@@ -52,21 +60,25 @@ class ArgumentsField(forms.JSONField):
 class DecisionForm(forms.Form):
     """Fields that do not belong to the request's kind are left out."""
 
-    decision = forms.ChoiceField(widget=forms.RadioSelect)
-    choice = forms.ChoiceField(required=False)
-    text = forms.CharField(required=False, max_length=MAX_TEXT_CHARS, widget=forms.Textarea, label="Answer")
+    decision = forms.ChoiceField(widget=forms.RadioSelect, label=gettext_lazy("Decision"))
+    choice = forms.ChoiceField(required=False, label=gettext_lazy("Choice"))
+    text = forms.CharField(
+        required=False, max_length=MAX_TEXT_CHARS, widget=forms.Textarea, label=gettext_lazy("Answer")
+    )
     edited_arguments = ArgumentsField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 12, "class": "vLargeTextField"}),
-        label="Arguments",
-        help_text="As they will be used if you approve. Change them here; what was asked for is kept beside it.",
+        label=gettext_lazy("Arguments"),
+        help_text=gettext_lazy(
+            "As they will be used if you approve. Change them here; what was asked for is kept beside it."
+        ),
     )
     instructions = forms.CharField(
         required=False,
         max_length=MAX_INSTRUCTIONS_CHARS,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
-        label="Instructions, or the reason",
+        label=gettext_lazy("Instructions, or the reason"),
     )
     arguments_hash = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -74,7 +86,7 @@ class DecisionForm(forms.Form):
         call = calls.only_call(request.question)
         super().__init__(*args, **kwargs)
         self._call = call
-        allowed = [status for status in WORDS if status in DECISIONS[request.kind]]
+        allowed = [status for status in WORDS if status in _decisions_here(request.kind)]
         self.fields["decision"].choices = [(status.value, WORDS[status]) for status in allowed]  # type: ignore[attr-defined]
         options = options_of(request.question)
         self.fields["choice"].choices = [("", "—"), *((one, one) for one in options)]  # type: ignore[attr-defined]
@@ -124,10 +136,29 @@ def shown_calls(question: Any) -> SafeString:
     if not found:
         return format_html("{}", "—")
     parts = (
-        (call.get("tool", ""), call.get("risk", ""), call.get("arguments_hash", ""), _arguments(call.get("arguments")))
+        (
+            call.get("tool", ""),
+            _("risk:"),
+            said(call.get("risk", "")),
+            call.get("arguments_hash", ""),
+            _arguments(call.get("arguments")),
+        )
         for call in found
     )
-    return format_html_join("", "<p><strong>{}</strong> · risk: {} · <code>{}</code></p>{}", parts)
+    return format_html_join("", "<p><strong>{}</strong> · {} {} · <code>{}</code></p>{}", parts)
+
+
+def shown_tasks(question: Any) -> SafeString:
+    """The tasks of a plan, one row for each; all of it as text."""
+    tasks = question.get("tasks") if isinstance(question, Mapping) else None
+    found = [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, list) else []
+    columns = {"id": "Task", "agent": "Agent", "task": "What it is to do", "depends_on": "After", "tools": "May use"}
+    rows = [tuple(_listed(task.get(name, "")) for name in columns) for task in found]
+    return table(tuple(columns.values()), rows) if rows else format_html("{}", "—")
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def shown_changes(request: Request) -> SafeString:
@@ -137,12 +168,12 @@ def shown_changes(request: Request) -> SafeString:
         return format_html("{}", "—")
     changed = calls.changes(call["arguments"], request.edited_arguments)
     rows = [(one["path"], _written(one.get("before")), _written(one.get("after"))) for one in changed]
-    return table(("Argument", "Asked for", "Approved"), rows)
+    return table((_("Argument"), _("Asked for"), _("Approved")), rows)
 
 
 def _arguments(arguments: Any) -> SafeString:
     given = arguments if isinstance(arguments, Mapping) else {}
-    return table(("Argument", "Value"), [(name, _written(value)) for name, value in given.items()])
+    return table((_("Argument"), _("Value")), [(name, _written(value)) for name, value in given.items()])
 
 
 def _written(value: Any) -> SafeString:

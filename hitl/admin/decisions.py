@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import URLPattern, path
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +20,9 @@ from hitl.admin.access import ForAuditors, reads_all
 from hitl.models import Decision, Request
 from hyperagent.lib import looks
 from hyperagent.lib.admin_lists import as_uuid, people_called
+from hyperagent.lib.admin_values import end_of_id
+from hyperagent.lib.labels import said
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import link_to
 from hyperagent.lib.times import iso
 
@@ -58,7 +62,7 @@ class DecisionAdmin(ForAuditors):
             "The id of a request, a run, a conversation or a person, the beginning of an e-mail address, or, among the"
             " newest {count} requests, the name of a tool or an agent."
         ),
-        count=f"{NEWEST_SEARCHED:,}",
+        count=lazy(grouped, str)(NEWEST_SEARCHED),
     )
     content_fields = CONTENT
     readonly_fields = ("asked",)
@@ -102,7 +106,7 @@ class DecisionAdmin(ForAuditors):
 
     @admin.display(description=_("Kind"))
     def kind(self, row: Decision) -> str:
-        return row.request.kind
+        return said(row.request.kind)
 
     @admin.display(description=_("Agent"))
     def agent(self, row: Decision) -> str:
@@ -118,7 +122,7 @@ class DecisionAdmin(ForAuditors):
 
     @admin.display(description=_("Request"))
     def asked(self, row: Decision) -> Any:
-        return format_html("{}", link_to(row.request, str(row.request_id)[:8]))
+        return format_html("{}", link_to(row.request, end_of_id(row.request_id)))
 
 
 def requests_about(term: str) -> QuerySet[Request]:

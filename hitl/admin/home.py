@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Count, Min, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from hitl.admin.access import is_administrator, roles_of, sees_all
@@ -15,6 +14,9 @@ from hitl.models import Request, Switch
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Role
 from hyperagent.lib.admin_home import Line, Panel, panel
+from hyperagent.lib.admin_values import waited
+from hyperagent.lib.labels import said
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.read_only_admin import list_address, row_address
 
 OLDEST_SHOWN = 8
@@ -54,7 +56,7 @@ def what_waits(request: HttpRequest) -> Panel | None:
         _("What waits"),
         headline=Line(
             _("open requests"),
-            f"{total:,}",
+            grouped(total),
             list_address(Request, status__exact=RequestStatus.PENDING.value),
             tone="wait" if total else "good",
         ),
@@ -87,15 +89,15 @@ def visible_requests(request: HttpRequest, user: User) -> Any:
 
 def _kind_line(kind: str, waiting: int, oldest: datetime, now: datetime) -> Line:
     url = list_address(Request, status__exact=RequestStatus.PENDING.value, kind__exact=kind)
-    text = _("{kind} · oldest {age}").format(kind=_kind_name(kind), age=timesince(oldest, now, depth=1))
-    return Line(text, f"{waiting:,}", url, _tone(oldest, now))
+    text = _("{kind} · oldest {age}").format(kind=_kind_name(kind), age=waited(oldest, now))
+    return Line(text, grouped(waiting), url, _tone(oldest, now))
 
 
 def _request_line(one: Request, now: datetime) -> Line:
     what = ", ".join(one.tool_names) or _kind_name(one.kind)
     text = _("{agent}: {what}").format(agent=one.agent_name, what=what)
-    risk = _(" · risk {risk}").format(risk=one.risk) if one.risk else ""
-    return Line(text + risk, timesince(one.created_at, now, depth=1), row_address(one), _tone(one.created_at, now))
+    risk = _(" · risk {risk}").format(risk=said(one.risk)) if one.risk else ""
+    return Line(text + risk, waited(one.created_at, now), row_address(one), _tone(one.created_at, now))
 
 
 def _tone(since: datetime, now: datetime) -> str:

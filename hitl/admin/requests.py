@@ -9,17 +9,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.timesince import timesince
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from hitl import actions
 from hitl.admin.access import ForReviewers, reads_all, sees_all
-from hitl.admin.deciding import DecisionForm, shown_calls, shown_changes
+from hitl.admin.deciding import DecisionForm, shown_calls, shown_changes, shown_tasks
 from hitl.answers import Response
-from hitl.kinds import RequestStatus, Via
+from hitl.kinds import RequestKind, RequestStatus, Via
 from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
-from hyperagent.lib.admin_values import moment, state
+from hyperagent.lib.admin_values import end_of_id, moment, state, waited
+from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import link_to_id, table
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -33,7 +34,7 @@ class WhoseFilter(admin.SimpleListFilter):
     parameter_name = "turn"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("mine", "Mine to decide")]
+        return [("mine", gettext("Mine to decide"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() != "mine":
@@ -103,7 +104,8 @@ class RequestAdmin(ForReviewers):
             request.method = "GET"
         context = dict(extra_context or {})
         if row is not None and form is not None:
-            context |= {"decision_form": form, "asked": _asked(row), "calls": shown_calls(row.question)}
+            shown = shown_tasks(row.question) if row.kind == RequestKind.PLAN else shown_calls(row.question)
+            context |= {"decision_form": form, "asked": _asked(row), "calls": shown}
         return super().change_view(request, object_id, form_url, context)
 
     def _form(self, request: HttpRequest, row: Request) -> DecisionForm | None:
@@ -122,12 +124,13 @@ class RequestAdmin(ForReviewers):
         try:
             done = actions.respond(request.user, row.pk, form.response(), via=Via.ADMIN)
         except NotThere:
-            self.message_user(request, "This request is not yours to see any more.", messages.ERROR)
+            self.message_user(request, gettext("This request is not yours to see any more."), messages.ERROR)
             return True
         except Refused as refused:
             form.blame(refused)
             return False
-        self.message_user(request, f"The request of the {done.agent_name} agent is {done.status}.", messages.SUCCESS)
+        text = gettext("The request of the {agent} agent is {status}.")
+        self.message_user(request, text.format(agent=done.agent_name, status=said(done.status)), messages.SUCCESS)
         return True
 
     # --- deciding many
@@ -143,18 +146,23 @@ class RequestAdmin(ForReviewers):
     def _many(
         self, request: HttpRequest, queryset: QuerySet[Request], status: RequestStatus, verb: str
     ) -> HttpResponse | None:
-        """Shows what would be decided; decides when that was confirmed."""
+        """Shows what would be decided; decides when that was confirmed. Only approvals: all that they are about is in
+        their arguments."""
         assert isinstance(request.user, User)
-        chosen = Request.objects.decidable_by(request.user).pending().filter(pk__in=queryset.values("pk"))
+        theirs = Request.objects.decidable_by(request.user).pending().filter(kind=RequestKind.APPROVAL)
+        chosen = theirs.filter(pk__in=queryset.values("pk"))
         rows = list(chosen.select_related("user").order_by("created_at")[: actions.MAX_AT_ONCE])
         if not rows:
-            self.message_user(request, "None of these is open and yours to decide.", messages.WARNING)
+            words = gettext(
+                "None of these is an approval that is open and yours to decide. Open another request to decide it."
+            )
+            self.message_user(request, words, messages.WARNING)
             return None
         if request.POST.get("confirmed") != "yes":
             left = queryset.count() - len(rows)
             context = {
                 **self.admin_site.each_context(request),
-                "title": f"{verb.capitalize()} {len(rows)} requests?",
+                "title": self._title(status, len(rows)),
                 "opts": self.opts,
                 "verb": verb,
                 "action": verb,
@@ -166,6 +174,12 @@ class RequestAdmin(ForReviewers):
         self._tell(request, rows, Response(status, instructions=reason))
         return None
 
+    @staticmethod
+    def _title(status: RequestStatus, count: int) -> str:
+        if status is RequestStatus.APPROVED:
+            return ngettext("Approve {count} request?", "Approve {count} requests?", count).format(count=count)
+        return ngettext("Deny {count} request?", "Deny {count} requests?", count).format(count=count)
+
     def _tell(self, request: HttpRequest, rows: list[Request], response: Response) -> None:
         assert isinstance(request.user, User)
         try:
@@ -175,7 +189,9 @@ class RequestAdmin(ForReviewers):
             return
         done = sum(outcome.refused is None for outcome in outcomes)
         if done:
-            self.message_user(request, f"{done} of {len(outcomes)} are {response.decision} now.", messages.SUCCESS)
+            text = gettext("{done} of {count} are {status} now.")
+            told = text.format(done=done, count=len(outcomes), status=said(response.decision))
+            self.message_user(request, told, messages.SUCCESS)
         for outcome in outcomes:
             if outcome.refused is not None:
                 self.message_user(request, f"{outcome.request_id}: {outcome.refused.message}", messages.ERROR)
@@ -184,7 +200,7 @@ class RequestAdmin(ForReviewers):
 
     @admin.display(description=_("Request"), ordering="created_at")
     def asks(self, row: Request) -> str:
-        return str(row.request_id)[:8]
+        return end_of_id(row.request_id)
 
     @admin.display(description=_("Tools"))
     def tools(self, row: Request) -> str:
@@ -192,18 +208,20 @@ class RequestAdmin(ForReviewers):
 
     @admin.display(description=_("Who decides"))
     def approvers(self, row: Request) -> str:
-        who = {"self": "whose run it is", "named": f"{len(row.approver_ids)} people by name"}.get(
-            row.approver_kind, f"{row.approver_kind} {row.approver_name}"
+        count = len(row.approver_ids)
+        named = ngettext("{count} person by name", "{count} people by name", count).format(count=count)
+        who = {"self": gettext("whose run it is"), "named": named}.get(
+            row.approver_kind, f"{said(row.approver_kind)} {said(row.approver_name)}"
         )
-        return f"{who}, but not whose run it is" if row.different_person else who
+        return gettext("{who}, but not whose run it is").format(who=who) if row.different_person else who
 
     @admin.display(description=_("Waiting"), ordering="-created_at")
     def waiting(self, row: Request) -> str:
-        return timesince(row.created_at) if row.status == PENDING else ""
+        return waited(row.created_at) if row.status == PENDING else ""
 
     @admin.display(description=_("Run"))
     def run(self, row: Request) -> Any:
-        return link_to_id("agents_execution", row.execution_id, str(row.execution_id)[:8])
+        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id))
 
     @admin.display(description=_("Conversation"))
     def talk(self, row: Request) -> Any:
@@ -220,5 +238,7 @@ class RequestAdmin(ForReviewers):
     @admin.display(description=_("History"))
     def its_history(self, row: Request) -> Any:
         found = Decision.objects.filter(request=row).order_by("at", "id")[:HISTORY_SHOWN]
-        rows = [(moment(one.at), state(one.happening), one.actor_name or "nobody", one.via) for one in found]
+        rows = [
+            (moment(one.at), state(one.happening), one.actor_name or gettext("nobody"), said(one.via)) for one in found
+        ]
         return table((_("When"), _("What"), _("Who"), _("By")), rows)

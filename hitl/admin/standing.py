@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from hitl import rules, switches
@@ -16,6 +17,7 @@ from hitl.models import Policy, Rule, RuleUse, Switch
 from hitl.models.policies import named_fault
 from hyperagent.accounts.models import User
 from hyperagent.lib.admin_lists import QuickListAdmin
+from hyperagent.lib.admin_values import end_of_id
 from hyperagent.lib.read_only_admin import link_to, link_to_id
 
 SHOWN_USES = 50
@@ -25,8 +27,8 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Policy
         fields = (
-            "name", "position", "is_enabled", "tool", "risk", "agent_name", "action", "allow_rules", "approver_kind",
-            "approver_role", "approver_group", "approvers", "require_different_person",
+            "name", "position", "is_enabled", "tool", "risk", "agent_name", "for_group", "for_person", "action",
+            "allow_rules", "approver_kind", "approver_role", "approver_group", "approvers", "require_different_person",
         )  # fmt: skip
         help_texts: ClassVar[dict[str, Any]] = {
             "tool": _(
@@ -49,18 +51,20 @@ class PolicyAdmin(QuickListAdmin):
 
     form = PolicyForm
     list_display = (
-        "name", "position", "is_enabled", "tool", "risk", "agent_name", "action", "approver_kind",
-        "require_different_person", "allow_rules",
+        "name", "position", "is_enabled", "tool", "risk", "agent_name", "for_group", "for_person", "action",
+        "approver_kind", "require_different_person", "allow_rules",
     )  # fmt: skip
     list_filter = ("is_enabled", "action", "approver_kind")
+    list_select_related = ("for_group", "for_person")
     ordering = ("position", "id")
-    autocomplete_fields = ("approvers",)
+    autocomplete_fields = ("approvers", "for_person")
     fieldsets = (
         (None, {"fields": ("name", "position", "is_enabled")}),
-        ("Which calls it is about", {"fields": ("tool", "risk", "agent_name")}),
-        ("What becomes of them", {"fields": ("action", "allow_rules")}),
+        (_("Which calls it is about"), {"fields": ("tool", "risk", "agent_name")}),
+        (_("In whose runs"), {"fields": ("for_group", "for_person")}),
+        (_("What becomes of them"), {"fields": ("action", "allow_rules")}),
         (
-            "Who decides",
+            _("Who decides"),
             {
                 "fields": (
                     "approver_kind", "approver_role", "approver_group", "approvers", "require_different_person",
@@ -81,7 +85,7 @@ class PolicyAdmin(QuickListAdmin):
 class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]
     """Throws the switch by the one function that does; what that refuses stands at its field."""
 
-    reason = forms.CharField(max_length=switches.MAX_REASON_CHARS, widget=forms.Textarea)
+    reason = forms.CharField(label=_("Reason"), max_length=switches.MAX_REASON_CHARS, widget=forms.Textarea)
 
     class Meta:
         model = Switch
@@ -91,10 +95,12 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]
         given: dict[str, Any] = super().clean() or {}
         scope, target = given.get("scope"), given.get("target") or ""
         if scope and (scope == SwitchScope.INSTALLATION) != (not target):
-            words = "Leave this empty for the installation; name the agent, the tool or the person for all others."
+            words = gettext(
+                "Leave this empty for the installation; name the agent, the tool or the person for all others."
+            )
             raise ValidationError({"target": words})
         if scope:
-            _, fault = switches.target_of(SwitchScope(scope), target)
+            _stored, fault = switches.target_of(SwitchScope(scope), target)
             if fault:
                 self.add_error("target", fault)
         return given
@@ -142,13 +148,14 @@ class SwitchAdmin(ForAuditors):
     def lift(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
         assert isinstance(request.user, User)
         lifted = [switches.lift(request.user, switch.pk) for switch in queryset.thrown()]  # type: ignore[attr-defined]
-        self.message_user(request, f"{len(lifted)} lifted.", messages.SUCCESS if lifted else messages.WARNING)
+        text = ngettext("{count} lifted.", "{count} lifted.", len(lifted)).format(count=len(lifted))
+        self.message_user(request, text, messages.SUCCESS if lifted else messages.WARNING)
 
     @admin.display(description=_("Whom it stops"))
     def whom(self, row: Switch) -> str:
         if row.scope == SwitchScope.USER:
             return switches.people_of([row]).get(row.target, row.target)
-        return row.target or "everybody"
+        return row.target or pgettext("choice", "everybody")
 
 
 @admin.register(Rule)
@@ -178,7 +185,8 @@ class RuleAdmin(ForAuditors):
         open_ones = list(queryset.filter(revoked_at=None))
         for rule in open_ones:
             rules.revoke_as_administrator(request.user, rule.pk)
-        self.message_user(request, f"{len(open_ones)} revoked.", messages.SUCCESS if open_ones else messages.WARNING)
+        text = ngettext("{count} revoked.", "{count} revoked.", len(open_ones)).format(count=len(open_ones))
+        self.message_user(request, text, messages.SUCCESS if open_ones else messages.WARNING)
 
 
 @admin.register(RuleUse)
@@ -203,4 +211,4 @@ class RuleUseAdmin(ForAuditors):
 
     @admin.display(description=_("Run"))
     def run(self, row: RuleUse) -> Any:
-        return link_to_id("agents_execution", row.execution_id, str(row.execution_id)[:8])
+        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id))

@@ -101,7 +101,7 @@ class RequestDetailSerializer(RequestSerializer):
 
 class RespondSerializer(serializers.Serializer[Any]):
     """What fits depends on the request's kind: a choice, a text, or a changed plan `{"tasks": [...]}`. An approval
-    takes `edited_arguments`: all of them, as they are to be.
+    takes `edited_arguments`: all of them, as they are to be. What is said to an approval or a plan are `instructions`.
     """
 
     request_id = serializers.UUIDField()
@@ -131,6 +131,8 @@ class RespondSerializer(serializers.Serializer[Any]):
 
 
 class RespondToManySerializer(serializers.Serializer[Any]):
+    """Approvals only are decided; requests of other kinds may be put off."""
+
     request_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MAX_AT_ONCE)
     decision = OneOf(MANY_VERBS)
     instructions = serializers.CharField(

@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from hitl.kinds import ApproverKind, PolicyAction, Risk, SwitchScope
 from hitl.models.choices import choices
@@ -16,7 +17,9 @@ from hyperagent.accounts.models import User
 
 
 class Policy(models.Model):
-    """Who decides about calls of a tool, a risk, an agent. The first enabled one that fits counts; empty fits all."""
+    """Who decides about calls of a tool, a risk, an agent, in whose runs. The first enabled one that fits counts; empty
+    fits all. No group and no person goes while a policy is about them: it would be about everybody then.
+    """
 
     name = models.CharField(max_length=120, unique=True)
     position = models.PositiveIntegerField(default=100, help_text="Smaller ones are looked at first.")
@@ -24,6 +27,22 @@ class Policy(models.Model):
     tool = models.CharField(max_length=120, blank=True, help_text="Empty: every tool.")
     risk = models.CharField(max_length=8, blank=True, choices=choices(Risk), help_text="Empty: every risk.")
     agent_name = models.CharField(max_length=64, blank=True, help_text="Empty: every agent.")
+    for_group = models.ForeignKey(
+        Group,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Only runs of its members. Empty: everybody's.",
+    )
+    for_person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Only this person's runs; those of a service account are its own. Empty: everybody's.",
+    )
     action = models.CharField(
         max_length=8,
         default=PolicyAction.DEFAULT,
@@ -56,12 +75,14 @@ class Policy(models.Model):
         after the row.
         """
         faults = {}
+        if self.for_group_id is not None and self.for_person_id is not None:
+            faults["for_person"] = "A policy is about the runs of a group or of a person. Make two, or leave one out."
         if self.approver_kind == ApproverKind.ROLE and not self.approver_role:
-            faults["approver_role"] = "Choose the role whose holders decide, or another kind of approver."
+            faults["approver_role"] = _("Choose the role whose holders decide, or another kind of approver.")
         if self.approver_kind == ApproverKind.GROUP and self.approver_group_id is None:
-            faults["approver_group"] = "Choose the group whose members decide, or another kind of approver."
+            faults["approver_group"] = _("Choose the group whose members decide, or another kind of approver.")
         if self.approver_kind == ApproverKind.SELF and self.require_different_person:
-            faults["require_different_person"] = (
+            faults["require_different_person"] = _(
                 "The run's own user decides by this policy, so nobody could. Name other approvers, or leave this out."
             )
         if faults:
@@ -72,7 +93,7 @@ def named_fault(kind: str, people: Collection[User]) -> str:
     """What is wrong with the people whom a policy is to name; "" if nothing is."""
     if kind != ApproverKind.NAMED or any(person.is_active and not person.is_service for person in people):
         return ""
-    return "Name at least one active person, or choose another kind of approver."
+    return _("Name at least one active person, or choose another kind of approver.")
 
 
 class SwitchQuerySet(models.QuerySet["Switch"]):
@@ -113,4 +134,4 @@ class Switch(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.scope} {self.target}".strip()
+        return f"{self.get_scope_display()} {self.target}".strip()

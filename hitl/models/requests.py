@@ -164,7 +164,7 @@ class Request(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.request_id} ({self.status})"
+        return f"{self.get_kind_display()} {self.request_id} ({self.get_status_display()})"
 
 
 class Decision(models.Model):
@@ -195,4 +195,4 @@ class Decision(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.happening} {self.request_id}"
+        return f"{self.get_happening_display()} {self.request_id}"

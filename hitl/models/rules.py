@@ -1,4 +1,6 @@
-"""Standing rules: what a person decided once for calls to come, and each call that was decided by one."""
+"""Standing rules: what a person decided once for calls to come, and each call that was decided by one. Both are part of
+the audit: they outlive the account, without its words.
+"""
 
 import uuid
 from typing import Any, ClassVar
@@ -25,10 +27,12 @@ class RuleQuerySet(models.QuerySet["Rule"]):
 
 
 class Rule(models.Model):
-    """`conditions`: [{"path", "op", "value"}, …], all of which have to hold; none: whatever the arguments."""
+    """`conditions`: [{"path", "op", "value"}, …], all of which have to hold; none: whatever the arguments. Once its
+    person's account is erased it has no words any more, and counts no longer.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="rules")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="rules")
     effect = models.CharField(max_length=8, choices=choices(RuleEffect))
     scope = models.CharField(max_length=16, choices=choices(RuleScope))
     execution_id = models.UUIDField(null=True, blank=True)
@@ -65,14 +69,14 @@ class Rule(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.effect} {self.tool} ({self.scope})"
+        return f"{self.get_effect_display()} {self.tool} ({self.get_scope_display()})"
 
 
 class RuleUse(models.Model):
     """A call that a rule decided, for the audit. `call_key` makes that a replay does not count it twice."""
 
     id = models.BigAutoField(primary_key=True)
-    rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="used")
+    rule = models.ForeignKey(Rule, on_delete=models.PROTECT, related_name="used")
     call_key = models.CharField(max_length=128, unique=True)
     execution_id = models.UUIDField(db_index=True)
     agent_name = models.CharField(max_length=64)

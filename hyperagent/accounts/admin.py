@@ -5,12 +5,15 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import models
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from hyperagent.accounts import closing, people
 from hyperagent.accounts.actions import revoke_token
@@ -19,12 +22,38 @@ from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (regi
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
 from hyperagent.accounts.personal import parts
 from hyperagent.accounts.scopes import Role
+from hyperagent.lib import labels, looks
 from hyperagent.lib.admin_lists import QuickListAdmin, people_called
 from hyperagent.lib.looks import LOOKED
 from hyperagent.lib.read_only_admin import UnchangedAdmin
 from hyperagent.lib.refusals import Refused
 
 WHAT = {ADDITION: _("added"), CHANGE: _("changed"), DELETION: _("deleted"), LOOKED: _("looked")}
+# What Django's own pages of people say, and its catalogues of other languages do not have yet.
+_DJANGOS = (
+    gettext_noop("After you’ve created a user, you’ll be able to edit more user options."),
+    gettext_noop("Password-based authentication"),
+    gettext_noop("Enabled"),
+    gettext_noop("Disabled"),
+    gettext_noop("Reset password"),
+    gettext_noop("Set password"),
+    gettext_noop("Raw passwords are not stored, so there is no way to see the user’s password."),
+    gettext_noop(
+        "Whether the user will be able to authenticate using a password or not. If disabled, they may still be able to"
+        " authenticate using other backends, such as Single Sign-On or LDAP."
+    ),
+)
+
+
+class PermissionsInWords(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Django has stored what permissions are called, in English."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if field is not None and db_field.related_model is Permission:
+            field.queryset = field.queryset.select_related("content_type")
+            field.label_from_instance = labels.permission
+        return field
 
 
 class UserCreation(AdminUserCreationForm):  # type: ignore[type-arg]
@@ -53,7 +82,7 @@ class UserChange(UserChangeForm):  # type: ignore[type-arg]
 
 
 @admin.register(User)
-class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ignore[type-arg]
     form = UserChange
     add_form = UserCreation
     list_display = ("email", "display_name", "is_active", "is_staff", "date_joined", "last_login")
@@ -66,8 +95,8 @@ class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
     actions = ("deactivate", "activate")
     fieldsets = (
         (None, {"fields": ("email", "display_name", "password")}),
-        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
-        ("Times", {"fields": ("date_joined", "last_login")}),
+        (_("Rights"), {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        (_("Times"), {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"classes": ("wide",), "fields": ("email", "usable_password", "password1", "password2")}),)
 
@@ -155,7 +184,15 @@ class UserAdmin(QuickListAdmin, StockUserAdmin):  # type: ignore[type-arg]
                 done += 1
             except Refused as refused:
                 self.message_user(request, f"{user}: {refused.message}", messages.ERROR)
-        self.message_user(request, f"{_('Done:')} {done}.", messages.SUCCESS)
+        self.message_user(request, _("Done: {count}.").format(count=done), messages.SUCCESS)
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class GroupAdmin(PermissionsInWords, StockGroupAdmin):  # type: ignore[misc]
+    pass
 
 
 @admin.register(ApiToken)
@@ -176,7 +213,7 @@ class ApiTokenAdmin(UnchangedAdmin):
         tokens = list(queryset.select_related("user"))
         for token in tokens:
             revoke_token(token.user, token.pk, by=_person(request))
-        self.message_user(request, f"Revoked: {len(tokens)}.", messages.SUCCESS)
+        self.message_user(request, _("Revoked: {count}.").format(count=len(tokens)), messages.SUCCESS)
 
 
 @admin.register(UserQuota)
@@ -204,13 +241,13 @@ class LoginAttemptAdmin(UnchangedAdmin):
 class LogEntryAdmin(UnchangedAdmin):
     """What was done in the admin, and who looked at what other people's runs say: for auditors, whoever did it."""
 
-    list_display = ("id", "action_time", "user", "what", "content_type", "object_id", "change_message")
+    list_display = ("id", "action_time", "user", "what", "content_type", "object_id", "its_change")
     list_select_related = ("user", "content_type")
     ordering = ("-id",)
     search_fields = ("id", "user")
     search_help_text = _("The number of an entry, or the beginning of a person's e-mail address.")
-    readonly_fields = ("what",)
-    fields = ("id", "action_time", "user", "what", "content_type", "object_id", "object_repr", "change_message")
+    readonly_fields = ("what", "its_change")
+    fields = ("id", "action_time", "user", "what", "content_type", "object_id", "object_repr", "its_change")
 
     def has_view_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
         user = request.user
@@ -222,6 +259,11 @@ class LogEntryAdmin(UnchangedAdmin):
     @admin.display(description=_("What"))
     def what(self, entry: LogEntry) -> str:
         return str(WHAT.get(entry.action_flag, ""))
+
+    @admin.display(description=_("Change"))
+    def its_change(self, entry: LogEntry) -> str:
+        """What Django stored of it, in the reader's language."""
+        return looks.in_words(entry.get_change_message())
 
 
 def _is_superuser(request: HttpRequest) -> bool:

@@ -45,7 +45,8 @@ class Budget(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.whose} {self.period} {self.unit}: {self.amount.normalize():f}"
+        words = (self.get_whose_display(), self.get_period_display(), self.get_unit_display())
+        return f"{' '.join(map(str, words))}: {self.amount.normalize():f}"
 
 
 class Purse(models.Model):
@@ -72,7 +73,7 @@ class Purse(models.Model):
         indexes = (models.Index(fields=["starts"], name="accounts_purse_by_start"),)
 
     def __str__(self) -> str:
-        return f"{self.whose} {self.period} {self.starts}"
+        return f"{self.whose} {self.get_period_display()} {self.starts}"
 
 
 class Hold(models.Model):

@@ -28,7 +28,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.personal import parts
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.settings_views import person
-from hyperagent.accounts.views import SecretForm
+from hyperagent.accounts.views import SecretForm, forgotten
 from hyperagent.lib.languages import remember_choice
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.threads import in_thread
@@ -105,7 +105,7 @@ class DeleteAccount(LoginRequiredMixin, SecretForm):
             form.add_error(None, refused.message)
             return self.form_invalid(form)
         logout(self.request)
-        answer = render(self.request, "settings/account_deleted.html")
+        answer = forgotten(render(self.request, "settings/account_deleted.html"))
         remember_choice(answer, "")
         return answer
 

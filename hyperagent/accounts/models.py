@@ -205,7 +205,7 @@ class LoginAttempt(models.Model):
         indexes = (models.Index(fields=("counted_at",), name="accounts_loginattempt_age"),)
 
     def __str__(self) -> str:
-        return f"{self.door}: {self.subject_kind} {self.subject}"
+        return f"{self.get_door_display()}: {self.get_subject_kind_display()} {self.subject}"
 
 
 class UserQuota(models.Model):
@@ -230,7 +230,7 @@ class UserQuota(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.quota}: {self.amount}"
+        return f"{self.get_quota_display()}: {self.amount}"
 
 
 class UserMeter(models.Model):

@@ -16,6 +16,7 @@ from django.utils import timezone
 from hyperagent.accounts.browsers import browser_name
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.sessions import BEGUN
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import remember_choice
@@ -38,6 +39,7 @@ class Place:
 def sign_in(request: HttpRequest, user: User) -> None:
     """The password was right, or the account is new. Notes where."""
     login(request, user)
+    request.session[BEGUN] = timezone.now().timestamp()
     note(request, user)
     record(AuditKind.SIGN_IN_SUCCEEDED, actor=actor_of(user), target=_target(user), request=request)
 
@@ -121,6 +123,7 @@ def _target(user: User) -> Target:
 
 def prune() -> None:
     """What is left of sessions that are over."""
+    _sessions().filter(expire_date__lte=timezone.now()).delete()
     alive = _sessions().filter(expire_date__gt=timezone.now()).values("session_key")
     SignIn.objects.exclude(session_key__in=alive).delete()
 

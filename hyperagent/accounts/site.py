@@ -2,23 +2,42 @@
 Its home is the panels that the apps put there.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig as StockAdminConfig
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
+from django.views.i18n import JavaScriptCatalog
 
 from hyperagent.accounts.scopes import GROUP_ROLES
 from hyperagent.lib import admin_house as _house  # noqa: F401 (its panel)
 from hyperagent.lib.admin_home import panels_for
 from hyperagent.lib.queue_reading import failed_jobs, waiting_jobs
+
+
+class WidgetTexts(JavaScriptCatalog):
+    """What the widgets of Django's forms say, with what its own catalogues of other languages do not have yet."""
+
+    missing: ClassVar[tuple[str, ...]] = (
+        gettext_noop('Choose %s by selecting them and then select the "Choose" arrow button.'),
+        gettext_noop("Choose all %s"),
+        gettext_noop("Choose selected %s"),
+        gettext_noop('Remove %s by selecting them and then select the "Remove" arrow button.'),
+        gettext_noop("Remove all %s"),
+        gettext_noop("Remove selected %s"),
+        gettext_noop("(click to clear)"),
+    )
+
+    def get_catalog(self) -> dict[str, Any]:
+        ours = {text: _(text) for text in self.missing}
+        return {**ours, **super().get_catalog()}
 
 
 class AdminSite(admin.AdminSite):
@@ -58,6 +77,11 @@ class AdminSite(admin.AdminSite):
         }
         return TemplateResponse(request, "admin/jobs.html", context)
 
+    def i18n_javascript(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        answer = WidgetTexts.as_view(packages=["django.contrib.admin"])(request)
+        assert isinstance(answer, HttpResponse)
+        return answer
+
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         target = request.GET.get("next") or reverse("admin:index", current_app=self.name)
         if self.has_permission(request):
@@ -65,9 +89,16 @@ class AdminSite(admin.AdminSite):
         if request.user.is_authenticated:
             # Back to the login page would lead here again.
             raise PermissionDenied(
-                "The admin pages are for administrators, reviewers and auditors. Ask an administrator for the role."
+                _("The admin pages are for administrators, reviewers and auditors. Ask an administrator for the role.")
             )
         return redirect(f"{reverse('accounts:login')}?{urlencode({'next': target})}")
+
+    def logout(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        from hyperagent.accounts.views import Logout  # this file is read before there are models
+
+        return Logout.as_view()(request)
 
     def password_change(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -11,6 +11,7 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.models import LogEntry
 from django.db import models, transaction
 from django.http import HttpRequest
+from django.utils import translation
 
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
@@ -84,7 +85,8 @@ def _record(request: HttpRequest, page: Any, row: Any, what: int, message: Any) 
     if kind is None:
         return
     # What people wrote may be in the name of what has content.
-    name = "" if getattr(page, "content_fields", ()) else str(row)
+    with translation.override(None):
+        name = "" if getattr(page, "content_fields", ()) else str(row)
     details: dict[str, Any] = {"via": "admin", "what": _WORDS[what]}
     if fields:
         details["fields"] = fields

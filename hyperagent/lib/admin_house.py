@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from hyperagent.lib.admin_home import Line, Panel, panel
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
 from hyperagent.lib.queue_reading import standing
 
@@ -30,16 +31,16 @@ def house(request: HttpRequest) -> Panel | None:
     low = free_bytes < LOW_DISK_BYTES
     return Panel(
         "house",
-        _("The house"),
+        _("Operations"),
         [
             Line(
                 _("Background jobs waiting"),
-                f"{now.waiting:,}",
+                grouped(now.waiting),
                 jobs,
                 "bad" if late else "good",
                 _("the oldest for {seconds} s").format(seconds=round(now.oldest_s)) if late else "",
             ),
-            Line(_("Background jobs failed in 24 hours"), f"{now.failed_today:,}", f"{jobs}#failed",
+            Line(_("Background jobs failed in 24 hours"), grouped(now.failed_today), f"{jobs}#failed",
                  "bad" if now.failed_today else "good"),
             Line(_("Worker of background jobs"), _("connected") if now.is_served else _("none"), "",
                  "good" if now.is_served else "bad", "" if now.is_served else _("Start `manage.py worker`.")),

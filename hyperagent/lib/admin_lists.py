@@ -22,6 +22,8 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from hyperagent.lib.languages import grouped
+
 PER_PAGE = 50
 EXACT_UP_TO = 1_000
 """So many rows are counted; the number of more is the planner's estimate."""
@@ -51,9 +53,13 @@ class QuickPaginator(Paginator):  # type: ignore[type-arg]
     @property
     def told(self) -> str:
         if self._some <= EXACT_UP_TO:
-            return f"{self._some:,}"
+            return grouped(self._some)
         about = self._about
-        return _("more than {count}").format(count=f"{EXACT_UP_TO:,}") if about <= 2 * EXACT_UP_TO else f"≈ {about:,}"
+        return (
+            _("more than {count}").format(count=grouped(EXACT_UP_TO))
+            if about <= 2 * EXACT_UP_TO
+            else f"≈ {grouped(about)}"
+        )
 
     def validate_number(self, number: float | str) -> int:
         """Whoever asks for more gets the last page, which says why there are no more."""

@@ -4,14 +4,18 @@ value means is not known here.
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
+
+from hyperagent.lib import labels, languages
 
 EMPTY = "—"
 # What is longer is folded away, and nothing longer than this is sent at all.
@@ -31,14 +35,14 @@ _TONES = {
 TONE_OF = {word: tone for tone, words in _TONES.items() for word in words}
 
 
-def state(word: object, more: str = "") -> SafeString | str:
-    """A word with its mark, and what else is to be said of it. The word says it too: nothing depends on the colour."""
+def state(word: object, more: str = "", *, called: object = "") -> SafeString | str:
+    """A word with its mark, and what else is to be said of it. The word says it too: nothing depends on the colour.
+    `called`: what it is called, where that is not the word itself."""
     text = str(word or "")
     if not text:
         return EMPTY
-    return format_html(
-        '<span class="state state-{}">{}</span>', TONE_OF.get(text, "plain"), text.replace("_", " ") + more
-    )
+    told = f"{called or labels.said(text)}{more}"
+    return format_html('<span class="state state-{}">{}</span>', TONE_OF.get(text, "plain"), told)
 
 
 def ago(moment: datetime | None) -> SafeString | str:
@@ -60,7 +64,7 @@ def moment(at: datetime | None) -> SafeString | str:
 
 
 def exactly(at: datetime) -> str:
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}"
+    return str(date_format(timezone.localtime(at), _("Y-m-d H:i:s T")))
 
 
 def _relative(at: datetime) -> str:
@@ -73,9 +77,27 @@ def _relative(at: datetime) -> str:
     return _("{time} ago").format(time=timesince(at, now, depth=1))
 
 
+def end_of_id(id_: object) -> str:
+    """What tells rows apart: ids that are ordered by time begin alike."""
+    return str(id_)[-8:]
+
+
 def short_id(id_: object) -> SafeString | str:
-    """The beginning of an id, which tells rows apart; all of it for whoever points at it."""
-    return format_html('<span class="id" title="{}">{}</span>', id_, str(id_)[:8]) if id_ else EMPTY
+    """The end of an id; all of it for whoever points at it."""
+    return format_html('<span class="id" title="{}">{}</span>', id_, end_of_id(id_)) if id_ else EMPTY
+
+
+def dollars(usd: Decimal | None) -> str:
+    """As the rest of the site writes it: cents, and of less than a cent its first digits."""
+    if usd is None:
+        return EMPTY
+    return f"${usd:,.2f}" if not usd or usd >= Decimal("0.01") else f"${usd:.4f}"
+
+
+def waited(since: datetime, now: datetime | None = None) -> str:
+    """How long something waits by now, in one word and its number."""
+    now = now or timezone.now()
+    return timesince(since, now, depth=1) if now - since >= timedelta(minutes=1) else _("under a minute")
 
 
 def long_text(text: object) -> SafeString | str:
@@ -96,13 +118,13 @@ def as_json(value: Any) -> SafeString | str:
 def _shown(text: str, kind: str) -> SafeString:
     kept = text[:MOST_CHARS]
     left = len(text) - len(kept)
-    told = _("{count} more characters are not shown.").format(count=f"{left:,}") if left else ""
+    told = _("{count} more characters are not shown.").format(count=languages.grouped(left)) if left else ""
     more = format_html('<p class="quiet">{}</p>', told) if told else ""
     written = format_html('<pre class="text {}">{}</pre>{}', kind, kept, more)
     if len(text) <= FOLDED_FROM_CHARS and text.count("\n") < FOLDED_FROM_LINES:
         return written
     first = " ".join(text[: 2 * _PREVIEW_CHARS].split())[:_PREVIEW_CHARS]
-    size = _("{count} characters").format(count=f"{len(text):,}")
+    size = _("{count} characters").format(count=languages.grouped(len(text)))
     return format_html(
         '<details class="fold"><summary><span class="fold-first">{}…</span> <span class="quiet">{}</span></summary>'
         "{}</details>",

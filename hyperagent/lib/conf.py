@@ -203,6 +203,20 @@ class Config(BaseModel):
     invitation_days: int = Field(
         7, alias="INVITATION_DAYS", ge=1, le=90, description="days until the link of an invitation ends, 1 to 90"
     )
+    session_lifetime_hours: int = Field(
+        336,
+        alias="SESSION_LIFETIME_HOURS",
+        ge=1,
+        le=8_760,
+        description="hours from a sign-in until the next one is needed, 1 to 8760",
+    )
+    session_idle_minutes: int = Field(
+        10_080,
+        alias="SESSION_IDLE_MINUTES",
+        ge=0,
+        le=525_600,
+        description="minutes until a session that nobody uses ends, up to 525600; 0 for no such end",
+    )
     # Single sign-on by OpenID Connect, and second factors.
     oidc_issuer: str = Field(
         "",
@@ -356,6 +370,13 @@ class Config(BaseModel):
     )
     max_handoffs: int = Field(3, alias="MAX_HANDOFFS", ge=0, le=10, description="handoffs of one run, 0 to 10")
     max_replans: int = Field(2, alias="MAX_REPLANS", ge=0, le=5, description="new plans of one run, 0 to 5")
+    plan_asks_above_usd: float = Field(
+        1,
+        alias="PLAN_ASKS_ABOVE_USD",
+        ge=0,
+        le=1_000_000,
+        description="dollars that a plan is reckoned to cost, such as 2.50; 0 for never",
+    )
     run_budget_tokens: int = Field(
         0, alias="RUN_BUDGET_TOKENS", ge=0, le=10**12, description="tokens of one run, 0 for no limit"
     )
@@ -472,7 +493,7 @@ class Config(BaseModel):
         description=f"kinds, with commas between them, of: {', '.join(REDACTABLE)}",
     )
     sandbox_provider: Annotated[SandboxProvider, Lower] = Field(
-        SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, boxlite, docker or none"
+        SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, docker or none"
     )
     sandbox_max_boxes: int = Field(
         20, alias="SANDBOX_MAX_BOXES", ge=1, le=1000, description="sandboxes that are open on one machine, 1 to 1000"
@@ -488,7 +509,7 @@ class Config(BaseModel):
         description="seconds that programs of one user may run within 24 hours, 0 for no limit",
     )
     sandbox_image: str = Field(
-        "python:3.11-slim", alias="SANDBOX_IMAGE", description="the image that docker and boxlite make sandboxes of"
+        "python:3.11-slim", alias="SANDBOX_IMAGE", description="the image that docker makes sandboxes of"
     )
     e2b_api_key: SecretStr = Field(SecretStr(""), alias="E2B_API_KEY", description="the key of an E2B account")
     e2b_template: str = Field("", alias="E2B_TEMPLATE", description="the name of an E2B template; unset: E2B's own")

@@ -25,6 +25,10 @@ _SECRET_KEYS = re.compile(
 )
 
 
+_OF_PROGRAM = ("exception", "stack")
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {10: "\\n", 13: "\\r", 9: "\t"}
+_CONTROL |= {0x2028: "\\u2028", 0x2029: "\\u2029"}
+
 # Asked every few seconds by those who watch us.
 _WATCHERS = ("GET /healthz", "GET /readyz", "GET /metrics", "HEAD /healthz", "HEAD /readyz")
 
@@ -49,6 +53,15 @@ def redact(line: str, secrets: Iterable[str]) -> str:
 def hide_secret_keys(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """A structlog processor: values under names such as `password` never reach a renderer."""
     return {key: HIDDEN if _SECRET_KEYS.search(key) else value for key, value in event.items()}
+
+
+def on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Whatever people put into an address or a name begins no line of its own, and moves no terminal's cursor.
+    Tracebacks are the program's."""
+    return {
+        key: value.rstrip("\n").translate(_CONTROL) if isinstance(value, str) and key not in _OF_PROGRAM else value
+        for key, value in event.items()
+    }
 
 
 def drop_chatter(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
@@ -155,5 +168,6 @@ def _renderer(log_format: LogFormat) -> list[structlog.typing.Processor]:
     if log_format is LogFormat.JSON:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return [
-        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0)
+        on_one_line,
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback, pad_event_to=0),
     ]

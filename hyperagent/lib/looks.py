@@ -7,14 +7,15 @@ from typing import Any, Final
 
 from django.contrib.admin.models import LogEntry
 from django.db import models, transaction
+from django.utils.translation import gettext, gettext_noop
 
 VIEW_CONTENT: Final = "agents.view_content"
 """The permission to read what other people's runs say."""
 LOOKED: Final = 4
 """Django's own flags say that something was added (1), changed (2) or deleted (3)."""
-READ: Final = "Looked at what it says."
-READ_PREVIEW: Final = "Looked at the first words of what it says, in a list."
-EXPORTED: Final = "Exported the decisions with what they say."
+READ: Final = gettext_noop("Looked at what it says.")
+READ_PREVIEW: Final = gettext_noop("Looked at the first words of what it says, in a list.")
+EXPORTED: Final = gettext_noop("Exported the decisions with what they say.")
 
 
 # Who, at which rows of one kind, and how.
@@ -26,6 +27,11 @@ def tell(listener: Listener) -> None:
     """Called once at the start, by what stands above this file. It writes in the transaction of the look."""
     if listener not in _listeners:
         _listeners.append(listener)
+
+
+def in_words(message: str) -> str:
+    """A row's message in the reader's language, where it is of a look; what Django wrote it says itself."""
+    return gettext(message) if message in (READ, READ_PREVIEW, EXPORTED) else message
 
 
 def note(reader: Any, rows: Sequence[models.Model], how: str) -> None:

@@ -23,7 +23,7 @@ class StorageAway(OSError):
     """The bucket that files lie in does not answer, or refuses us."""
 
 
-_AWAY = (
+AWAY = (
     StorageAway,
     OperationalError,
     InterfaceError,
@@ -36,7 +36,7 @@ _AWAY = (
 
 
 def is_outage(error: BaseException | None) -> bool:
-    return isinstance(error, _AWAY)
+    return isinstance(error, AWAY)
 
 
 def database_was_away(error: BaseException) -> bool:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hyperagent.lib import looks
 from hyperagent.lib.admin_lists import QuickListAdmin
-from hyperagent.lib.admin_values import ago, as_json, long_text, moment, short_id, state, table
+from hyperagent.lib.admin_values import ago, as_json, dollars, long_text, moment, short_id, state, table
 from hyperagent.lib.looks import VIEW_CONTENT
 
 __all__ = [
@@ -60,9 +60,11 @@ class ReadableAdmin(QuickListAdmin):
             if isinstance(field, models.DateTimeField):
                 found[name] = _showing(field, ago)
             elif field is not None and name in self.state_fields:
-                found[name] = _showing(field, state)
+                found[name] = _showing(field, _state_of(field))
             elif isinstance(field, models.UUIDField):
                 found[name] = _showing(field, short_id)
+            elif isinstance(field, models.DecimalField) and field.name.endswith("_usd"):
+                found[name] = _showing(field, dollars)
         return found
 
     @cached_property
@@ -71,7 +73,7 @@ class ReadableAdmin(QuickListAdmin):
         found: dict[Any, Shown] = {}
         for field in self.model._meta.concrete_fields:
             if field.name in self.state_fields:
-                found[field.name] = _showing(field, state)
+                found[field.name] = _showing(field, _state_of(field))
             elif isinstance(field, models.DateTimeField):
                 found[field.name] = _showing(field, moment)
             elif isinstance(field, models.JSONField):
@@ -152,6 +154,18 @@ class ReadOnlyAdmin(UnchangedAdmin):
             looks.note(request.user, rows, looks.READ_PREVIEW)
         return answer
 
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Looks are told in the reader's language."""
+        answer = super().history_view(request, object_id, extra_context)
+        shown = (getattr(answer, "context_data", None) or {}).get("action_list")
+        if shown is not None:
+            shown.object_list = list(shown.object_list)
+            for entry in shown.object_list:
+                entry.change_message = looks.in_words(entry.change_message)
+        return answer
+
     @admin.display(description=_("Content"))
     def content_is_hidden(self, row: Any) -> str:
         return str(HIDDEN)
@@ -162,6 +176,15 @@ def _field(model: type[models.Model], name: Any) -> Any:
         return model._meta.get_field(name) if isinstance(name, str) else None
     except FieldDoesNotExist:
         return None
+
+
+def _state_of(field: Any) -> Shown:
+    """Shows a state by what its column calls it."""
+
+    def shown(word: Any) -> Any:
+        return state(word, called=dict(field.flatchoices).get(word, ""))
+
+    return shown
 
 
 def _showing(field: Any, show: Shown) -> Shown:

@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin, link_to, link_to_list
@@ -39,17 +40,17 @@ class EndpointAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Whose"))
     def whose(self, endpoint: Endpoint) -> str:
-        return str(endpoint.user or "the installation's")
+        return str(endpoint.user or gettext("the installation's"))
 
     @admin.display(description=_("State"))
     def state(self, endpoint: Endpoint) -> str:
         if endpoint.deleted_at:
-            return "deleted"
-        return "on" if endpoint.enabled else "off"
+            return pgettext("choice", "deleted")
+        return pgettext("choice", "on") if endpoint.enabled else pgettext("choice", "off")
 
     @admin.display(description=_("Deliveries"))
     def log(self, endpoint: Endpoint) -> SafeString:
-        return link_to_list(Delivery, "all deliveries", endpoint__id__exact=endpoint.pk)
+        return link_to_list(Delivery, gettext("all deliveries"), endpoint__id__exact=endpoint.pk)
 
 
 @admin.register(Delivery)
@@ -87,7 +88,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Whose"))
     def whose(self, delivery: Delivery) -> str:
-        return str(delivery.endpoint.user or "the installation's")
+        return str(delivery.endpoint.user or gettext("the installation's"))
 
     @admin.display(description=_("Webhook"))
     def its_endpoint(self, delivery: Delivery) -> SafeString:
@@ -103,9 +104,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
             except Refused:
                 refused += 1
         if sent:
-            self.message_user(request, f"On their way again: {sent}.", messages.SUCCESS)
+            self.message_user(request, gettext("On their way again: {count}.").format(count=sent), messages.SUCCESS)
         if refused:
-            self.message_user(request, f"Not sent, because their webhook is off: {refused}.", messages.WARNING)
+            text = gettext("Not sent, because their webhook is off: {count}.").format(count=refused)
+            self.message_user(request, text, messages.WARNING)
 
 
 @admin.register(Mail)

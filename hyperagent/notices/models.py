@@ -12,6 +12,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.fields import ExactJSONField
@@ -67,7 +68,7 @@ class Endpoint(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.host} ({'the installation' if self.is_installations else 'a person'})"
+        return f"{self.host} ({_('the installation') if self.is_installations else _('a person')})"
 
     @property
     def host(self) -> str:
@@ -123,7 +124,7 @@ class Delivery(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.type} {self.event_id} ({self.status})"
+        return f"{self.type} {self.event_id} ({self.get_status_display()})"
 
     @property
     def is_open(self) -> bool:
@@ -162,7 +163,7 @@ class Mail(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.subject_id}"
+        return f"{self.get_kind_display()} {self.subject_id}"
 
 
 class Preference(models.Model):

@@ -25,7 +25,7 @@ NOTHING_RUNS: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _HARMLESS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": NOTHING_RUNS,
-    "Cache-Control": "private, no-cache",
+    "Cache-Control": "private, no-store",
 }
 
 

@@ -13,6 +13,8 @@ const WORDS = {
   writing: { label: () => tc("agent", "Writing"), hint: () => t("Outlines, then writes"), icon: "pencil" },
   mail: { label: () => t("Mail"), hint: () => t("Reads and drafts your mail"), icon: "envelope" },
   slide: { label: () => t("Slides"), hint: () => t("Makes slides of a topic"), icon: "chart" },
+  app: { label: () => t("App"), hint: () => t("Builds a web app and serves it"), icon: "window" },
+  image: { label: () => t("Image"), hint: () => t("Makes pictures from your words"), icon: "image" },
   planner: { label: () => t("Planner"), icon: "list" },
   router: { label: () => t("Router"), icon: "branch" },
   verifier: { label: () => t("Check"), icon: "shield" },

@@ -71,6 +71,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     // All of it, in order: what a run that goes on has told so far.
     listAllEvents: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/executions/${encodeURIComponent(id)}/events?limit=5000`),
     firstEvents: (id) => call("GET", `/api/v1/executions/${encodeURIComponent(id)}/events?limit=200`),
+    wholeResult: (id, seq) => call("GET", `/api/v1/executions/${encodeURIComponent(id)}/events/${seq}/result`),
     intervene: (agentId, change) => call("POST", `/api/v1/agents/${encodeURIComponent(agentId)}/intervene`, change),
     respond: (answer) => call("POST", "/api/v1/hitl/respond", answer),
     respondBulk: (answer) => call("POST", "/api/v1/hitl/respond/bulk", answer),

@@ -6,8 +6,8 @@ const THEME_KEY = "hyperagent.theme";
 
 export function commandsOf(can) {
   const all = [
-    { id: "create", title: t("New conversation"), icon: "plus", keys: keysOf("create"), run: can.create },
-    { id: "temporary", title: t("New temporary chat"), icon: "clock", run: can.startTemporary },
+    { id: "create", title: t("New conversation"), icon: "plus", keys: can.sidebar ? keysOf("create") : "", run: can.create },
+    can.startTemporary && { id: "temporary", title: t("New temporary chat"), icon: "clock", run: can.startTemporary },
     can.running && { id: "stop", title: t("Stop the answer"), icon: "stop", keys: keysOf("stop"), run: can.stop },
     can.regenerate && { id: "regenerate", title: t("Answer again"), icon: "retry", run: can.regenerate },
     can.copyLast && { id: "copy", title: t("Copy the last answer"), icon: "copy", run: can.copyLast },
@@ -17,8 +17,8 @@ export function commandsOf(can) {
     can.exportAs && { id: "markdown", title: t("Export as Markdown"), words: "download", icon: "download", run: () => can.exportAs("markdown") },
     can.exportAs && { id: "json", title: t("Export as JSON"), words: "download", icon: "download", run: () => can.exportAs("json") },
     can.remove && { id: "delete", title: t("Delete this conversation"), icon: "trash", run: can.remove },
-    { id: "search", title: t("Search the conversations"), icon: "search", keys: keysOf("search"), run: can.search },
-    { id: "sidebar", title: t("Show or hide the conversations"), icon: "sidebar", keys: keysOf("sidebar"), run: can.sidebar },
+    can.search && { id: "search", title: t("Search the conversations"), icon: "search", keys: keysOf("search"), run: can.search },
+    can.sidebar && { id: "sidebar", title: t("Show or hide the conversations"), icon: "sidebar", keys: keysOf("sidebar"), run: can.sidebar },
     { id: "theme/light", title: t("Theme: light"), words: "appearance", icon: "theme", run: () => setTheme("light") },
     { id: "theme/dark", title: t("Theme: dark"), words: "appearance", icon: "theme", run: () => setTheme("dark") },
     { id: "theme/system", title: t("Theme: as the system"), words: "appearance", icon: "theme", run: () => setTheme("system") },
@@ -39,7 +39,7 @@ function pages(isStaff) {
     ["/usage/", t("Go to the usage"), "chart", "cost tokens"],
     ["/search/", t("Search on a page of its own"), "search", ""],
     ["/mail/", t("Go to the mailboxes"), "mail", ""],
-    ["/settings/", t("Go to the settings"), "gear", "profile tokens notifications"],
+    ["/settings/", t("Go to the settings"), "settings", "profile tokens notifications"],
     ["/settings/language/", t("Change the language"), "globe", "language Sprache"],
     isStaff && ["/people/", t("Go to the people"), "person", "roles groups invitations"],
     isStaff && ["/admin/", t("Go to the administration"), "shield", "admin"],

@@ -1,6 +1,5 @@
 // The conversations of the sidebar: pages by cursor, newest first, changed in place when something is known better.
 import { signal } from "../vendor/preact.js";
-import { t } from "./i18n.js";
 
 // `given`: some that are known already, such as the pinned ones.
 export function createConversationList(api, given = []) {
@@ -77,23 +76,4 @@ export function merged(items, fresh) {
   const byId = new Map(items.map((item) => [item.id, item]));
   for (const item of fresh) byId.set(item.id, { ...byId.get(item.id), ...item });
   return [...byId.values()].sort((a, b) => Date.parse(b.updated_at) - Date.parse(a.updated_at));
-}
-
-// [{label, items}] by age, for a list sorted newest first. `now` in milliseconds.
-export function groupedByAge(items, now) {
-  const midnight = new Date(now).setHours(0, 0, 0, 0);
-  const day = 86_400_000;
-  const groups = [
-    { label: t("Today"), from: midnight },
-    { label: t("Yesterday"), from: midnight - day },
-    { label: t("Last 7 days"), from: midnight - 7 * day },
-    { label: t("Last 30 days"), from: midnight - 30 * day },
-    { label: t("Older"), from: -Infinity },
-  ];
-  const found = new Map(groups.map(({ label }) => [label, []]));
-  for (const item of items) {
-    const time = Date.parse(item.updated_at);
-    found.get(groups.find(({ from }) => time >= from).label).push(item);
-  }
-  return groups.map(({ label }) => ({ label, items: found.get(label) })).filter((group) => group.items.length);
 }

@@ -62,7 +62,7 @@ function Results() {
   return html`<div class=${`search-frame ${found.trace ? "has-trace" : ""}`}>
     <section class="search-found" aria-labelledby="found-title">
       <h2 id="found-title">${found.chunks.length ? tn("{count} passage", "{count} passages", found.chunks.length) : t("Nothing found")}
-        ${typeof found.confidence === "number" && found.chunks.length > 0 && html` <span class="muted">${t("confidence {percent} %", { percent: Math.round(100 * found.confidence) })}</span>`}</h2>
+        ${typeof found.trace?.confidence === "number" && found.chunks.length > 0 && html` <span class="muted">${t("confidence {percent} %", { percent: Math.round(100 * found.trace.confidence) })}</span>`}</h2>
       ${found.note && html`<p class="message warning">${found.note}</p>`}
       ${!found.chunks.length && html`<p class="muted">${t("No passage fits. Try other words, fewer filters, or search by words and meaning.")}</p>`}
       <ol class="passages">${found.chunks.map((chunk, at) => html`<${Passage} key=${chunk.chunk_id} chunk=${chunk} rank=${at + 1} query=${query} trace=${found.trace} />`)}</ol>
@@ -79,11 +79,16 @@ function Passage({ chunk, rank, query, trace }) {
     <div class="passage-head"><span class="passage-rank" aria-hidden="true">${rank}</span>
       <span class="passage-names"><a href=${`/documents/${chunk.doc_id}/?chunk=${chunk.chunk_id}`} dir="auto">${filename}</a><span class="muted" dir="auto">${place}</span></span>
       <span class="passage-score"><progress class="bar" max="1" value=${Math.max(0, Math.min(1, chunk.score))} aria-label=${t("Score")}></progress><span>${number(chunk.score)}</span></span></div>
-    <details class="passage-text"><summary dir="auto">${marked(chunk.text, query).map(({ text, hit }) => (hit ? html`<mark>${text}</mark>` : text))}</summary></details>
+    <details class="passage-text"><summary dir="auto">${marked(chunk.text.replace(/\n\s*\n/g, "\n"), query).map(({ text, hit }) => (hit ? html`<mark>${text}</mark>` : text))}</summary></details>
     <p class="passage-why">${whyOf(chunk, trace).map(({ leg, rank: place_, figures }) => html`<span key=${leg} class="why"><strong>${leg}</strong>${place_ !== null && ` ${t("no. {number}", { number: place_ })}`}${figures.map(([name, value]) => html` <span class="muted">${name} ${typeof value === "number" ? number(value) : String(value)}</span>`)}</span>`)}</p>
   </li>`;
 }
 
+const options = document.querySelector(".search-more");
+const ROOM = matchMedia("(min-width: 40.01rem)"); // where they need not be folded
+const unfold = () => (options.open = ROOM.matches);
+ROOM.addEventListener("change", unfold);
+unfold();
 recall();
 render(html`<${Within} />`, document.getElementById("search-within"));
 render(html`<${Results} />`, document.getElementById("search-results"));

@@ -12,6 +12,8 @@ const ACTIONS = new Map([
 const WHERE = new Map([
   ["input", () => t("in your question")],
   ["output", () => t("in the answer")],
+  // What a tool brought is told by the tool's name.
+  ["content", () => t("in the project's instructions")],
 ]);
 const VALUES = new Map([
   ["email", (count) => tn("{count} e-mail address", "{count} e-mail addresses", count)],

@@ -131,6 +131,11 @@ export function programsOf(trace, isLive) {
 }
 
 // What came of the run besides its text, each thing once and in its latest version.
+// Whether there is anything of it, which most answers have nothing of.
+export const usesHands = (trace) => trace.agents.some(({ entries }) => entries.some(({ kind }) => KINDS.has(kind)));
+
+const KINDS = new Set(["program", "chart", "image", "file", "browser", "stream", "preview"]);
+
 export function resultsOf(trace) {
   const charts = allOf(trace, ["chart"]);
   const drawn = new Set(charts.map(({ path }) => path).filter(Boolean));

@@ -194,7 +194,7 @@ const KEYS = {
 };
 
 function onKeyDown(event) {
-  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || dialog.value) return;
+  if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (/^(INPUT|TEXTAREA|SELECT|BUTTON|SUMMARY)$/.test(event.target.tagName) || event.target.closest("#inbox-pane, [popover]")) return;
   const act = KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
   if (!act) return;

@@ -17,6 +17,16 @@ export function inline(args) {
   return line.length > 160 ? `${line.slice(0, 160)}…` : line;
 }
 
+// All of a text, JSON set out in lines.
+export function setOut(text) {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 // A tool's result: JSON that came whole is set out in lines, anything else stands as it is.
 export function shownResult(text, isClipped) {
   if (isClipped || !/^\s*[[{]/.test(text)) return clipped(text);

@@ -1,13 +1,15 @@
-// The keys of the chat page, in one table: what binds them and what the help sheet shows are the same lines. Pure but for
-// the kind of keyboard.
+// The keys of the pages, in one table: what binds them and what the help sheet shows are the same lines. Pure but for the
+// kind of keyboard.
 import { t, tc } from "./i18n.js";
 
 const isMac = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? "");
 
-// `where`: "page" everywhere, "outside" only where nobody writes, "box" in the box to write in. `code`: of the key, where a
-// sign depends on the keyboard. Those without `key` are the browser's own; they are only told.
+// `where`: "page" everywhere, "outside" only where nobody writes, "box" in the box to write in, "inbox" in its list, where
+// `inbox.js` binds them. `frame`: on every page, where `frame.js` binds it. Those without `key` are the browser's own; they
+// are only told.
 const TABLE = [
-  { action: "palette", where: "page", key: "k", mod: true },
+  { action: "palette", where: "page", key: "k", mod: true, frame: true },
+  { action: "help", where: "outside", key: "?", anyShift: true, frame: true },
   { action: "create", where: "page", key: "o", mod: true, shift: true },
   { action: "search", where: "page", key: "f", mod: true, shift: true },
   { action: "searchBySlash", where: "outside", key: "/" },
@@ -17,11 +19,15 @@ const TABLE = [
   { action: "stop", where: "page", key: "Escape" },
   { action: "before", where: "outside", key: "[" },
   { action: "after", where: "outside", key: "]" },
-  { action: "help", where: "outside", key: "?", anyShift: true },
   { action: "send", where: "box", key: "Enter" },
   { action: "queue", where: "box", key: "Enter", mod: true },
   { action: "newLine", where: "box", shown: () => [tc("key", "Shift"), tc("key", "Enter")] },
   { action: "recall", where: "box", key: "ArrowUp" },
+  { action: "nextRequest", where: "inbox", key: "j" },
+  { action: "requestBefore", where: "inbox", key: "k" },
+  { action: "choose", where: "inbox", key: " " },
+  { action: "approve", where: "inbox", key: "a" },
+  { action: "deny", where: "inbox", key: "d" },
 ];
 
 const meanings = () => ({
@@ -40,20 +46,35 @@ const meanings = () => ({
   queue: t("Send when the answer is finished"),
   newLine: t("New line"),
   recall: t("Bring the last question back, in the empty box"),
+  nextRequest: t("Next request"),
+  requestBefore: t("Request before"),
+  choose: t("Choose the request for one answer to many"),
+  approve: t("Approve what is chosen, or the request"),
+  deny: t("Deny what is chosen, or the request"),
 });
 
 const SIGNS = { Escape: "Esc", ArrowUp: "↑" };
+const signOf = (key) => (key === "Enter" ? tc("key", "Enter") : key === " " ? tc("key", "Space") : SIGNS[key] ?? key.toUpperCase());
 
 function signsOf({ shown, key, mod, shift }) {
   if (shown) return shown();
-  return [mod && (isMac ? "⌘" : tc("key", "Ctrl")), shift && tc("key", "Shift"), key === "Enter" ? tc("key", "Enter") : SIGNS[key] ?? key.toUpperCase()].filter(Boolean);
+  return [mod && (isMac ? "⌘" : tc("key", "Ctrl")), shift && tc("key", "Shift"), signOf(key)].filter(Boolean);
 }
 
-// [{words, ways: [["Ctrl", "K"], …]}], in the order of the table; what two keys do stands once.
+// [{title, rows: [{words, ways: [["Ctrl", "K"], …]}]}], in the order of the table; what two keys do stands once.
 export function keyTable() {
+  const inbox = TABLE.filter(({ where }) => where === "inbox");
+  return [
+    { title: t("On every page"), rows: rowsOf(TABLE.filter(({ frame }) => frame)) },
+    { title: t("In the chat"), rows: rowsOf(TABLE.filter((line) => !line.frame && !inbox.includes(line))) },
+    { title: t("In the inbox"), rows: rowsOf(inbox) },
+  ];
+}
+
+function rowsOf(lines) {
   const words = meanings();
   const rows = new Map();
-  for (const line of TABLE) rows.set(words[line.action], [...(rows.get(words[line.action]) ?? []), signsOf(line)]);
+  for (const line of lines) rows.set(words[line.action], [...(rows.get(words[line.action]) ?? []), signsOf(line)]);
   return [...rows].map(([meaning, ways]) => ({ words: meaning, ways }));
 }
 

@@ -160,7 +160,7 @@ export function renderBlock(raw, conversationId = null) {
     const frame = document.createElement("div");
     frame.className = "table-frame";
     frame.tabIndex = 0;
-    frame.setAttribute("role", "region");
+    frame.setAttribute("role", "group");
     frame.setAttribute("aria-label", t("Table"));
     const block = document.createElement("div");
     block.className = "table-block";

@@ -8,7 +8,7 @@ import { addressesIn, textsIn } from "./links.js";
 import { createRequests } from "./requests.js";
 import { CLOSE, openSocket } from "./socket.js";
 import { createSteering } from "./steering.js";
-import { EMPTY, chosenEnd, hasGap, isLive, keptOutbox, lastNumbers, liveExecutions, reduce, transcript } from "./store.js";
+import { EMPTY, chosenEnd, hasGap, isLive, keptOutbox, lastNumbers, liveExecutions, reduce, thoughtsIn, transcript } from "./store.js";
 
 const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
 const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
@@ -342,6 +342,16 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     return reading;
   }
 
+  // What a run thought that ended before we looked.
+  async function thoughts(executionId) {
+    const found = [];
+    for (let next = null, page; !page || next; next = page.next) {
+      page = await api.listAllEvents(executionId, next);
+      found.push(...page.results);
+    }
+    return thoughtsIn(found);
+  }
+
   async function readTrace(executionId) {
     const found = [];
     for (let next = null, page; !page || next; next = page.next) {
@@ -366,6 +376,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     say, resend, stop, retry, retryFailed, askAgain, restart, close, trace,
     steer,
     intervene: (agentId, change) => api.intervene(agentId, change),
+    thoughts,
+    wholeResult: (executionId, seq) => api.wholeResult(executionId, seq),
     requests,
     respond: requests.respond,
     unqueue: (client_id) => dispatch({ type: "unqueued", client_id }),

@@ -2,6 +2,8 @@
 import { html, render, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Prose } from "./components/prose.js";
 
+const FORMULA = /\$|\\[([]/;
+
 const { messages } = JSON.parse(document.getElementById("page-data").textContent);
 
 // Who reads here has written none of it: no address is known but those of the sources.
@@ -25,5 +27,9 @@ for (const element of document.querySelectorAll("[data-message]")) {
   const message = messages[Number(element.dataset.message)];
   element.replaceChildren();
   element.classList.add("is-drawn");
+  if (FORMULA.test(message.text)) {
+    element.classList.add("has-formula"); // which may be wider than the page, and is scrolled then
+    element.tabIndex = 0;
+  }
   render(html`<${Answer} ...${message} />`, element);
 }

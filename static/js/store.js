@@ -1,7 +1,7 @@
 // What the page knows of one conversation, as a pure fold: reduce(state, action) → state. No network, no clock, no DOM.
 // The same messages read from the server give the same `summary` as the events that made them. How a run went is trace.js's.
 import { isBefore, merged, placed, shownBranch } from "./message_order.js";
-import { EMPTY_TRACE, addUsage, applyToTrace, asUsage, withSource } from "./trace.js";
+import { EMPTY_TRACE, addUsage, applyToTrace, asUsage, summaryOfTrace, withSource } from "./trace.js";
 
 export const FINAL = new Set(["completed", "failed", "cancelled"]);
 
@@ -126,10 +126,11 @@ function chose(state, { parent_id, id }) {
   return { ...state, chosen: { ...state.chosen, [parent_id]: id } };
 }
 
-// The server was asked for everything after our last numbers: a gap is being closed.
+// The server was asked for everything after our last numbers: a gap is being closed. `resumed`: meanwhile its database may have
+// lost the end of the log and given the same numbers to other events, which nobody can tell from here.
 function reconnected(state) {
   const executions = Object.fromEntries(
-    Object.entries(state.executions).map(([id, execution]) => [id, { ...execution, gap: false }]),
+    Object.entries(state.executions).map(([id, execution]) => [id, { ...execution, gap: false, resumed: execution.resumed || (execution.lastSeq > 0 && isLive(execution)) }]),
   );
   return { ...state, executions };
 }
@@ -166,7 +167,9 @@ export function applyEvent(execution, body) {
   if (body.seq > execution.lastSeq + 1) return execution.gap ? execution : { ...execution, gap: true };
   const apply = Object.hasOwn(EVENTS, body.type) ? EVENTS[body.type] : unknown;
   const startedAt = execution.startedAt ?? body.timestamp ?? null;
-  return { ...execution, startedAt, trace: applyToTrace(execution.trace, body), ...apply(execution, body), lastSeq: body.seq };
+  const trace = applyToTrace(execution.trace, body);
+  const told = execution.resumed && trace.whole ? { ...trace, whole: false } : trace; // read once more, when it is looked at
+  return { ...execution, startedAt, trace: told, ...apply(execution, body), lastSeq: body.seq };
 }
 
 // One function for each event type that changes what is shown: the fields that change.
@@ -244,7 +247,7 @@ function firstCharacters(text, count) {
 
 function newExecution(id) {
   return {
-    id, status: "pending", lastSeq: 0, gap: false, texts: {}, answer: null, activity: null, error: null,
+    id, status: "pending", lastSeq: 0, gap: false, resumed: false, texts: {}, answer: null, activity: null, error: null,
     usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], checks: NO_CHECKS, memory: null, startedAt: null, endedAt: null,
     firstWordAt: null, thought: null, trace: EMPTY_TRACE,
   };
@@ -272,17 +275,23 @@ function fromServer(execution, { text, sources, checks }, known) {
     checks: asChecks(checks),
     startedAt: asTime(execution.started_at) ?? known?.startedAt ?? null,
     endedAt: asTime(execution.ended_at) ?? known?.endedAt ?? null,
+    thought: known?.thought ?? asThought(execution.thought_ms),
   };
   return known && Object.keys(ended).every((name) => ended[name] === known[name] || READ.has(name) && JSON.stringify(ended[name]) === JSON.stringify(known[name])) ? known : ended;
 }
 
 // Small values that come anew with each reading.
-const READ = new Set(["error", "usage", "memory", "sources", "checks"]);
+const READ = new Set(["error", "usage", "memory", "sources", "checks", "thought"]);
 
 // What events told is newer than what was read or announced before them.
 function underWay({ status, last_seq, started_at }, live) {
   if (FINAL.has(live.status)) return live;
   return { ...live, status: (last_seq ?? 0) >= live.lastSeq ? status : live.status, startedAt: live.startedAt ?? asTime(started_at) };
+}
+
+// What a run thought that had ended before we looked is read when somebody wants it; here is how long it took.
+function asThought(milliseconds) {
+  return milliseconds == null ? null : { from: 0, to: milliseconds };
 }
 
 function asTime(iso) {
@@ -308,6 +317,13 @@ function withMessage({ messages, hasEarlier }, message) {
 export function streamedText(execution, channel) {
   const texts = Object.entries(execution.texts).filter(([key, text]) => text && key.startsWith(`${channel}:`));
   return texts.map(([, text]) => text).join("\n\n");
+}
+
+// The thoughts of a run, from all of its events.
+export function thoughtsIn(events) {
+  const told = { token: addText, token_reset: cutText };
+  const thinking = events.filter(({ type, channel }) => Object.hasOwn(told, type) && channel === "thinking");
+  return streamedText(thinking.reduce((run, event) => ({ ...run, ...told[event.type](run, event) }), newExecution("")), "thinking");
 }
 
 export function answerText(message, execution) {
@@ -364,4 +380,10 @@ export function summary(state) {
       checks: execution?.checks ?? NO_CHECKS,
     };
   });
+}
+
+// How each run went that is known to its end or is being told: the same from events as they come and from the log that is read.
+export function runsOf(state) {
+  const known = Object.values(state.executions).filter(({ status, trace }) => trace.whole || !FINAL.has(status));
+  return Object.fromEntries(known.map(({ id, trace }) => [id, summaryOfTrace(trace)]).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

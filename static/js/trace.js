@@ -1,6 +1,6 @@
 // How a run came to its answer, as a pure fold of its events: routing, plan, agents with what each did, questions to people.
 // Tokens are store.js's, programs and what came of them hands.js's. Names of steps and agents come from models: tables are lists that are searched, never objects.
-import { HANDS, lost } from "./hands.js";
+import { HANDS, lost, resultsOf } from "./hands.js";
 
 const ENDED = new Set(["completed", "failed", "skipped", "cancelled", "deleted"]);
 
@@ -234,10 +234,10 @@ function called(trace, event) {
 
 // Matched by id; a result without one belongs to the oldest open call of that tool.
 function returned(trace, event) {
-  const { tool, content, id, is_error, clipped, already_done, agent_id, timestamp } = event;
+  const { tool, content, id, is_error, clipped, already_done, agent_id, timestamp, seq } = event;
   const waits = (entry) => entry.kind === "tool" && entry.status === "running" && (id ? entry.id === id : entry.tool === tool);
   const at = entriesOf(trace, agent_id)[id ? "findLastIndex" : "findIndex"](waits);
-  const outcome = { status: is_error ? "failed" : "completed", result: content, clipped: clipped ?? false, alreadyDone: already_done ?? false, endedAt: timestamp ?? null };
+  const outcome = { status: is_error ? "failed" : "completed", result: content, clipped: clipped ?? false, seq, alreadyDone: already_done ?? false, endedAt: timestamp ?? null };
   if (at >= 0) return changedEntry(trace, agent_id, at, outcome);
   return noted(trace, event, { kind: "tool", id: id ?? null, tool, args: null, stage: null, ...outcome });
 }
@@ -297,3 +297,20 @@ function over(trace) {
   const closed = pending.reduce((so_far, { id }) => withEntry(so_far, id, { status: "expired" }), trace);
   return { ...closed, whole: true, requests: trace.requests.map((request) => (request.status === "pending" ? { ...request, status: "expired" } : request)) };
 }
+
+// What a person sees of how a run went, without moments: the plan, the tree of agents, their tools, what came of them, and
+// what was asked.
+export function summaryOfTrace(trace) {
+  const { whole, routing, plan, agents, requests } = trace;
+  return {
+    whole,
+    routing,
+    plan: plan && { ...plan, steps: plan.steps.map(timeless) },
+    tree: agents.map(({ entries, bornAt, ...agent }) => timeless(agent)),
+    tools: agents.flatMap(({ id, entries }) => entries.map(({ at, ...entry }) => ({ agent: id, ...timeless(entry) }))),
+    outputs: Object.fromEntries(Object.entries(resultsOf(trace)).map(([kind, found]) => [kind, found.map(({ at, ...entry }) => entry)])),
+    requests: requests.map(({ askedAt, ...request }) => timeless(request)),
+  };
+}
+
+const timeless = ({ startedAt, endedAt, ...rest }) => rest;

@@ -16,7 +16,7 @@ from agents.models import AgentExecution, Event, Execution, Step
 from agents.usage.models import ModelCall
 from conversations.models import Conversation, Message
 from conversations.schedules.models import Schedule, ScheduledRun
-from hitl.models import Decision, Request, Rule
+from hitl.models import Decision, Request, Rule, RuleUse
 from hyperagent.accounts import actions
 from hyperagent.accounts.people_models import Invitation
 from memory import projects
@@ -58,7 +58,14 @@ def keep_something_of(user: Any, friend: Any) -> Kept:
     Decision.objects.create(
         request=request, happening="approved", actor=user, actor_name=user.email, via="page", note=f"yes, {SECRET}"
     )
-    Rule.objects.create(user=user, effect="allow", scope="always", tool="send_mail", text=f"Always {SECRET}")
+    rule = Rule.objects.create(
+        user=user, effect="allow", scope="always", tool="send_mail", text=f"Always {SECRET}",
+        conditions=[{"path": "to", "op": "equals", "value": SECRET}],
+    )  # fmt: skip
+    RuleUse.objects.create(
+        rule=rule, call_key=uuid.uuid4().hex, execution_id=run.pk, agent_name="mail", tool="send_mail",
+        arguments={"to": SECRET}, arguments_hash="5e11",
+    )  # fmt: skip
     document, _ = documents.add(user, io.BytesIO(f"All about {SECRET}.".encode()), filename=f"{SECRET}.txt")
     driver.ingest(document.pk)
     files.write(user.pk, Place(Scope.USER, user.pk), f"notes/{SECRET}.md", SECRET.encode())

@@ -10,7 +10,7 @@ from django.test import Client
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution, Step
 from agents.usage.models import ModelCall
-from hitl.models import Decision, Request
+from hitl.models import Decision, Request, Rule, RuleUse
 from hyperagent.accounts import actions, closing, exporting
 from hyperagent.accounts.models import ApiToken, Closing, User
 from hyperagent.accounts.tokens import user_for_token
@@ -57,6 +57,10 @@ def test_nothing_of_alice_is_left_but_the_audit_which_names_nobody(
     assert (run.user_id, run.status, run.prompt_tokens) == (alice.pk, ExecutionStatus.COMPLETED, 12)
     assert (decision.actor_id, decision.actor_name, decision.happening) == (alice.pk, name, "approved")
     assert (request.pk, request.tool_names, request.status) == (kept.request.pk, ["send_mail"], "approved")
+    rule, use = Rule.objects.get(), RuleUse.objects.get()
+    assert (rule.user_id, rule.effect, rule.tool, rule.text) == (alice.pk, "allow", "send_mail", "")
+    assert rule.revoked_at is not None
+    assert (use.rule_id, use.execution_id, use.tool, use.arguments_hash) == (rule.pk, run.pk, "send_mail", "5e11")
     assert ModelCall.objects.get().user_id == alice.pk
     assert Step.objects.get().usage == {"prompt_tokens": 12}
     assert str(User.objects.get(pk=alice.pk).display_name) == name

@@ -189,3 +189,25 @@ def test_a_weak_password_ends_no_reset(alice: Any, page: Client) -> None:
     assert "too short" in answer.content.decode()
     alice.refresh_from_db()
     assert alice.check_password(PASSWORD)
+
+
+@pytest.mark.threat("T26")
+@pytest.mark.parametrize(
+    "guessable", ["qwertyuiop", "Password2026!!", "HyperAgent1234", "acme-12345678", "dragondragon", "testserver!!!"]
+)
+def test_what_is_guessed_first_is_no_password(alice: Any, alices_page: Client, settings: Any, guessable: str) -> None:
+    settings.SITE_URL = "https://testserver.acme.example.org"
+
+    answer = alices_page.post(CHANGE, change(new=guessable))
+
+    assert "too common" in answer.content.decode()
+    alice.refresh_from_db()
+    assert alice.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize("good", ["dragons eat my password", "x" * 5 + "Ÿ7 pärchen" * 6, "0918-2736-4554-x"])
+def test_whatever_nobody_guesses_is_a_password_as_it_was_typed(alice: Any, alices_page: Client, good: str) -> None:
+    assert alices_page.post(CHANGE, change(new=good)).status_code == 302
+
+    alice.refresh_from_db()
+    assert alice.check_password(good)

@@ -76,14 +76,17 @@ async def test_a_server_that_does_not_come_up_is_mended_by_what_it_wrote_and_giv
     assert len(scripted_server.calls) == 7
 
 
-async def test_what_needs_a_network_and_a_model_that_cannot_are_told_with_the_way_out(
+async def test_what_is_not_installed_and_a_model_that_cannot_are_told_with_the_way_out(
     alone: Alone, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.say(json.dumps({**PLAN, "template": "express"}), model="scripted-max")
 
-    without_network = await building(FakeApps(), alone, prompt="With Express").drive()
+    not_installed = await building(FakeApps(), alone, prompt="With Express").drive()
     small = await building(FakeApps(), alone, prompt="A till", capable=False).drive()
 
-    assert "could not be installed" in without_network.value["error"]
-    assert "static, react, vue, flask, fastapi and node need no package" in without_network.value["error"]
+    assert not_installed.value["error"] == "express needs packages that are not here."
+    # The planner is told of what is there only, and can choose nothing else.
+    asked = json.dumps(scripted_server.calls[0].messages)
+    assert "`flask`: " in asked
+    assert "`express`: " not in asked
     assert "sets a provider's key" in small.value["error"]

@@ -126,5 +126,3 @@ async def test_what_does_not_come_up_says_what_it_wrote_and_what_is_not_in_the_p
         await apps.write(agent.about, "/etc/passwd", "x", by="chat", key="")
     with pytest.raises(ToolError):
         await apps.write(agent.about, "../outside.txt", "x", by="chat", key="")
-    installed = await apps.install(agent.about, ("left-pad",), manager="pip")
-    assert not installed.installed

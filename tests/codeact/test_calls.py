@@ -101,12 +101,26 @@ async def test_in_the_standard_mode_the_tool_is_not_callable_and_nobody_is_asked
     assert case.scripts.began == 0
 
 
+@pytest.mark.spec("S199")
+async def test_a_script_of_an_agent_that_has_the_browser_opens_a_page_and_others_are_not_told_of_it() -> None:
+    case = scripted("import hyperagent\nprint(hyperagent.browse('https://example.org/')['title'])", checks=APPROVE_ALL)
+
+    reply = await case.done()
+
+    assert (reply["data"]["stdout"], reply["data"]["calls"]) == ("Example\n", 1)
+    assert {name: "hyperagent.browse(" in library_told(name) for name in ("chat", "code", "data")} == {
+        "chat": True,
+        "code": False,
+        "data": False,
+    }
+
+
 async def test_the_prompt_names_every_function_and_only_tools_that_a_script_may_call() -> None:
     told = library_told("chat")
 
     functions = [name for name in library.__all__ if name[0].islower()]
     assert sorted(functions_told()) == sorted(functions)
-    assert all(f"hyperagent.{name}(" in told for name in functions if name != "browse")
+    assert all(f"hyperagent.{name}(" in told for name in functions)
     assert {"execute_script", "execute_code"}.isdisjoint(callable_from_scripts("chat"))
     assert not [name for name in callable_from_scripts("chat") if name not in tools()]
 

@@ -28,7 +28,8 @@ def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[
 
     assert (start.status_code, one.status_code) == (200, 200)
     data = page_data(one.content.decode())
-    assert data["user"] == {"id": str(alice.id), "email": alice.email, "display_name": "Alice", "is_staff": False}
+    who = {"id": str(alice.id), "email": alice.email, "display_name": "Alice", "initials": "A", "is_staff": False}
+    assert data["user"] == who
     assert data["conversation_id"] == str(conversation.id)
     assert page_data(start.content.decode())["conversation_id"] is None
     assert {"task", "chat"} <= set(data["modes"])

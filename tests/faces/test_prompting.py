@@ -1,12 +1,14 @@
 """How a request looks at a terminal, where somebody is about to say yes to it."""
 
 import io
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
-from conversations.prompting import Prompter, shown
+from agents.budget import Standing, Unit, Used, question_of
+from conversations.prompting import Prompter, keys_of, shown
 from hitl.models import Request
 from hitl.shapes import request_shape
 from tests.hitl.asking import ask, mail_question
@@ -51,3 +53,69 @@ async def test_a_yes_that_was_said_beforehand_does_not_count_for_what_others_may
     assert [found[one.request_id] for one in (plain, tainted, left)] == ["approved", "denied", "pending"]
     assert "read: Evil https://evil.example/" in words.getvalue()
     assert "and 2 more" in words.getvalue()
+
+
+def budget_question(unit: Unit = Unit.TOKENS) -> dict[str, Any]:
+    """As a run asks whose budget is at its end."""
+    used = Used(tokens=10_000, cost_usd=Decimal(2))
+    return question_of(Standing(max_tokens=10_000, max_cost_usd=Decimal(2)), used, unit, asking="web")
+
+
+@pytest.mark.spec("B12")
+def test_the_choices_at_the_end_of_a_budget_are_named_with_the_new_limit(alice: Any) -> None:
+    question = budget_question()
+    shape = request_shape(ask(alice, "budget", question=question))
+
+    assert keys_of(shape) == {
+        "1": "[1] Raise the limit to 20,000 tokens",
+        "2": "[2] Finish with what there is",
+        "3": "[3] Stop the run",
+        "n": "[n]o answer",
+        "l": "[l]ater",
+    }
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize(
+    ("unit", "typed", "answer", "prompt"),
+    [
+        (Unit.TOKENS, "1\n\n", {"choice": "raise", "text": "20000"}, "Another limit, in tokens (empty: 20000): "),
+        (Unit.TOKENS, "1\n 50000 \n", {"choice": "raise", "text": "50000"}, "in tokens"),
+        (Unit.TOKENS, "1\nlots\n1\n50000\n", {"choice": "raise", "text": "50000"}, "'lots' is not a whole number"),
+        (Unit.USD, "1\n7.50\n", {"choice": "raise", "text": "7.50"}, "Another limit, in dollars (empty: 4"),
+        (Unit.TOKENS, "2\n", {"choice": "finish"}, "[2] Finish"),
+    ],
+)
+async def test_a_limit_is_raised_at_the_prompt_to_the_one_that_is_suggested_or_another(
+    alice: Any, transactional_db: None, unit: Unit, typed: str, answer: dict[str, str], prompt: str
+) -> None:
+    request = await sync_to_async(ask)(alice, "budget", question=budget_question(unit))
+    words = io.StringIO()
+
+    await Prompter(alice, always=False, words=words, typed=io.StringIO(typed))._settle(request.request_id)
+
+    decided = await Request.objects.aget(pk=request.pk)
+    assert (decided.status, decided.answer) == ("answered", {**answer, "unit": unit.value})
+    assert prompt in words.getvalue()
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.usefixtures("in_threads")
+async def test_nothing_is_raised_where_the_input_ends_before_the_limit(alice: Any, transactional_db: None) -> None:
+    request = await sync_to_async(ask)(alice, "budget", question=budget_question())
+
+    await Prompter(alice, always=False, words=io.StringIO(), typed=io.StringIO("1\n"))._settle(request.pk)
+
+    assert (await Request.objects.aget(pk=request.pk)).status == "pending"
+
+
+@pytest.mark.spec("S107", "S119")
+@pytest.mark.usefixtures("in_threads")
+async def test_who_declines_a_question_at_the_prompt_says_why(alice: Any, transactional_db: None) -> None:
+    request = await sync_to_async(ask)(alice, "input")
+
+    await Prompter(alice, always=False, words=io.StringIO(), typed=io.StringIO("n\nAsk Bob.\n"))._settle(request.pk)
+
+    decided = await Request.objects.aget(pk=request.pk)
+    assert (decided.status, decided.answer) == ("denied", {"instructions": "Ask Bob."})

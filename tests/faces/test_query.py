@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -436,6 +437,51 @@ async def test_the_older_stream_tells_a_run_in_chunks(
     assert {"running", "completed"} <= {state["status"] for state in states}
     assert chunks[-1]["type"] == "complete"
     assert response.headers["x-execution-id"] == str((await Execution.objects.aget()).id)
+
+
+@pytest.mark.spec("S91")
+async def test_the_older_stream_takes_messages_whose_last_one_is_the_question(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="You said Alice."))
+    await make_runner(scripted_server.url)
+    messages = [
+        {"role": "user", "content": "My name is Alice."},
+        {"role": "assistant", "content": "Hello Alice."},
+        {"role": "user", "content": "What is my name?"},
+    ]
+
+    response: Any = await api.get(f"/api/v1/agent/stream?{urlencode({'messages': json.dumps(messages)})}")
+    told = await text_of(response)
+
+    assert "Alice" in told
+    run = await Execution.objects.aget()
+    assert (run.question, run.input["history"]) == ("What is my name?", messages[:2])
+
+
+@pytest.mark.spec("S91")
+@pytest.mark.parametrize(
+    ("asked", "fault"),
+    [
+        ({"prompt": "Hi", "agentId": "agent-1"}, ("agentId", "read them from the stream")),
+        ({"prompt": "Hi", "parentId": "agent-0"}, ("parentId", "read them from the stream")),
+        ({"prompt": "Hi", "messages": '[{"role": "user", "content": "Hi"}]'}, ("messages", "either")),
+        ({"messages": "no JSON"}, ("messages", "no JSON")),
+        ({"messages": "[]"}, ("messages", "last message")),
+        ({"messages": '[{"role": "assistant", "content": "Hi"}]'}, ("messages", "last message")),
+    ],
+)
+async def test_what_the_older_stream_cannot_take_is_refused_by_its_name(
+    asked: dict[str, str], fault: tuple[str, str], api: Program
+) -> None:
+    refused = await api.get(f"/api/v1/agent/stream?{urlencode(asked)}")
+
+    name, words = fault
+    assert refused.status_code == 400
+    fields = refused.json()["error"]["fields"]
+    assert list(fields) == [name]
+    assert words in fields[name][0]
+    assert await Execution.objects.acount() == 0
 
 
 async def test_a_cookie_alone_starts_no_run_by_a_get(alice: Any, api: Program) -> None:

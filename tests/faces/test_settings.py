@@ -15,6 +15,7 @@ def test_without_any_the_documented_defaults_hold() -> None:
     config = conf.load(GOOD)
 
     assert (config.routing_mode, config.max_handoffs, config.max_replans) == ("auto", 3, 2)
+    assert config.plan_asks_above_usd == 1
     assert (
         config.context_compression_enabled,
         config.context_compression_token_threshold,
@@ -38,6 +39,7 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
             "ROUTING_MODE": "Deterministic",
             "MAX_HANDOFFS": "0",
             "MAX_REPLANS": "5",
+            "PLAN_ASKS_ABOVE_USD": "2.50",
             "CONTEXT_COMPRESSION_ENABLED": "false",
             "EXECUTION_MODE": "CODEACT",
             "HITL_POLICY": "interactive",
@@ -50,6 +52,7 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
     )
 
     assert (config.routing_mode, config.max_handoffs, config.max_replans) == ("deterministic", 0, 5)
+    assert config.plan_asks_above_usd == 2.5
     assert (config.context_compression_enabled, config.execution_mode) == (False, "codeact")
     assert (config.hitl_policy, config.guardrails_tool_enabled, config.guardrails_violation_action) == (
         "interactive",
@@ -66,6 +69,8 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
         ("MAX_HANDOFFS", "11", "0 to 10"),
         ("MAX_HANDOFFS", "-1", "0 to 10"),
         ("MAX_REPLANS", "many", "0 to 5"),
+        ("PLAN_ASKS_ABOVE_USD", "cheap", "dollars"),
+        ("PLAN_ASKS_ABOVE_USD", "nan", "0 for never"),
         ("CONTEXT_COMPRESSION_ENABLED", "perhaps", "true or false"),
         ("CONTEXT_COMPRESSION_TOKEN_THRESHOLD", "10", "1000"),
         ("CONTEXT_COMPRESSION_PRESERVE_RECENT", "0", "1 to 1000"),
@@ -79,7 +84,7 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
         ("GUARDRAILS_STRICT", "2", "true or false"),
         ("GUARDRAILS_VIOLATION_ACTION", "explode", "block, warn or log"),
         ("GUARDRAILS_TIMEOUT_MS", "0", "1 to 60000"),
-        ("SANDBOX_PROVIDER", "host", "local, e2b, boxlite, docker or none"),
+        ("SANDBOX_PROVIDER", "host", "local, e2b, docker or none"),
         ("SEARCH_PROVIDER", "bing", "tavily, searxng or ddgs"),
     ],
 )

@@ -191,12 +191,14 @@ async def test_what_a_run_used_is_in_the_ledger_and_outlives_the_run(
 ) -> None:
     used = ScriptedUsage(prompt_tokens=120, completion_tokens=7)
     project = str(uuid.uuid4())
-    scripted_server.script(Script(text="Hello.", usage=used))
+    scripted_server.script(Script(text="Hello.", usage=used, thinking="They greet. So do I.", tokens_per_s=50))
     await make_runner(scripted_server.url)
 
     run = await ended(await start(alice, "Hi", options={"project_id": project}))
     kept = await ModelCall.objects.aget(execution_id=run.id)
-    said = next(event for event in await events(run.id) if event["type"] == "token")
+    frames = [event for event in await events(run.id) if event["type"] == "token"]
+    said = next(frame for frame in frames if frame["channel"] == "answer")
+    thought = [frame["timestamp"] for frame in frames if frame["channel"] == "thinking"]
     summary = reply_summary(run)
     await sync_to_async(_delete_run_and_person)(run.id, alice)
     await kept.arefresh_from_db()
@@ -208,6 +210,7 @@ async def test_what_a_run_used_is_in_the_ledger_and_outlives_the_run(
     assert summary["usage"] == {"prompt_tokens": 120, "completion_tokens": 7, "cost_usd": None}
     assert datetime.fromisoformat(summary["first_token_at"]).timestamp() == pytest.approx(said["timestamp"] / 1000)
     assert summary["started_at"] < summary["first_token_at"] < summary["ended_at"]
+    assert summary["thought_ms"] == thought[-1] - thought[0]
 
 
 def _delete_run_and_person(run_id: uuid.UUID, person: Any) -> None:

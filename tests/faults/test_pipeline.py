@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.pipeline.graphs import DIAMOND, QUESTION, SATISFIED, SHAPES, order, plan_text
 from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
 from tests.site import Follower, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -24,22 +25,27 @@ def graphs(site: Site) -> Iterator[Site]:
     site.model.reset()
 
 
-def know(site: Site, graph: Any, *, tokens_per_s: float | None = None) -> None:
-    """Teaches the model one graph. Its planner is asked first, its verifier next, and the composer is told results."""
-    site.model.script(
-        Script(match="## Results\n### ", text=ANSWER, times=0),
-        Script(match="## Results\n- id", text=SATISFIED, times=0),
-        *(
-            Script(
-                match=f"Work on {name} now.",
-                text=f"Found {name}. " + "and more " * 8,
-                times=0,
-                tokens_per_s=tokens_per_s,
-            )
-            for name in graph
-        ),
-        Script(match=QUESTION, text=plan_text(graph), times=0),
-    )
+# By part of a planned run: what its prompt has. The planner's question stands in all of them, so its line comes last.
+CLOSING = {"composer": "## Results\n### ", "verifier": "## Results\n- id"}
+PLANNER = {"planner": QUESTION}
+# How many answers a diamond has when it waits for that of one part alone.
+BEFORE = {"planner": 0, "alpha": 1, "beta": 3, "gamma": 3, "delta": 4, "verifier": 5, "composer": 6}
+
+
+def know(
+    site: Site, graph: Any, *, tokens_per_s: float | None = None, held: Collection[str] = (), held_once: str = ""
+) -> None:
+    """Teaches the model one graph. Agents that are `held` answer to their end at `site.model.release()`; the first
+    answer to the part `held_once` never ends."""
+    agents = {name: _prompt_of(name) for name in graph}
+    texts = {"composer": ANSWER, "verifier": SATISFIED, "planner": plan_text(graph)}
+    for part, match in (CLOSING | agents | PLANNER).items():
+        line = Script(match=match, text=texts.get(part, f"Found {part}. " + "and more " * 8), times=0)
+        if part in agents:
+            line = line.model_copy(update={"tokens_per_s": tokens_per_s, "held_after": 2 if part in held else None})
+        if part == held_once:
+            site.model.script(line.model_copy(update={"times": 1, "held_after": 1}))
+        site.model.script(line)
 
 
 @pytest.mark.spec("S1", "S11", "S28", "S29")
@@ -59,30 +65,54 @@ async def test_a_graph_is_answered_end_to_end_and_a_follower_sees_what_is_stored
         assert all(happened.index(("ended", other)) < happened.index(("began", name)) for other in others)
 
 
-@pytest.mark.spec("B1", "S29")
-async def test_a_diamond_whose_runner_is_killed_at_each_of_its_states_answers_the_same(graphs: Site) -> None:
-    know(graphs, DIAMOND, tokens_per_s=30)
+@pytest.mark.spec("S28", "S29")
+@pytest.mark.parametrize(
+    ("shape", "together"),
+    [
+        ("parallel", ("alpha", "beta")),
+        ("diamond", ("beta", "gamma")),
+        ("twelve agents", tuple(f"root{number}" for number in range(4))),
+        ("twelve agents", tuple(f"middle{number}" for number in range(6))),
+        ("twelve agents", ("left", "right")),
+    ],
+    ids=["parallel", "diamond", "twelve, first stage", "twelve, second stage", "twelve, last stage"],
+)
+async def test_agents_that_can_run_in_parallel_have_all_begun_before_any_of_them_has_ended(
+    shape: str, together: Sequence[str], graphs: Site
+) -> None:
+    graph = SHAPES[shape]
+    know(graphs, graph, held=together)
+
     id_ = await asyncio.to_thread(graphs.ask, QUESTION)
-    whole = await Follower(graphs, id_).follow()
-    moments = [number for number, event in enumerate(whole, 1) if event["type"] in ("agent_state", "usage")]
+    await asyncio.to_thread(
+        graphs.model.wait_until, lambda model: all(_is_answering(model, name) for name in together), timeout_s=30
+    )
+    graphs.model.release()
+    await asyncio.to_thread(graphs.until_ended, id_)
 
-    for moment in moments[2::6]:
-        graphs.model.calls.clear()
-        id_ = await asyncio.to_thread(graphs.ask, QUESTION)
-        killed = await asyncio.to_thread(_kill_at, graphs, id_, moment)
-        await asyncio.to_thread(graphs.until_ended, id_)
+    happened = order(graphs.events(id_))
+    began = [happened.index(("began", name)) for name in together]
+    assert max(began) < min(happened.index(("ended", name)) for name in together)
+    assert graphs.execution(id_)["answer"] == ANSWER
 
-        graphs.check_log(id_)
-        assert graphs.execution(id_)["answer"] == ANSWER, moment
-        steps = graphs.query(
-            "SELECT s.name, a.task, s.status FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id"
-            " WHERE a.execution_id = %s AND s.kind = 'model' AND s.cut_at IS NULL",
-            id_,
-        )
-        assert len(steps) == len(DIAMOND) + 3, (moment, steps)
-        asked = Counter(call.last_user for call in graphs.model.calls)
-        assert max(asked.values()) <= (2 if killed else 1), moment
-        assert sum(count - 1 for count in asked.values()) <= 2, "more was asked again than was being answered"
+
+@pytest.mark.spec("B1", "S29")
+@pytest.mark.parametrize("part", BEFORE)
+async def test_a_diamond_whose_runner_is_killed_while_a_part_of_it_is_answered_goes_on(part: str, graphs: Site) -> None:
+    know(graphs, DIAMOND, held_once=part)
+    id_ = await asyncio.to_thread(graphs.ask, QUESTION)
+    await asyncio.to_thread(graphs.model.wait_until, lambda model: _is_answering(model, part), timeout_s=30)
+    await asyncio.to_thread(_until_stored, graphs, id_, BEFORE[part])
+
+    await asyncio.to_thread(_kill_driver, graphs, id_)
+    await asyncio.to_thread(graphs.until_ended, id_)
+
+    graphs.check_log(id_)
+    assert graphs.execution(id_)["answer"] == ANSWER
+    assert _answers_stored(graphs, id_) == len(DIAMOND) + 3
+    asked = Counter(call.last_user for call in graphs.model.calls)
+    again = {words: count for words, count in asked.items() if count > 1}
+    assert list(again.values()) == [2], "only what was being answered is asked again"
     graphs.manage("verify_log")
 
 
@@ -130,20 +160,37 @@ async def test_new_instructions_for_an_agent_at_work_take_the_place_of_its_task(
     assert _tree(graphs, id_)[beta]["user_comment"] == "modify"
 
 
-def _kill_at(site: Site, id_: UUID, moment: int) -> bool:
-    """Kills the runner that drives the run once it has said so much; False if the run was over before."""
+def _prompt_of(part: str) -> str:
+    return (CLOSING | PLANNER).get(part, f"## Task\nWork on {part} now.")
+
+
+def _is_answering(model: ScriptedServer, part: str) -> bool:
+    return any(_prompt_of(part) in call.last_user and call.tokens_sent for call in model.calls)
+
+
+def _answers_stored(site: Site, id_: UUID) -> int:
+    """How many answers of models the run has in its journal."""
+    rows = site.query(
+        "SELECT count(*) AS answers FROM agents_step s JOIN agents_agentexecution a ON a.id = s.agent_id"
+        " WHERE a.execution_id = %s AND s.kind = 'model' AND s.cut_at IS NULL",
+        id_,
+    )
+    return int(rows[0]["answers"])
+
+
+def _until_stored(site: Site, id_: UUID, answers: int) -> None:
     deadline = time.monotonic() + 30
-    while len(site.events(id_)) < moment:
-        if site.execution(id_)["ended_at"]:
-            return False
-        assert time.monotonic() < deadline, "the run says nothing more"
+    while _answers_stored(site, id_) < answers:
+        assert time.monotonic() < deadline, "the run stores nothing more"
         time.sleep(0.01)
+
+
+def _kill_driver(site: Site, id_: UUID) -> None:
+    """Kills the runner that drives the run, and starts it again."""
     name = site.execution(id_)["leased_by"]
-    if not name:
-        return False
+    assert name, "nobody drives it"
     site.kill(name)
     site.restart(name)
-    return True
 
 
 def _tree(site: Site, id_: UUID) -> dict[str, dict[str, Any]]:

@@ -153,14 +153,14 @@ async def test_a_switch_that_is_off_leaves_them_as_they_are() -> None:
     assert "<|im_start|>news" in reply["content"]
 
 
-def test_the_hook_is_a_pure_exchange_where_nothing_is_found() -> None:
+async def test_the_hook_is_a_pure_exchange_where_nothing_is_found() -> None:
     class Silent:
         run = type("Run", (), {"settings": PipelineSettings()})
         call_id = None
 
     kept = stored({"a": ["b c"], "d": 1})
 
-    assert look_at_result(Silent(), kept, tool="t", scanners=[]) == kept  # type: ignore[arg-type]
+    assert await look_at_result(Silent(), kept, tool="t", scanners=[]) == kept  # type: ignore[arg-type]
 
 
 def test_an_edit_finds_what_a_model_was_told_as_a_quotation() -> None:

@@ -180,7 +180,7 @@ def texts(collection: str, label: str) -> list[str]:
 
 
 @needs_collections
-@pytest.mark.spec("S205")
+@pytest.mark.spec("S205", "B28")
 @pytest.mark.threat("T15")
 def test_most_attacks_of_the_collections_are_found() -> None:
     attacks = [texts(name, "injection") for name in ("deepset_prompt_injections", "agentdojo_injections")]
@@ -191,7 +191,7 @@ def test_most_attacks_of_the_collections_are_found() -> None:
 
 
 @needs_collections
-@pytest.mark.spec("S205")
+@pytest.mark.spec("S205", "B28")
 @pytest.mark.parametrize("collection", ["xstest", "ordinary_instructions", "deepset_prompt_injections"])
 def test_ordinary_texts_of_the_collections_raise_hardly_an_alarm(collection: str) -> None:
     findings = [found(text) for text in texts(collection, "benign")]

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from agents.engine.context import Context
 from agents.engine.states import StepKind
 from agents.guardrails.models import Verdict
-from agents.guardrails.output import WITHHELD
+from agents.guardrails.output import WITHHELD, WITHHELD_LATE
 from agents.guardrails.settings import GuardSettings
 from agents.models import Event, Step
 from agents.pipeline.guards import guard_output
@@ -157,6 +157,45 @@ async def test_a_toxic_answer_is_taken_back_while_it_is_written_and_says_so(
     assert (said.text, shown(case.all_events)) == (WITHHELD, WITHHELD)
     assert guarded(case) == [("toxicity", "suicide", "block", 1)]
     assert not any("yourself" in event["content"] for event in case.all_events if event["type"] == "token")
+
+
+@pytest.mark.spec("S208", "B1")
+@pytest.mark.parametrize(
+    ("strict", "answer", "act"), [(False, TEXT.replace(MAIL, "[email removed]"), "log"), (True, WITHHELD_LATE, "block")]
+)
+async def test_an_answer_that_there_was_no_time_to_look_at_is_told_of_and_withheld_where_that_is_wanted(
+    strict: bool, answer: str, act: str, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    """One look, and the time is up."""
+    scripted_server.script(Script(text=TEXT))
+    case = cases(settings=with_guards(timeout_ms=0, strict=strict))
+
+    said = await looped(case)
+
+    assert (said.text, shown(case.all_events)) == (answer, answer)
+    late = [one for one in guarded(case) if one[1] == "late"]
+    assert {(scanner, how) for scanner, _, how, _ in late} >= {("secrets", act)}
+    (reply,) = [step.response for step in case.store.steps(case.execution_id) if step.kind is StepKind.MODEL]
+    assert reply["text"] == answer
+    # Whoever drives it again says the same, however much time there is then.
+    again = await looped(case)
+    assert (again.text, shown(case.all_events)) == (answer, answer)
+    assert [one for one in guarded(case) if one[1] == "late"] == late
+
+
+@pytest.mark.spec("S208", "B1")
+async def test_a_text_that_no_model_streamed_is_withheld_for_the_same_reason_and_a_replay_says_so(cases: Cases) -> None:
+    async def program(context: Context, value: Any) -> Any:
+        inside = AgentContext(context.run, context.agent)  # type: ignore[arg-type]
+        return [await inside.say(TEXT), await guard_output(inside, f"Another: {MAIL}, {CARD}.")]
+
+    case = cases(settings=with_guards(timeout_ms=0, strict=True))
+    case.programs = {"root": program}
+    for at in (4, 5, 6, 7, 8, 1_000):
+        end = await case.drive(death=Death.WRITE_IS_LOST, at=at)
+
+    assert end.value == [WITHHELD_LATE, WITHHELD_LATE]
+    assert shown(case.all_events) == WITHHELD_LATE
 
 
 @pytest.mark.spec("S206")

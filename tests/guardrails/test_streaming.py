@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from agents.guardrails.grouping import LONGEST
 from agents.guardrails.registry import scanners_for
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
-from agents.guardrails.streaming import Anew, Screen
+from agents.guardrails.streaming import LIMIT_CHARS, Anew, Screen, TimeLimit
 
 KINDS = ("card", "iban", "ssn", "email", "phone", "ip", "secret")
 WITHHELD = "Withheld."
@@ -229,6 +230,70 @@ def test_a_scanner_that_somebody_adds_is_asked_as_well() -> None:
     )
 
     assert seen(cut("His is BADGE-1234567, hers not.", [3]), one)[-1] == "His is [badge removed], hers not."
+
+
+class Slow:
+    """A scanner that finds nothing, and the clock by which each look of it takes 200 ms."""
+
+    def __init__(self) -> None:
+        self.time_s = 0.0
+        self.asked = 0
+
+    def scanner(self, name: str = "slow") -> Scanner:
+        def scan(text: str, subject: Subject) -> list[Finding]:
+            self.time_s += 0.2
+            self.asked += 1
+            return []
+
+        return Scanner(name, frozenset({Place.OUTPUT}), scan, order=1)
+
+    def screen(self, ms: int = 500, *scanners: Scanner, **given: Any) -> Screen:
+        limit = TimeLimit(ms, clock=lambda: self.time_s, **given)
+        values = [self.scanner(), *scanners]
+        return Screen(values, redacted=KINDS, takes_away=True, withheld=WITHHELD, limit=limit)
+
+
+NUMBERS = "Ask 1234567 and 2345678 and 3456789 and 4567890 and jo@firma.es too."
+
+
+@pytest.mark.spec("S208")
+@pytest.mark.parametrize("sizes", [[1], [7], [1_000]])
+def test_what_comes_when_the_time_is_up_is_let_through_and_it_is_kept_which_scanners_were_not_asked(
+    sizes: list[int],
+) -> None:
+    slow, quick = Slow(), Slow()
+    patient = quick.screen(1_000, *scanners_for(Place.OUTPUT))
+    one = slow.screen(500, *scanners_for(Place.OUTPUT))
+
+    assert seen(cut(NUMBERS, sizes), patient)[-1] == NUMBERS.replace("jo@firma.es", "[email removed]")
+    assert (quick.asked, list(patient.late)) == (5, [])
+    assert seen(cut(NUMBERS, sizes), one)[-1] == NUMBERS
+    assert (slow.asked, one.is_withheld) == (3, False)
+    assert {"slow", "pii", "secrets"} <= set(one.late)
+
+
+@pytest.mark.spec("S208")
+@pytest.mark.parametrize("sizes", [[1], [7], [1_000]])
+def test_where_that_is_wanted_a_text_that_there_was_no_time_for_is_withheld_as_a_whole(sizes: list[int]) -> None:
+    slow = Slow()
+
+    frames = seen(cut(NUMBERS, sizes), slow.screen(500, withheld="No time."))
+
+    assert frames[-1] == "No time."
+    assert not any("4567890" in frame for frame in frames)
+    assert slow.asked == 3
+
+
+@pytest.mark.spec("S208")
+def test_a_long_text_has_more_time_than_a_short_one() -> None:
+    slow = Slow()
+    one = slow.screen(500)
+
+    for _ in range(4):
+        one.feed(" 1234567 " + "word " * (LIMIT_CHARS // 5))
+    one.finish()
+
+    assert (slow.asked, one.late) == (4, {})
 
 
 @pytest.mark.spec("S206")

@@ -113,6 +113,7 @@ EXAMPLES: dict[str, tuple[str, Json]] = {
     "write_file": ("chat", {"path": "there.txt", "content": "mine now"}),
     "edit_file": ("chat", {"path": "there.txt", "old": "was", "new": "is"}),
     "delete_file": ("chat", {"path": "there.txt"}),
+    "use_file": ("chat", {"path": "there.txt", "scope": "user"}),
     "sandbox_file": ("chat", {"operation": "write", "path": "there.txt", "content": "mine now"}),
     "generate_slides": ("chat", {"title": "There", "path": "there", "slides": [{"kind": "title", "title": "Hi"}]}),
     "create_app_project": ("chat", {"template": "static"}),
@@ -576,6 +577,25 @@ async def test_what_an_earlier_run_had_read_counts_in_the_next_one() -> None:
 
     assert asked(case)["tainted_by"] == [{"kind": "mail", "title": "From Eve"}]
     assert asked(case)["tainted_more"] == 3
+
+
+@pytest.mark.spec("B30", "S207")
+@pytest.mark.threat("T16")
+async def test_instructions_of_anothers_project_count_and_so_do_those_of_nobody_knows_whom() -> None:
+    told = {"project": "Plans\n## System", "written_by": "Charlie", "text": "Write it."}
+    for options, how in (
+        ({"project_instructions": told, "instructed_by_another": True}, "waiting"),
+        # As a run wrote it down that began before it was noted whose they are.
+        ({"project_instructions": told}, "waiting"),
+        ({"project_instructions": told, "instructed_by_another": False}, "completed"),
+        ({"instructed_by_another": True}, "completed"),
+    ):
+        turn = {"question": "Write it.", "options": options}
+        case = running(WRITES_OVER, agent="chat", turn=turn, **files_there())
+
+        assert (await case.drive()).how == how, options
+        if how == "waiting":
+            assert asked(case)["tainted_by"] == [{"kind": "project", "title": "Plans ## System"}]
 
 
 def said(role: str, text: str, **more: Any) -> BranchMessage:

@@ -178,6 +178,46 @@ def test_many_are_decided_at_once_after_they_were_shown(alice: Any, reviewer: An
     assert hers.status == RequestStatus.PENDING
 
 
+@pytest.mark.spec("B3", "B12", "B13")
+def test_budgets_and_plans_are_not_decided_many_at_once(alice: Any, reviewer: Any, client_of: ClientOf) -> None:
+    others = [ask(alice, kind, approvers=ROLE) for kind in ("plan", "budget")]
+    mine = ask(alice, approvers=ROLE)
+    client = client_of(reviewer)
+    chosen = {"action": "approve", "_selected_action": [str(one.pk) for one in (*others, mine)]}
+
+    shown = content(client.post(QUEUE, chosen))
+    client.post(QUEUE, {**chosen, "confirmed": "yes"})
+    told = content(client.post(QUEUE, chosen, follow=True))
+
+    assert "Approve 1 request?" in shown
+    assert "2 more were selected that are no approvals" in shown
+    assert set(Request.objects.pending()) == set(others)
+    assert "None of these is an approval" in told
+
+
+@pytest.mark.spec("B13", "S119")
+def test_the_form_of_a_plan_shows_its_tasks_and_offers_what_can_succeed(
+    alice: Any, reviewer: Any, client_of: ClientOf
+) -> None:
+    tasks = [
+        {"id": "look", "agent": "web", "task": "Look for <b>numbers</b>", "depends_on": [], "tools": []},
+        {"id": "mail", "agent": "mail", "task": "Mail them", "depends_on": ["look"], "tools": ["send_email"]},
+    ]
+    request = ask(alice, "plan", question={"question": "This is the plan.", "tasks": tasks}, approvers=ROLE)
+    client = client_of(reviewer)
+
+    form = content(client.get(form_of(request))).partition('id="decide"')[2].partition("</form>")[0]
+    answered = content(client.post(form_of(request), {"decision": "answered"}))
+    client.post(form_of(request), {"decision": "approved"})
+
+    assert "Look for &lt;b&gt;numbers&lt;/b&gt;" in form
+    assert "<td>mail</td><td>Mail them</td><td>look</td><td>send_email</td>" in form
+    assert ('value="approved"' in form, 'value="denied"' in form, 'value="answered"' in form) == (True, True, False)
+    assert "Select a valid choice" in answered
+    request.refresh_from_db()
+    assert request.status == RequestStatus.APPROVED
+
+
 @pytest.mark.spec("B3")
 def test_a_question_is_answered_with_one_of_its_choices(alice: Any, reviewer: Any, client_of: ClientOf) -> None:
     question = {"question": "Which?", "options": ["red", "blue"], "approvers": ROLE}
@@ -334,6 +374,31 @@ def test_a_policy_that_nobody_could_fulfil_is_refused(bob: Any, admin_user: Any,
 
     assert "Name at least one active person" in refused
     assert list(Policy.objects.get().approvers.all()) == [bob]
+
+
+@pytest.mark.spec("B4")
+def test_a_policy_is_made_about_the_runs_of_a_group_or_of_a_person_and_not_of_both(
+    alice: Any, admin_user: Any, client_of: ClientOf, django_assert_max_num_queries: Any
+) -> None:
+    group = Group.objects.create(name="Interns")
+    given = {"position": "1", "is_enabled": "on", "action": "deny", "approver_kind": "self"}
+    of_group, of_person = {"for_group": str(group.pk)}, {"for_person": str(alice.pk)}
+    client = client_of(admin_user)
+
+    both = content(client.post("/admin/hitl/policy/add/", {**given, "name": "both", **of_group, **of_person}))
+    client.post("/admin/hitl/policy/add/", {**given, "name": "interns", **of_group})
+    client.post("/admin/hitl/policy/add/", {**given, "name": "alice", **of_person})
+    for number in range(10):
+        Policy.objects.create(name=f"more {number}", for_group=Group.objects.create(name=f"Group {number}"))
+    with django_assert_max_num_queries(12):
+        listed = content(client.get("/admin/hitl/policy/"))
+
+    assert "about the runs of a group or of a person" in both
+    assert {policy.name: (policy.for_group, policy.for_person) for policy in Policy.objects.all()[:2]} == {
+        "interns": (group, None),
+        "alice": (None, alice),
+    }
+    assert ("Interns" in listed, alice.email in listed) == (True, True)
 
 
 @pytest.mark.spec("B7")

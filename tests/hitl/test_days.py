@@ -1,6 +1,5 @@
 """Waiting for days, by real processes: it costs nothing, and survives whatever dies meanwhile."""
 
-import os
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import psutil
+import psycopg
 import pytest
 
 from hyperagent.lib.hashes import arguments_hash
@@ -18,11 +18,20 @@ from tests.site import EMAIL, PASSWORD, Site
 
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 ASKER = ("-m", "tests.hitl.runner")
-# How many runs wait at once; more for a measurement.
-WAITING_RUNS = int(os.environ.get("WAITING_RUNS", "150"))
+# How many runs wait at once; a thousand in `make campaign`. What they hold does not depend on it.
+FEW, MANY = 150, 1_000
 DAY_S = 86_400
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+# All jobs that have a schedule, one after the other.
+_BY_THE_CLOCK = """
+from django.utils.module_loading import autodiscover_modules
+from hyperagent.lib import queue
+autodiscover_modules("tasks")
+for name, every_s in dict(queue._tasks).items():
+    if every_s is not None:
+        queue.known(name)()
+"""
 _START = """
 from agents import actions
 from hyperagent.accounts.models import User
@@ -35,6 +44,8 @@ for _ in range({count}):
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with Site() as running:
+        running.env |= {"RETENTION_DAYS": "1", "RETENTION_DELETED_DAYS": "0", "LOG_RETENTION_DAYS": "1"}
+        running.env |= {"RUNS_PER_MINUTE": "0", "RUNS_AT_ONCE": "0"}
         for name in ("one", "two"):
             running.kill(name)
         said = {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read", "approve"]}
@@ -58,11 +69,22 @@ def count(site: Site, table: str, condition: str) -> int:
     return int(site.query(f"SELECT count(*) AS n FROM {table} WHERE {condition}")[0]["n"])
 
 
-def a_day_goes_by(site: Site, request_id: UUID) -> None:
-    """Everything about the request is a day longer ago."""
-    times = ("created_at", "announced_at", "remind_at", "reminded_at", "expires_at")
-    earlier = ", ".join(f"{name} = {name} - interval '1 day'" for name in times)
-    site.query(f"UPDATE hitl_request SET {earlier} WHERE request_id = %s RETURNING 1", request_id)
+def a_day_goes_by(site: Site, asked: dict[str, Any]) -> None:
+    """Everything about the request and its run is a day longer ago, and all that is done by the clock was done, with
+    retention as short as it can be."""
+    of_run = "execution_id = %(execution_id)s"
+    of_agents = f"agent_id IN (SELECT id FROM agents_agentexecution WHERE {of_run})"
+    for table, condition, times in (
+        ("hitl_request", of_run, ("created_at", "announced_at", "remind_at", "reminded_at", "expires_at")),
+        ("agents_execution", "id = %(execution_id)s", ("created_at", "started_at")),
+        ("agents_agentexecution", of_run, ("started_at",)),
+        ("agents_step", of_agents, ("started_at", "ended_at")),
+        ("agents_event", of_run, ("created_at",)),
+    ):
+        earlier = ", ".join(f"{name} = {name} - interval '1 day'" for name in times)
+        with psycopg.connect(site.env["DATABASE_URL"]) as connection:
+            assert connection.execute(f"UPDATE {table} SET {earlier} WHERE {condition}", asked).rowcount > 0, table
+    site.manage("shell", "-v0", "-c", _BY_THE_CLOCK)
 
 
 @pytest.mark.spec("B6", "S115", "S118")
@@ -75,7 +97,7 @@ def test_a_request_waits_three_days_through_restarts_of_everything_and_the_run_e
             site.kill(name)
         site.services.restart("valkey", signal.SIGKILL, while_away=lambda: None)
         site.services.restart("postgres", signal.SIGINT, while_away=lambda: None)
-        a_day_goes_by(site, asked["request_id"])
+        a_day_goes_by(site, asked)
         site.start_web()
         site.start_runner(f"day-{day}", module=ASKER)
         until(partial(_has_looked, site, f"day-{day}"), what="the runner has looked")
@@ -124,8 +146,9 @@ def test_a_runner_whose_clock_is_an_hour_off_ends_neither_too_early_nor_too_late
 
 
 @pytest.mark.spec("B6", "S118")
+@pytest.mark.parametrize("runs", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])
 def test_runs_that_wait_hold_no_worker_no_connection_and_no_memory_and_all_end_when_their_time_is_over(
-    site: Site,
+    site: Site, runs: int
 ) -> None:
     site.start_runner("waiter", module=ASKER)
     process = psutil.Process(site.processes["waiter"].pid)
@@ -133,7 +156,7 @@ def test_runs_that_wait_hold_no_worker_no_connection_and_no_memory_and_all_end_w
     _settle(site, start(site, 50))
     before = _held(site, process)
 
-    ids = start(site, WAITING_RUNS)
+    ids = start(site, runs)
     _settle(site, ids)
     meanwhile = _held(site, process)
     site.query("UPDATE hitl_request SET expires_at = now() WHERE status = 'pending' RETURNING 1")
@@ -150,12 +173,12 @@ def test_runs_that_wait_hold_no_worker_no_connection_and_no_memory_and_all_end_w
     )
     site.kill("waiter")
 
-    print(f"before {before}, with {WAITING_RUNS} more {meanwhile}; the last ended {over['late']} late")
+    print(f"before {before}, with {runs} more {meanwhile}; the last ended {over['late']} late")
     assert meanwhile["driven"] == meanwhile["leased"] == 0
     # The pools may have grown to their size, which does not depend on how many wait.
     assert meanwhile["connections"] <= before["connections"] + 4
     assert meanwhile["memory_mb"] - before["memory_mb"] < 15
-    assert over["n"] == noted["n"] == WAITING_RUNS
+    assert over["n"] == noted["n"] == runs
 
 
 def _has_looked(site: Site, name: str) -> bool:

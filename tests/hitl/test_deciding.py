@@ -139,6 +139,23 @@ def test_only_an_approval_that_is_given_takes_other_arguments_or_a_rule(alice: A
     assert set(denied.value.fields) == set(other.value.fields) == {"edited_arguments"}
 
 
+@pytest.mark.spec("S119")
+@pytest.mark.parametrize("kind", ["approval", "plan"])
+@pytest.mark.parametrize("decision", [RequestStatus.APPROVED, RequestStatus.DENIED])
+def test_words_that_nobody_would_read_are_refused_with_the_field_that_is_read(
+    alice: Any, kind: str, decision: RequestStatus
+) -> None:
+    asked = ask(alice, kind)
+
+    with pytest.raises(Refused) as refused:
+        say(alice, asked, Response(decision, text="only if Carol agrees"))
+
+    assert set(refused.value.fields) == {"text"}
+    assert "'instructions'" in refused.value.fields["text"][0]
+    assert history(asked) == []
+    assert say(alice, asked, Response(decision, text=" ")).status == decision, "who says nothing says nothing wrong"
+
+
 def test_a_request_about_an_agent_or_about_two_calls_takes_no_other_arguments(alice: Any) -> None:
     two = mail_question()
     two["tool_calls"] *= 2
@@ -473,9 +490,28 @@ def test_many_at_once_are_decided_each_for_itself(alice: Any, bob: Any) -> None:
 
     assert [outcome.request_id for outcome in outcomes] == wanted[:-1]
     codes = [outcome.refused.code if outcome.refused else "" for outcome in outcomes]
-    assert codes == ["", "not_found", "already_decided", "invalid", "not_found"]
+    assert codes == ["", "not_found", "already_decided", "one_by_one", "not_found"]
     assert history(mine) == ["approved"]
     assert Decision.objects.count() == 1
+
+
+@pytest.mark.spec("B3", "B12", "B13")
+@pytest.mark.parametrize("decision", [RequestStatus.APPROVED, RequestStatus.DENIED])
+def test_only_approvals_are_decided_many_at_once_and_whatever_is_open_may_be_put_off(
+    alice: Any, decision: RequestStatus
+) -> None:
+    mine = ask(alice)
+    others = [ask(alice, kind) for kind in ("plan", "budget", "decision", "input")]
+    wanted = [one.pk for one in (*others, mine)]
+
+    asleep = actions.respond_to_many(alice, wanted, Response(SNOOZED), via=Via.PAGE)
+    outcomes = actions.respond_to_many(alice, wanted, Response(decision), via=Via.PAGE)
+
+    assert [outcome.refused for outcome in asleep] == [None] * 5
+    codes = [outcome.refused.code if outcome.refused else "" for outcome in outcomes]
+    assert codes == ["one_by_one"] * 4 + [""]
+    assert all("Open this request" in outcome.refused.message for outcome in outcomes if outcome.refused)
+    assert set(Request.objects.pending()) == set(others)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conversations import actions as conversations
-from hitl.models import Request, Rule
+from hitl import actions
+from hitl.answers import Response
+from hitl.conditions import Remember
+from hitl.kinds import RuleScope, Via
+from hitl.models import Request, RequestStatus, Rule
+from hyperagent.lib.refusals import Conflict
 from tests.faces.conftest import in_threads
 from tests.faces.sockets import Socket, address, browser, cookie_of
 from tests.hitl.asking import MAIL, ROLE, ask, mail_question
@@ -117,6 +122,43 @@ def test_a_rule_is_made_with_the_decision_and_leaves_other_requests_to_people(al
     assert first.decisions.get().details["rule_id"] == str(rule.pk)
     second.refresh_from_db()
     assert second.status == "pending"
+
+
+@pytest.mark.spec("B7", "S120")
+def test_a_rule_that_comes_after_its_decision_is_a_conflict_unless_it_is_the_one_that_was_made(
+    alice: Any, api_of: Api
+) -> None:
+    api = api_of(alice)
+    bare, with_rule = (ask(alice, question=mail_question(rules_allowed=True)) for _ in range(2))
+    remember = {"scope": "rule", "conditions": [{"path": "to", "op": "domain", "value": "corp.com"}], "uses": 3}
+
+    def say(asked: Request, **more: Any) -> tuple[int, str]:
+        answer = api.post(RESPOND, {"request_id": str(asked.pk), "decision": "approved", **more}, format="json")
+        return answer.status_code, answer.json().get("error", {}).get("code", "")
+
+    assert say(bare) == say(bare) == (200, "")
+    assert say(bare, remember=remember) == (409, "already_decided")
+    assert Rule.objects.count() == 0
+
+    assert say(with_rule, remember=remember) == say(with_rule, remember=remember) == say(with_rule) == (200, "")
+    assert say(with_rule, remember={**remember, "uses": 4}) == (409, "already_decided")
+    assert say(with_rule, remember={"scope": "run"}) == (409, "already_decided")
+    assert Rule.objects.count() == 1
+
+
+@pytest.mark.spec("B7")
+def test_a_message_that_is_sent_again_is_known_by_its_key(alice: Any) -> None:
+    asked = ask(alice, question=mail_question(rules_allowed=True))
+    first, later = (Remember(RuleScope.RULE, until=timezone.now() + timedelta(hours=hours)) for hours in (1, 2))
+
+    def say(remember: Remember, key: str) -> str:
+        response = Response(RequestStatus.APPROVED, remember=remember, key=key)
+        return actions.respond(alice, asked.pk, response, via=Via.API).status
+
+    assert say(first, "m-1") == say(later, "m-1") == say(first, "m-2") == "approved"
+    with pytest.raises(Conflict):
+        say(later, "m-2")
+    assert Rule.objects.count() == 1
 
 
 @pytest.mark.spec("B7")

@@ -10,6 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
+from django.db.models import ProtectedError
 from django.utils import timezone
 
 from hitl.conditions import Condition
@@ -81,6 +82,40 @@ async def test_policies_come_in_order_of_position_without_those_for_other_tools_
     )
     assert (found[1].agent_name, found[1].approvers, found[1].somebody_can) == ("mail", Approvers(), True)
     assert [one.name for one in (await standing(connect, alice, "")).policies] == ["second", "last"]
+
+
+@pytest.mark.spec("B4")
+async def test_a_policy_about_some_peoples_runs_is_read_for_theirs_alone(
+    connect: Connect, alice: Any, bob: Any, charlie: Any
+) -> None:
+    interns = await join(alice, "Interns")
+    await make_policy("everybody's", position=3)
+    await make_policy("interns'", position=1, for_group=interns, action="deny")
+    await make_policy("Bob's", position=2, for_person=bob)
+
+    async def names(user: Any) -> list[str]:
+        return [policy.name for policy in (await standing(connect, user)).policies]
+
+    assert await names(alice) == ["interns'", "everybody's"]
+    assert await names(bob) == ["Bob's", "everybody's"]
+    assert await names(charlie) == ["everybody's"]
+    assert await names(None) == ["everybody's"], "whose person is gone is nobody's"
+    await sync_to_async(alice.groups.clear)()
+    assert await names(alice) == ["everybody's"], "whoever leaves the group is meant no longer"
+
+
+@pytest.mark.spec("B4")
+def test_neither_group_nor_person_goes_while_a_policy_is_about_them(alice: Any) -> None:
+    group = Group.objects.create(name="Interns")
+    Policy.objects.create(name="Interns ask", for_group=group)
+    Policy.objects.create(name="Alice asks", for_person=alice)
+
+    for row in (group, alice):
+        with pytest.raises(ProtectedError):
+            row.delete()
+    group.name = "Trainees"
+    group.save()
+    assert Policy.objects.get(for_group__name="Trainees").name == "Interns ask"
 
 
 @pytest.mark.spec("B4")
@@ -195,6 +230,8 @@ def test_a_policy_without_anybody_to_decide_is_refused_when_it_is_saved() -> Non
     assert faults(approver_kind="self", require_different_person=True) == {"require_different_person"}
     assert faults(approver_kind="role", approver_role="reviewer", require_different_person=True) == set()
     assert faults() == set()
+    assert faults(for_group_id=1, for_person_id=uuid.UUID(int=1)) == {"for_person"}
+    assert faults(for_group_id=1) == faults(for_person_id=uuid.UUID(int=1)) == set()
 
 
 def test_a_policy_that_names_people_names_one_who_is_there(alice: Any, bob: Any) -> None:

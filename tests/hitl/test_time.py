@@ -10,6 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.db import connections
+from django.db.models import F
 from django.utils import timezone
 
 from agents.models import Execution
@@ -19,7 +20,7 @@ from hitl.answers import Response
 from hitl.deadlines import Deadlines
 from hitl.kinds import SNOOZED, RequestKind, Via
 from hitl.models import Decision, Request
-from hyperagent.notices.models import Mail
+from hyperagent.notices.models import Delivery, Endpoint, Mail
 from tests.hitl.asking import ROLE, ask
 from tests.runtime.conftest import make_runner
 from tests.runtime.driving import Runners, ended, events, start, until
@@ -44,6 +45,17 @@ def test_the_durable_policy_reminds_soon_and_ends_after_days_and_the_interactive
 
     assert (durable.remind_s(kind), durable.timeout_s(kind)) == (remind_s, 3 * DAY_S)
     assert (interactive.remind_s(kind), interactive.timeout_s(kind)) == (None, remind_s)
+
+
+@pytest.mark.spec("B6")
+@pytest.mark.parametrize("interactive", [True, False])
+def test_what_is_open_for_long_is_reminded_of_an_hour_before_its_end_if_not_before(interactive: bool) -> None:
+    def remind_s(life_s: float) -> float | None:
+        return Deadlines(expires_s=life_s, interactive=interactive, approval_s=life_s).remind_s("approval")
+
+    assert remind_s(6 * 3600) is None
+    assert remind_s(6 * 3600 + 1) == 5 * 3600 + 1
+    assert remind_s(DAY_S) == DAY_S - 3600
 
 
 @pytest.mark.parametrize("kind", list(RequestKind))
@@ -170,6 +182,96 @@ def test_people_are_reminded_once_and_again_only_of_what_they_put_off(alice: Any
     assert (asked.status, asked.decided_by) == ("pending", None)
 
 
+def heard() -> list[tuple[str, str]]:
+    """What the installation's endpoint is to be told: the event and its request."""
+    told = Delivery.objects.order_by("created_at")
+    return [(one.type, one.payload["data"]["request_id"]) for one in told]
+
+
+@pytest.fixture
+def listening(db: None) -> None:
+    Endpoint.objects.create(url="https://example.org/", events=["approval.expiring"], secret_sealed="")
+
+
+def move(request: Request, *, hours: float) -> None:
+    """So much later."""
+    by = timedelta(hours=hours)
+    times = {name: F(name) - by for name in ("created_at", "remind_at", "expires_at", "snoozed_until")}
+    Request.objects.filter(pk=request.pk).update(**times)
+
+
+def reminders(request: Request) -> int:
+    return request.decisions.filter(happening="reminded").count()
+
+
+@pytest.mark.spec("B6", "B22")
+@pytest.mark.usefixtures("listening")
+def test_what_is_open_for_long_is_reminded_of_soon_and_once_more_before_its_end_when_programs_hear_of_it(
+    alice: Any,
+) -> None:
+    now = timezone.now()
+    asked = ask(alice, announced_at=now, remind_at=now, expires_at=now + timedelta(days=3))
+
+    sweeping.sweep()
+    asked.refresh_from_db()
+    assert (reminders(asked), heard()) == (1, [])
+    assert (asked.remind_at, asked.reminded_at) == (now + timedelta(days=3, hours=-1), None)
+    for hours in (24, 24, 22.9):
+        move(asked, hours=hours)
+        assert sweeping.sweep() == 0
+    move(asked, hours=0.2)
+    assert (sweeping.sweep(), sweeping.sweep()) == (1, 0)
+
+    assert reminders(asked) == 2
+    assert heard() == [("approval.expiring", str(asked.pk))]
+    assert [subject for _, kind, subject in mails() if kind == "request_reminder"] == [str(asked.pk), f"{asked.pk}:2"]
+    move(asked, hours=1)
+    sweeping.sweep()
+    asked.refresh_from_db()
+    assert (asked.status, reminders(asked)) == ("timed_out", 2)
+
+
+@pytest.mark.spec("B6", "B22")
+@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize("life", [timedelta(hours=6), timedelta(minutes=10), None])
+def test_what_is_not_open_for_long_is_reminded_of_once_and_programs_hear_of_it(
+    alice: Any, life: timedelta | None
+) -> None:
+    now = timezone.now()
+    ends = None if life is None else now + life
+    asked = ask(alice, announced_at=now, created_at=now, remind_at=now, expires_at=ends)
+
+    assert (sweeping.sweep(), sweeping.sweep()) == (1, 0)
+    if life is not None:
+        move(asked, hours=life.total_seconds() / 3600 - 0.1)
+        assert sweeping.sweep() == 0
+
+    assert (reminders(asked), heard()) == (1, [("approval.expiring", str(asked.pk))])
+
+
+@pytest.mark.spec("B6", "S119")
+@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize(("until_h", "times"), [(10, 2), (71.5, 1)])
+def test_what_was_put_off_is_reminded_of_at_its_time_and_before_its_end_if_that_is_later(
+    alice: Any, until_h: float, times: int
+) -> None:
+    now = timezone.now()
+    asked = ask(alice, announced_at=now, remind_at=now, expires_at=now + timedelta(days=3))
+    sweeping.sweep()
+    until = now + timedelta(hours=until_h)
+    actions.respond(alice, asked.pk, Response(SNOOZED, snooze_until=until), via=Via.API)
+
+    asked.refresh_from_db()
+    assert asked.remind_at == until
+    move(asked, hours=until_h)
+    sweeping.sweep()
+    move(asked, hours=71.9 - until_h)
+    sweeping.sweep()
+
+    assert reminders(asked) == 1 + times
+    assert len(heard()) == 1
+
+
 @pytest.mark.spec("S115")
 @pytest.mark.django_db(transaction=True)
 def test_nobody_is_told_twice_though_three_look_at_the_same_time(alice: Any, bob: Any) -> None:
@@ -262,13 +364,12 @@ async def test_under_the_durable_policy_a_runner_reminds_and_the_run_waits_on(al
     id_ = await start(alice, "?", pipeline="asks")
 
     async def reminded() -> Request | None:
-        request = await the_request(id_)
-        return request if request is not None and request.reminded_at else None
+        return await the_request(id_) if await history(id_) else None
 
     request = await until(reminded, timeout_s=30)
 
     assert (request.status, request.expires_at - request.created_at) == ("pending", timedelta(days=3))
-    assert request.reminded_at >= request.remind_at
+    assert request.remind_at == request.expires_at - timedelta(hours=1), "once more before its end"
     assert await history(id_) == ["reminded"]
     assert await sync_to_async(mails)() == [("alice@example.org", "request_reminder", str(request.pk))]
 

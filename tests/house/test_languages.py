@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
+from django.contrib import admin
+from django.core.management import call_command
 from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
+from django.utils.functional import Promise
 
+from agents.models import Execution
 from deploy import messages
 from deploy.module_texts import calls_in
 from hyperagent.accounts.models import User
-from hyperagent.lib import languages
+from hyperagent.lib import labels, languages
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.mailing import message_of
 from hyperagent.notices.models import Mail
@@ -130,6 +134,60 @@ def _literals(node: ast.expr) -> list[str]:
             return [*_literals(yes), *_literals(no)]
         case _:
             return []
+
+
+@pytest.mark.spec("B29")
+def test_every_label_that_the_admin_shows_of_a_table_is_collected_for_the_translators(
+    found: list[messages.Found],
+) -> None:
+    collected = {(one.context, one.text) for one in found}
+    shown = {
+        (labels.COLUMN, "cost usd"),
+        (labels.TABLE, "agent executions"),
+        (labels.CHOICE, "waiting for somebody"),
+        (None, "An answer came while it waited."),
+    }
+
+    walked = {(one.context, one.text) for one in labels.found()}
+    plain = [
+        f"{model._meta.label}.{field.name}"
+        for model, page in admin.site._registry.items()
+        for field in labels.fields_shown(model, page)
+        if not isinstance(field.verbose_name, Promise)
+    ]
+
+    assert shown <= walked <= collected
+    assert plain == []
+
+
+def test_a_label_is_said_in_each_readers_language_and_in_english_as_the_model_has_it() -> None:
+    def told() -> tuple[str, ...]:
+        status = Execution._meta.get_field("status")
+        called = dict(status.flatchoices)["awaiting_user"]
+        return str(Execution._meta.verbose_name_plural), str(status.verbose_name), str(called), labels.said("timed_out")
+
+    with languages.speaking("en"):
+        english = told()
+    with languages.speaking("de"):
+        german = told()
+
+    assert english == ("executions", "status", "waiting for somebody", "timed out")
+    assert german == ("Läufe", "Status", "wartet auf jemanden", "ohne Antwort geblieben")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("language", languages.LANGUAGES)
+def test_labels_in_other_languages_are_nothing_for_a_migration(language: str) -> None:
+    with languages.speaking(language):
+        call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
+
+
+def test_the_apis_description_is_in_english_for_everybody(client: Client, alice: User) -> None:
+    client.force_login(alice)
+
+    told = [client.get("/api/schema/", headers={"accept-language": language}).content for language in ("en", "de")]
+
+    assert told[0] == told[1]
 
 
 @pytest.mark.django_db

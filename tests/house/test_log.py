@@ -52,6 +52,22 @@ def test_an_event_is_one_line_of_json_with_its_exception(restored: None, capsys:
     assert SECRET not in lines[0]
 
 
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_what_people_write_forges_no_line(
+    restored: None, capsys: pytest.CaptureFixture[str], log_format: LogFormat
+) -> None:
+    configured(log_format)
+    forged = "a\r\n2026-11-23T00:00:00Z [info] sign_in.succeeded\u2028\x1b[2J"
+
+    structlog.get_logger("test").info(f"asked {forged}", request=f"GET /{forged}")
+    logging.getLogger("some.library").warning("cannot read %s", forged)
+
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 2
+    assert "\x1b" not in said
+    assert said.count("sign_in.succeeded") == 3
+
+
 def test_what_libraries_log_passes_the_same_way(restored: None, capsys: pytest.CaptureFixture[str]) -> None:
     configured(LogFormat.TEXT)
 

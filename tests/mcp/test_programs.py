@@ -2,11 +2,14 @@
 
 import json
 import shutil
+import zipfile
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
 
 from agents.mcp import actions, reading
 from agents.mcp.actions import Reviewed, Wanted
@@ -25,35 +28,92 @@ CLOCK = Path(__file__).parent / "clock.py"
 
 
 @pytest.fixture
-async def clock(bob: Any, hosting: Any, tmp_path: Path, settings: Any, in_threads: None) -> Any:
-    """Installed, connected by Bob for everybody, and reviewed; the boxes' host is a part of this process."""
+def data(tmp_path: Path, settings: Any) -> Path:
+    """DATA_DIR, which the account of the boxes reaches."""
     settings.CONFIG = settings.CONFIG.model_copy(update={"data_dir": tmp_path / "data"})
-    home = tmp_path / "data" / "mcp" / "clock"
-    home.mkdir(parents=True)
     for folder in (tmp_path, *tmp_path.parents):
         if folder.is_relative_to(tmp_path.parent.parent.parent):
             folder.chmod(0o755)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def connect_clock(bob: Any, hosting: Any, tmp_path: Path, data: Path, in_threads: None) -> Any:
+    """Connects what was installed as clock by Bob for everybody, and reviews it; the boxes' host is a part of this
+    process."""
+
+    async def connected() -> Any:
+        walls = LocalSandbox(libraries=tmp_path / "libraries", runtime=tmp_path / "boxes")
+        await hosting(walls, folder=data / "run")
+        wanted = Wanted(
+            name="clock",
+            kind=ServerKind.STDIO,
+            command="python3",
+            args=("-m", "clock"),
+            folder="clock",
+            agents=("chat",),
+            secrets={"API_KEY": "s3cret"},
+            for_installation=True,
+        )
+        added = await sync_to_async(actions.add_server)(bob, wanted)
+        server = await sync_to_async(actions.look, thread_sensitive=False)(bob, added.pk)
+        assert (server.state, server.last_error) == ("connected", "")
+        tool = await server.tools.aget()
+        await sync_to_async(actions.review_tool)(
+            bob, server.pk, tool.pk, Reviewed(tool.pin, Risk.READ, requires_approval=False, allowed=True)
+        )
+        return server
+
+    return connected
+
+
+@pytest.fixture
+async def clock(connect_clock: Any, data: Path) -> Any:
+    home = data / "mcp" / "clock"
+    home.mkdir(parents=True)
     shutil.copy(CLOCK, home / "clock.py")
-    walls = LocalSandbox(libraries=tmp_path / "libraries", runtime=tmp_path / "boxes")
-    await hosting(walls, folder=tmp_path / "data" / "run")
-    wanted = Wanted(
-        name="clock",
-        kind=ServerKind.STDIO,
-        command="python3",
-        args=("-m", "clock"),
-        folder="clock",
-        agents=("chat",),
-        secrets={"API_KEY": "s3cret"},
-        for_installation=True,
-    )
-    added = await sync_to_async(actions.add_server)(bob, wanted)
-    server = await sync_to_async(actions.look, thread_sensitive=False)(bob, added.pk)
-    assert (server.state, server.last_error) == ("connected", "")
-    tool = await server.tools.aget()
-    await sync_to_async(actions.review_tool)(
-        bob, server.pk, tool.pk, Reviewed(tool.pin, Risk.READ, requires_approval=False, allowed=True)
-    )
-    return server
+    return await connect_clock()
+
+
+def wheel(folder: Path, *, version: str) -> Path:
+    """The clock as a package that is ready to be installed."""
+    path = folder / f"clock-{version}-py3-none-any.whl"
+    about = f"clock-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as made:
+        made.write(CLOCK, "clock.py")
+        made.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: clock\nVersion: {version}\n")
+        made.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        made.writestr(f"{about}/RECORD", "")
+    return path
+
+
+@needs_walls
+@pytest.mark.slow
+@pytest.mark.spec("B26")
+async def test_what_an_administrator_installed_is_connected_and_used(
+    alice: Any, data: Path, connect_clock: Any, tmp_path: Path
+) -> None:
+    install = sync_to_async(call_command)
+    await install("mcp_install", "clock", str(wheel(tmp_path, version="1.0")), stdout=StringIO())
+    said = StringIO()
+    await install("mcp_install", "clock", str(wheel(tmp_path, version="2.0")), stdout=said)
+    with pytest.raises(CommandError, match="What was there before is still there"):
+        await install("mcp_install", "clock", str(tmp_path / "none.whl"))
+    for wrong in (("Clock!", "x"), ("clock", "--", "--index-url=http://127.0.0.1/")):
+        with pytest.raises(CommandError):
+            await install("mcp_install", *wrong)
+
+    await connect_clock()
+    offered = (await sync_to_async(reading.offered_to)(alice.pk))["chat"][0]
+    reached = ConnectedServers()
+    answer = await reached.call(call_of(alice)[0], offered, {"what": "self"})
+    await reached.aclose()
+
+    assert "as 'clock'" in said.getvalue()
+    assert [path.name for path in (data / "mcp").iterdir()] == ["clock"]
+    assert (data / "mcp" / "clock" / "clock-2.0.dist-info").is_dir()
+    assert not (data / "mcp" / "clock" / "clock-1.0.dist-info").exists()
+    assert json.loads(str(answer.content))["key"] == "s3cret"
 
 
 @needs_walls

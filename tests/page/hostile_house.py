@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import timedelta
 from hashlib import sha256
-from itertools import cycle, islice
+from itertools import cycle
 from typing import Any
 
 from django.db import transaction
@@ -22,6 +22,8 @@ from agents.mcp.models import McpServer, McpTool, ServerKind
 from agents.models import AgentExecution, Event, Execution
 from agents.runtime.outbox import Outbox
 from conversations.models import Conversation, Message, Role, TitledBy
+from conversations.sharing.actions import Choice, share
+from conversations.sharing.tokens import token_of
 from hitl.models import Request, Rule
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.lib.hashes import arguments_hash
@@ -32,8 +34,10 @@ from memory.workspaces import files
 from memory.workspaces.places import Place, Scope
 from tests.page.hostile_markdown import everything_hostile
 
-MOST_ROWS = 40
-MOST_TURNS = 120
+MOST_ROWS = 40  # of what has a line alone
+NAME_CHARS = 100  # of a file, which has 255 bytes
+PASSAGE = 1_500  # characters of a text that holds many of them
+DOCUMENTS_A_PAGE, FILES_A_PAGE = 25, 100
 
 
 def payloads() -> list[str]:
@@ -42,8 +46,22 @@ def payloads() -> list[str]:
     return [text for text in dict.fromkeys(found) if text.strip()]
 
 
+def packed(hostile: Sequence[str], room: int, between: str = "\n") -> list[str]:
+    """All of them in as few texts as have room for them; one that is longer is cut, and goes alone."""
+    rows: list[str] = []
+    for text in hostile:
+        longer = f"{rows[-1]}{between}{text}" if rows else ""
+        if longer and len(longer) <= room:
+            rows[-1] = longer
+        else:
+            rows.append(text[:room])
+    return rows
+
+
 def furnish(email: str) -> None:
-    """Prints, as JSON, the addresses of what has a page of its own: {"conversation": "/c/…/", …}."""
+    """Prints, as JSON, the addresses of what has a page of its own: {"conversation": "/c/…/", …}; of "", those of lists
+    that have more than a page.
+    """
     user, hostile = User.objects.get(email=email), payloads()
     user.display_name = hostile[0][:120]
     user.save(update_fields=["display_name"])
@@ -52,29 +70,36 @@ def furnish(email: str) -> None:
         document = _documents(user, hostile)
         project = _projects(user, hostile)
         _memories(user, hostile)
-        _requests(user, hostile)
+        requests = _requests(user, hostile)
         _settings(user, hostile)
         server = _servers(user, hostile)
     _files(user, conversation, hostile)
+    link = share(user, conversation.id, Choice(with_attachments=True))
     run = conversation.messages.filter(role=Role.ASSISTANT).latest("created_at").execution_id
-    places = {
+    files_pages = len(packed(hostile, NAME_CHARS)) // FILES_A_PAGE + 1
+    more = [f"/documents/?page={number}" for number in range(2, len(packed(hostile, 255)) // DOCUMENTS_A_PAGE + 2)]
+    more += [f"/files/conversation/{conversation.id}/?page={number}" for number in range(2, files_pages + 1)]
+    places: dict[str, Any] = {
+        "": more,
+        **{f"{kind} request": f"/inbox/{id_}/" for kind, id_ in requests.items()},
         "conversation": f"/c/{conversation.id}/",
         "run": f"/c/{conversation.id}/?run={run}",
         "conversation's files": f"/files/conversation/{conversation.id}/",
         "document": f"/documents/{document.id}/",
         "project": f"/projects/{project.id}/",
         "server": f"/settings/mcp/{server.id}/",
+        "shared": f"/s/{token_of(link.id)}/",
     }
     print(json.dumps(places))
 
 
 def _conversations(user: User, hostile: Sequence[str]) -> Conversation:
     """Many titles; and one with a turn for each text, the last of which did everything that a run can be told of."""
-    for text in hostile[:MOST_ROWS]:
+    for text in packed(hostile, 200):
         Conversation.objects.create(user=user, title=text[:200], titled_by=TitledBy.PERSON)
     talk = Conversation.objects.create(user=user, title=hostile[1][:200], titled_by=TitledBy.PERSON)
     parent = None
-    for text in hostile[:MOST_TURNS]:
+    for text in packed(hostile, PASSAGE, "\n\n"):
         parent = _turn(talk, parent, text, samples.finished_run(user, talk.id, text, text))
     busy = samples.finished_run(user, talk.id, "All of it", "See above.")
     _write_log(busy, hostile)
@@ -106,7 +131,7 @@ def _write_log(run: Execution, hostile: Sequence[str]) -> None:
     made: list[tuple[uuid.UUID, e.Body]] = [(root.id, body) for body in bodies]
     state = e.AgentState(agent_name="data", status="running", parent_id=str(root.id), task=hostile[2])
     made.append((child.id, state))
-    made += [(child.id, body) for text in hostile[:MOST_ROWS] for body in _happenings(text)]
+    made += [(child.id, body) for text in packed(hostile, PASSAGE) for body in _happenings(text)]
     failed = state.model_copy(update={"status": "failed", "error": hostile[3]})
     made += [
         (child.id, failed),
@@ -158,7 +183,7 @@ def _documents(user: User, hostile: Sequence[str]) -> Document:
             sha256=sha256(text.encode("utf-8", "replace")).hexdigest(), size_bytes=len(text), status="ready",
             description=text, note=text, source_url=text, total_pages=1, total_chunks=1, ready_at=timezone.now(),
         )
-        for text in hostile[:MOST_ROWS]
+        for text in packed(hostile, 255)
     ]  # fmt: skip
     document = documents[-1]
     whole = "\n\n".join(hostile)
@@ -178,15 +203,15 @@ def _documents(user: User, hostile: Sequence[str]) -> Document:
 
 
 def _projects(user: User, hostile: Sequence[str]) -> Project:
-    for text in hostile[:MOST_ROWS]:
-        project = Project.objects.create(owner=user, name=text[:120], instructions=text)
+    for name, text in zip(packed(hostile, 120), packed(hostile, PASSAGE), strict=False):
+        project = Project.objects.create(owner=user, name=name, instructions=text)
         project.members.add(user)
     return project
 
 
 def _memories(user: User, hostile: Sequence[str]) -> None:
     kinds, states = cycle(["fact", "preference", "episode"]), cycle(["active", "active", "quarantined"])
-    for text, kind, status in islice(zip(hostile, kinds, states, strict=False), MOST_ROWS):
+    for text, kind, status in zip(packed(hostile, PASSAGE), kinds, states, strict=False):
         Memory.objects.create(
             user=user, kind=kind, text=text, status=status, reason=text, source_excerpt=text,
             origin_key=uuid.uuid4().hex,
@@ -194,9 +219,12 @@ def _memories(user: User, hostile: Sequence[str]) -> None:
     Memory.objects.create(user=user, kind="fact", field="user_name", text=hostile[0], origin_key="name")
 
 
-def _requests(user: User, hostile: Sequence[str]) -> None:
-    """Approvals of mails, programs, changes of files and anything else, each with such texts throughout."""
-    for number, text in enumerate(hostile[:MOST_ROWS]):
+def _requests(user: User, hostile: Sequence[str]) -> dict[str, uuid.UUID]:
+    """Approvals of mails, programs, changes of files and anything else, each with such texts throughout. Of each kind,
+    the id of one that has all of them.
+    """
+    made: dict[str, uuid.UUID] = {}
+    for number, text in enumerate([*hostile[:MOST_ROWS], *["\n".join(hostile)] * 4]):
         line = " ".join(text.split())
         arguments: dict[str, Any] = {"to": [line], "subject": line, "body": text}
         preview = (
@@ -225,16 +253,18 @@ def _requests(user: User, hostile: Sequence[str]) -> None:
             "stage": "tool",
             "why": text,
         }
-        Request.objects.create(
+        request = Request.objects.create(
             execution_id=uuid.uuid4(), agent_id=uuid.uuid4(), agent_name="mail", user=user, kind="approval",
             stage="tool", question=question, tool_names=["send_email"], task_description=text, risk="high",
             arguments_hash=call["arguments_hash"], user_instructions=text,
         )  # fmt: skip
+        made[str(preview["kind"])] = request.pk
+    return made
 
 
 def _settings(user: User, hostile: Sequence[str]) -> None:
     later = timezone.now() + timedelta(days=30)
-    for text in hostile[:MOST_ROWS]:
+    for text in packed(hostile, 100, " ")[:MOST_ROWS]:
         digest = sha256(text.encode("utf-8", "replace")).hexdigest()
         ApiToken.objects.create(user=user, name=text[:100], digest=digest, scopes=["read"], expires_at=later)
         conditions = [{"path": "to", "op": "equals", "value": text}]
@@ -252,19 +282,17 @@ def _servers(user: User, hostile: Sequence[str]) -> McpServer:
         owner=user, name=hostile[0][:20], kind=ServerKind.HTTP, url="https://example.org/mcp", last_error=hostile[1],
         made_by=user,
     )  # fmt: skip
-    for number, text in enumerate(hostile[:MOST_ROWS]):
-        definition = {"name": text[:60], "description": text, "parameters": {"type": "object", "title": text}}
+    for number, (name, text) in enumerate(zip(packed(hostile, 60), packed(hostile, PASSAGE), strict=False)):
+        definition = {"name": name, "description": text, "parameters": {"type": "object", "title": text}}
         McpTool.objects.create(
-            server=server, name=text, called=f"tool_{number}", definition=definition, pin=f"{number:064d}",
+            server=server, name=name, called=f"tool_{number}", definition=definition, pin=f"{number:064d}",
             risk="write",
         )  # fmt: skip
     return server
 
 
 def _files(user: User, talk: Conversation, hostile: Sequence[str]) -> None:
-    for text in hostile[:MOST_ROWS]:
-        name = "".join(letter if letter.isprintable() and letter not in "/\\" else "_" for letter in text)[:80].strip(
-            " ."
-        )
+    for text in packed(hostile, NAME_CHARS, " "):
+        name = "".join(letter if letter.isprintable() and letter not in "/\\" else "_" for letter in text).strip(" .")
         for place in (Place(Scope.USER, user.id), Place(Scope.CONVERSATION, talk.id)):
             files.write(user.id, place, f"{name or 'x'}.html", text.encode("utf-8", "replace"), by=text[:100])

@@ -103,6 +103,7 @@ PAYLOADS: dict[str, str] = {
     "deep nesting": "<b>" * 600 + "x" + "> " * 300,
     "null and direction": "a\x00<img src=x onerror=alert(1)>\u202e<script>alert(1)</script>",
     "import": "<style>@import 'https://evil.example/s.css';</style>",
+    "formula without an end": "$" + "T(java.lang.Character)." * 60 + "x$",
     "footnote and html": "[^1]\n\n[^1]: <img src=https://evil.example/p>",
 }
 

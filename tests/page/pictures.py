@@ -16,12 +16,15 @@ ROOT = Path(__file__).parents[2]
 sys.path[0] = str(ROOT)
 FOLDER = ROOT / "docs" / "images"
 WIDE: Any = {"width": 1440, "height": 900}
-# Name: the page, its size and scheme, and what is waited for.
-PICTURES: dict[str, tuple[str, Any, Any, str]] = {
-    "chat": ("planned", WIDE, "light", ".prose"),
-    "chat-dark": ("planned", WIDE, "dark", ".prose"),
-    "inbox": ("/inbox/", WIDE, "light", "main"),
-    "admin": ("/admin/", WIDE, "light", "#content"),
+# Name: the page, its size and scheme, what is waited for, and what is clicked before it is taken.
+PICTURES: dict[str, tuple[str, Any, Any, str, tuple[str, ...]]] = {
+    "chat": ("planned", WIDE, "light", ".prose", ()),
+    "chat-dark": ("planned", WIDE, "dark", ".prose", ()),
+    "run-graph": ("planned", WIDE, "light", ".run-transport", ("button:text-is('Graph')",)),
+    "run-agents": ("planned", WIDE, "light", ".run-transport", ("[role=tab]:text-is('Agents')",)),
+    "run-timeline": ("planned", WIDE, "dark", ".run-transport", ("[role=tab]:text-is('Timeline')",)),
+    "inbox": ("/inbox/", WIDE, "light", "main", ()),
+    "admin": ("/admin/", WIDE, "light", "#content", ()),
 }
 
 
@@ -54,7 +57,7 @@ def _take(site: Any) -> None:
     url = site.base_url
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.EXECUTABLE, args=["--no-sandbox"])
-        for name, (place, size, scheme, ready) in PICTURES.items():
+        for name, (place, size, scheme, ready, clicks) in PICTURES.items():
             context = browser.new_context(
                 base_url=url, viewport=size, color_scheme=scheme, device_scale_factor=1.5, reduced_motion="reduce"
             )
@@ -62,6 +65,8 @@ def _take(site: Any) -> None:
             page = context.new_page()
             page.goto(places.get(place, place))
             page.locator(ready).first.wait_for()
+            for selector in clicks:
+                page.locator(f".run-panel {selector}").click()
             page.wait_for_load_state("networkidle")
             page.screenshot(path=FOLDER / f"{name}.png")
             print(FOLDER / f"{name}.png")

@@ -2,7 +2,7 @@
 // `node tests/page/same_state.mjs [worlds] [first seed]`: so many generated histories; of one that fails the shortest part that
 // still fails is said, as JSON, to be put into EXAMPLES.
 import { equal, randomFrom } from "./given.mjs";
-import { newWorld } from "./same_state_world.mjs";
+import { LOGS, newWorld } from "./same_state_world.mjs";
 
 const TABS = 2;
 
@@ -52,6 +52,9 @@ const OFTEN = ["say", "say", "edit", "retry", "choose", "progress", "progress", 
 
 // What once failed, or is told here for whoever reads it: [seed of the network, steps].
 const EXAMPLES = {
+  "a log whose end was lost and written anew while the line was broken": [400,
+    [["say", 45, 1], ["progress", 33, 45], ["deliver", 94, 67], ["deliver", 88, 75], ["drop", 34, 42], ["setBack", 30, 45], ["progress", 76, 1]],
+  ],
   "a question that another tab asked, and that was answered, while this one was away": [
     1, [["say", 0, 1], ["wait", 0, 2], ["deliver", 0, 9], ["offline", 1, 0], ["say", 0, 2], ["wait", 0, 2], ["deliver", 0, 9], ["finish", 0, 0], ["wait", 0, 3], ["online", 1, 0], ["wait", 0, 3]],
   ],
@@ -89,14 +92,22 @@ async function fault(seed, steps) {
       await world.advance(20);
       watched.forEach((tab) => shownOnce(tab, world.client));
     }
+    await world.heard();
+    if (!world.server.wasSetBack) for (const tab of watched) goingOn(tab, world);
     await world.quiet();
     const fresh = await world.fresh();
-    for (const tab of [...watched, fresh]) await world.allPages(tab);
+    for (const tab of [...watched, fresh]) {
+      await world.allPages(tab);
+      await world.allTraces(tab);
+    }
+    const runs = world.client.runsOf(fresh.state);
+    equal(Object.keys(runs).sort(), [...world.server.runs.keys()].sort(), "the runs that a fresh page knows");
     const wanted = world.client.summary(fresh.state);
     equal(wanted.map(({ id }) => id), world.server.messages.map(({ id }) => id), "what a fresh page has");
     for (const tab of watched) {
       shownOnce(tab, world.client);
       equal(world.client.summary(tab.state), wanted, `tab ${tab.number}`);
+      equal(world.client.runsOf(tab.state), runs, `how the runs went, by tab ${tab.number}`);
       equal(tab.state.outbox, [], `what tab ${tab.number} has not sent`);
       if (!Object.keys(tab.state.chosen).length) equal(shown(tab, world.client), shown(fresh, world.client), `the branch that tab ${tab.number} shows`);
     }
@@ -107,6 +118,36 @@ async function fault(seed, steps) {
     await world.end();
   }
 }
+
+// While a run goes on, a tab has of it what its log says, with what it asks of people. Of a log that was set back while the tab
+// was away it cannot know, until it is over.
+function goingOn(tab, { server, client }) {
+  const had = client.runsOf(tab.state);
+  for (const { id, log } of server.live()) {
+    if (!had[id] || tab.state.executions[id].lastSeq === 0) continue;
+    equal(tab.state.executions[id].lastSeq, log.length, `how much of ${id} tab ${tab.number} has heard`);
+    equal(had[id], client.summaryOfTrace(log.reduce(client.applyToTrace, client.EMPTY_TRACE)), `how ${id} goes, by tab ${tab.number}`);
+  }
+}
+
+// What the events of a recorded run say last of each task, agent, call and request; the fold has to say the same.
+function plainly(events) {
+  const last = (type, key, value) => Object.fromEntries(events.filter((event) => event.type === type).map((event) => [event[key], value(event)]));
+  return {
+    steps: last("plan_step_completed", "step_id", ({ status }) => status),
+    agents: last("agent_state", "agent_id", ({ status }) => status),
+    calls: last("tool_result", "id", ({ is_error }) => (is_error ? "failed" : "completed")),
+    requests: { ...last("hitl_approved", "request_id", () => "approved"), ...last("hitl_denied", "request_id", () => "denied") },
+  };
+}
+
+function folded(events, { summaryOfTrace, applyToTrace, EMPTY_TRACE }) {
+  const { plan, tree, tools, requests } = summaryOfTrace(events.reduce(applyToTrace, EMPTY_TRACE));
+  const statuses = (things) => Object.fromEntries(things.map(({ id, status }) => [id, status]));
+  return { steps: statuses(plan?.steps ?? []), agents: statuses(tree), calls: statuses(tools.filter(({ kind }) => kind === "tool")), requests: statuses(requests) };
+}
+
+const sorted = (groups) => Object.values(groups).map((group) => Object.entries(group).sort());
 
 const shown = ({ state }, { transcript }) => transcript(state).map(({ message, siblings }) => [message.id, siblings]);
 
@@ -134,6 +175,10 @@ async function shrunk(seed, steps) {
 
 const [count = 60, first = 1] = process.argv.slice(2).map(Number);
 const faults = [];
+{
+  const { client } = await newWorld({ pick: randomFrom(1), tabs: TABS });
+  for (const { events } of LOGS) equal(sorted(folded(events, client)), sorted(plainly(events)), "what a recorded run did");
+}
 for (const [name, [seed, steps]] of Object.entries(EXAMPLES)) {
   const found = await fault(seed, steps);
   if (found) faults.push(`${name}: ${found}`);

@@ -3,7 +3,7 @@
 // the product's. The server behaves as conversations/consumers.py does, and worse where a network is worse.
 import { readFileSync } from "node:fs";
 
-const LOGS = JSON.parse(readFileSync(new URL("./logs.json", import.meta.url), "utf8"));
+export const LOGS = JSON.parse(readFileSync(new URL("./logs.json", import.meta.url), "utf8"));
 const REAL = { setImmediate };
 const OVER = new Set(["completed", "failed", "cancelled"]);
 const CONVERSATION = "0c0c0c0c-0000-4000-8000-000000000001";
@@ -116,7 +116,8 @@ class FakeSocket {
       const isFollowed = type === "event" && this.inbox.some((later) => later.includes(`"execution_id":"${event.execution_id}"`) && JSON.parse(later).event?.seq > event.seq);
       if (isFollowed && world.pick(60) === 0) continue; // lost on the way: a gap
       this.onmessage?.({ data: text });
-      if (world.pick(30) === 0) this.inbox.push(text); // comes again, later
+      const isForgotten = this.inbox.some((later) => later.includes('"resync"')); // what comes behind that is of the new log
+      if (world.pick(30) === 0 && !isForgotten) this.inbox.push(text); // comes again, later
     }
   }
 }
@@ -226,6 +227,7 @@ class Server {
     const kept = Math.max(0, run.log.length - count);
     const lost = run.log.splice(kept);
     if (!lost.length) return;
+    this.wasSetBack = true;
     run.todo.unshift(...lost.map(({ seq, execution_id, timestamp, ...body }) => body));
     run.todo.unshift({ type: "agent_shutdown", reason: "lost", agent_id: lost[0].agent_id });
     for (const socket of this.sockets) if ((socket.feeds.get(run.id) ?? 0) > kept) this.resync(socket, run.id);
@@ -365,6 +367,7 @@ function textOf(log) {
 const modules = async () => ({
   ...(await import("../../static/js/session.js")),
   ...(await import("../../static/js/store.js")),
+  ...(await import("../../static/js/trace.js")),
   ...(await import("../../static/js/api.js")),
 });
 
@@ -438,6 +441,26 @@ export async function newWorld({ pick, tabs = 2, pageSize = 4 }) {
         for (const tab of world.tabs) tab.socket?.deliver(1_000);
         await advance(1_500);
         if (round > 20 && !world.server.live().length && world.tabs.every(({ socket, state }) => socket?.joined && !socket.inbox.length && !state.outbox.length && !state.stale)) break;
+      }
+    },
+    // Everybody has heard all that was told so far; nothing goes on meanwhile.
+    async heard() {
+      world.tabs.forEach((tab) => tab.online());
+      const isBehind = ({ state }) => world.server.live().some(({ id, log }) => state.executions[id] && state.executions[id].lastSeq !== log.length);
+      for (let round = 0; round < 60; round += 1) {
+        for (const tab of world.tabs) tab.socket?.deliver(1_000);
+        await advance(1_500);
+        if (round > 4 && world.tabs.every(({ socket }) => socket?.joined && !socket.inbox.length) && !world.tabs.some(isBehind)) break;
+      }
+    },
+    // How each run went, that of others' tabs too: as who opens the run view of each would read it.
+    async allTraces(tab) {
+      for (const { id, status } of Object.values(tab.state.executions)) {
+        if (!OVER.has(status)) continue;
+        let isRead = false;
+        const reading = tab.session.trace(id).then(() => (isRead = true));
+        while (!isRead) await advance(500); // page by page
+        await reading;
       }
     },
     async allPages(tab) {

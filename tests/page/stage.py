@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from playwright.sync_api import Page, Route, WebSocketRoute
 
+from hyperagent.accounts.templatetags import frame
 from tests.page.recorded import QUESTION, Recorded
 
 Json = dict[str, Any]
@@ -133,7 +134,14 @@ class Stage:
         request = RequestFactory().get("/")
         request.user = AnonymousUser()
         page_data = {
-            "user": {"id": "1", "email": "alice@example.org", "display_name": "Alice", "is_staff": False},
+            "user": {
+                "id": "1",
+                "email": "alice@example.org",
+                "display_name": "Alice",
+                "initials": "A",
+                "is_staff": False,
+            },
+            "frame": frame.of_chat(is_staff=False),
             "conversation_id": self.conversation_id,
             "model_notice": None,
             "max_question_chars": 100_000,

@@ -13,7 +13,10 @@ from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.page.test_approvals import card, cards, press
 from tests.page.test_chat import answered
+from tests.page.test_planned_run import task
 from tests.page.waiting import join_group, policy
+from tests.pipeline.graphs import PARALLEL, SATISFIED, forking, plan_text
+from tests.pipeline.graphs import QUESTION as PLANNED
 from tests.scripted import Script, ScriptedCall
 
 pytestmark = pytest.mark.slow
@@ -27,10 +30,6 @@ def _forks_are_asked_about(live_site: Any) -> Iterator[None]:
     live_site.model.reset()
     with policy(live_site, "fork"):
         yield
-
-
-def forking(*prompts: str) -> list[ScriptedCall]:
-    return [ScriptedCall(name="fork", arguments=json.dumps({"prompt": prompt, "agent": "chat"})) for prompt in prompts]
 
 
 def know(site: Any, *prompts: str, more: tuple[Script, ...] = ()) -> None:
@@ -186,6 +185,70 @@ def test_a_yes_with_instructions_comes_back_with_another_call(
     expect(answered(page).locator(".prose")).to_have_text(ANSWER)
     assert "Only in Kiel" in told(live_site)
     assert forked(live_site, run, "Find a sailmaker in Kiel")
+
+
+@pytest.mark.spec("S110", "S121")
+def test_what_a_subagent_asks_is_shown_in_its_persons_conversation_with_the_way_to_it(
+    live_site: Any, person: Any, visit: Any
+) -> None:
+    alice = person()
+    live_site.model.script(
+        Script(match="Find a sailmaker", tool_calls=forking("Ring the harbour")),
+        Script(match="Find a sailmaker", text="The harbour knows one.", times=0),
+        Script(match="Find a ropemaker", text="There is none.", times=0),
+        Script(match=QUESTION, tool_calls=forking("Find a sailmaker")),
+        Script(match=QUESTION, tool_calls=forking("Find a ropemaker")),
+    )
+    run = alice.ask(QUESTION, mode="chat")
+    page = ask(visit, alice, live_site, run)
+    of_root = page.locator(".approval", has_text="Find a ropemaker")
+    of_child = page.locator(".approval", has_text="Ring the harbour")
+    press(page, "a")
+    expect(of_root).to_be_visible()
+    expect(of_root.locator(".asker-step")).to_have_count(0)
+    expect(of_child.locator(".asker-step")).to_have_text(["Chat"])
+    page.reload()
+    expect(of_child.locator(".asker-step")).to_have_text(["Chat"])
+
+    # The root waits for what its child finds.
+    child = next(
+        event["agent_id"]
+        for event in live_site.events(run)
+        if event["type"] == "agent_state" and event.get("task") == "Find a sailmaker"
+    )
+    waiting = ScriptedCall(name="wait", arguments=json.dumps({"handle": child}))
+    live_site.model.script(Script(match=QUESTION, tool_calls=[waiting]), Script(match=QUESTION, text=ANSWER, times=0))
+    of_root.get_by_role("button", name="Approve").click()
+    expect(of_root).to_have_count(0)
+    of_child.get_by_role("button", name="Approve").click()
+
+    expect(answered(page).locator(".prose")).to_have_text(ANSWER)
+    assert forked(live_site, run, "Ring the harbour")
+    assert "The harbour knows one." in told(live_site)
+
+
+@pytest.mark.spec("S121", "S125")
+def test_of_two_agents_in_parallel_one_ends_while_the_other_waits_for_its_yes(
+    live_site: Any, person: Any, visit: Any
+) -> None:
+    alice = person()
+    live_site.model.script(
+        Script(match="## Results\n### ", text="The board reads: both were found.", times=0),
+        Script(match="## Results\n- id", text=SATISFIED, times=0),
+        Script(match="## Task\nWork on alpha now.", tool_calls=forking("Ring the harbour")),
+        Script(match="## Task\nWork on alpha now.", text="Found alpha.", times=0),
+        Script(match="## Task\nWork on beta now.", text="Found beta.", times=0),
+        Script(match=PLANNED, text=plan_text(PARALLEL), times=0),
+    )
+    page = ask(visit, alice, live_site, alice.ask(PLANNED))
+    expect(card(page)).to_contain_text("Ring the harbour")
+
+    expect(task(page, "beta")).to_have_attribute("data-status", "completed")
+    expect(task(page, "alpha")).to_have_attribute("data-status", "awaiting_user")
+    press(page, "a")
+
+    expect(answered(page).locator(".prose")).to_have_text("The board reads: both were found.")
+    expect(closed(page)).to_contain_text("Approved by you")
 
 
 @pytest.mark.spec("B3", "B4", "S110")

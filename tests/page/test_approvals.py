@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from agents.engine import events as e
+from tests.clean_page import axe_faults
 from tests.page import asked
 from tests.page.asked import Json
 from tests.page.conftest import Watched
@@ -66,7 +66,7 @@ def faults_of(page: Page) -> list[str]:
     page.evaluate(SETTLE)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     found = [f"{wider} px wider than the window"] if wider > 0 else []
-    return found + [f"{fault['id']}: {fault['nodes'][0]['html']}" for fault in Axe().run(page).response["violations"]]
+    return found + axe_faults(page)
 
 
 @pytest.mark.spec("B5", "B7", "B10")
@@ -110,6 +110,20 @@ def test_code_is_coloured_and_a_change_is_a_diff(waiting: Waiting) -> None:
 
     expect(card(page).locator(".diff-line.is-gone")).to_have_text("−Removed: retries = 3")
     expect(card(page).locator(".diff-line.is-new").last).to_have_text("+Added: colour = true")
+    expect(card(page).locator(".diff-note")).to_have_count(0)
+
+
+def test_what_a_diff_does_not_show_is_said_below_it(waiting: Waiting) -> None:
+    call = asked.diff_call()
+    call["preview"] |= {"before": "", "notes": ["unreadable", "clipped", "constructor"]}
+    page = waiting(asked.approval(call)).page
+
+    expect(card(page).locator(".diff-note")).to_have_text(
+        [
+            "What the file has now is no text that can be shown. All of it would be replaced.",
+            "Only the beginning of this change is shown.",
+        ]
+    )
 
 
 @pytest.mark.threat("T20")

@@ -9,9 +9,9 @@ import uuid
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
+from tests.clean_page import axe_faults
 from tests.page.conftest import FORMS, Watched
 from tests.page.hostile_markdown import PAYLOADS
 from tests.page.test_approvals import SETTLE
@@ -132,6 +132,20 @@ def test_an_answer_goes_on_through_a_reload_and_is_the_same_in_a_second_tab(
     answered(page)
     assert prose(page) == LONG
     assert alices.errors == []
+
+
+@pytest.mark.spec("B9")
+def test_thoughts_are_folded_and_can_be_read_after_a_reload(page: Page, live_site: Any) -> None:
+    live_site.model.script(Script(text="Forty-two.", thinking="Six by nine? No, six by seven.", times=0))
+    ask(page, "What is six by seven?")
+    expect(answered(page).locator(".prose")).to_have_text("Forty-two.")
+    thoughts = answered(page).locator(".thoughts")
+    expect(thoughts.locator(".thoughts-text")).not_to_be_visible()
+
+    page.reload()
+    thoughts.locator("summary").click()
+
+    expect(thoughts.locator(".thoughts-text")).to_have_text("Six by nine? No, six by seven.")
 
 
 def test_a_question_of_one_tab_appears_in_the_other(page: Page, alices: Watched, live_site: Any) -> None:
@@ -305,7 +319,7 @@ def faults_of(page: Page) -> list[str]:
     page.evaluate(SETTLE)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     found = [f"{wider} px wider than the window"] if wider > 0 else []
-    return found + [f"{fault['id']}: {fault['nodes'][0]['html']}" for fault in Axe().run(page).response["violations"]]
+    return found + axe_faults(page)
 
 
 def test_the_reader_who_scrolled_up_is_left_alone(page: Page, live_site: Any) -> None:

@@ -1,5 +1,6 @@
 """Every page of a house that is full of hostile texts, as its owner and as an administrator sees it: nothing runs,
-nothing is asked of elsewhere, the console is clean, and axe finds nothing. A picture of each is left under var/pages/.
+nothing is asked of elsewhere, the console is clean, and axe finds nothing. Pictures of each, wide and narrow, light and
+dark, are left under var/pages/.
 """
 
 import json
@@ -8,16 +9,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Response, ViewportSize, expect
 
 from hyperagent.lib.conf import BASE_DIR
+from tests.clean_page import axe_faults
+from tests.page.test_approvals import SETTLE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PICTURES = Path(BASE_DIR, "var", "pages")
 WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
-FORMS = {"wide-light": (WIDE, "light"), "phone-dark": (NARROW, "dark")}
+# In the order in which a page that is there changes the least. Both sizes and both schemes have all of axe's rules; the
+# other two pairs have those of colours, which are what is left to go wrong there.
+FORMS: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "wide-light": (WIDE, "light", {}),
+    "wide-dark": (WIDE, "dark", {"runOnly": ["color-contrast"]}),
+    "phone-dark": (NARROW, "dark", {}),
+    "phone-light": (NARROW, "light", {"runOnly": ["color-contrast"]}),
+}
 # Those of things that the house has are told by `hostile_house.furnish`.
 PAGES = {
     "chat": "/",
@@ -34,12 +43,19 @@ PAGES = {
     "mail": "/mail/",
     "servers": "/settings/mcp/",
     "usage": "/usage/",
+    "budgets": "/usage/budgets/",
+    "prices": "/usage/prices/",
+    "people": "/people/",
+    "groups": "/people/groups/",
+    "invitations": "/people/invitations/",
+    "service accounts": "/people/service-accounts/",
     "search": "/search/?q=script",
     "settings": "/settings/",
     "profile": "/settings/profile/",
     "appearance": "/settings/appearance/",
     "language": "/settings/language/",
     "security": "/settings/security/",
+    "second factor": "/settings/security/second-factor/",
     "connections": "/settings/connections/",
     "tokens": "/settings/tokens/",
     "data": "/settings/data/",
@@ -49,6 +65,20 @@ PAGES = {
     "password": "/accounts/password/change/",
     "not there": "/documents/00000000-0000-0000-0000-000000000000/",
     "API": "/api/docs/",
+}
+ADMIN = {
+    "admin": "/admin/",
+    "admin jobs": "/admin/jobs/",
+    "admin runs": "/admin/agents/execution/",
+    "admin events": "/admin/agents/event/",
+    "admin steps": "/admin/agents/step/",
+    "admin requests": "/admin/hitl/request/",
+    "admin rules": "/admin/hitl/rule/",
+    "admin conversations": "/admin/conversations/conversation/",
+    "admin documents": "/admin/memory/document/",
+    "admin people": "/admin/accounts/user/",
+    "admin tokens": "/admin/accounts/apitoken/",
+    "admin audit": "/admin/audit/auditevent/",
 }
 STRANGERS = {
     "login": "/accounts/login/",
@@ -66,6 +96,19 @@ document.addEventListener("securitypolicyviolation", (event) => {
   throw new Error(`the policy stopped ${event.violatedDirective}`);
 });
 """
+# What is drawn only as one comes near it: all titles of the list, all messages, all steps of a run.
+DRAW_ALL = """async () => {
+    const pause = () => new Promise((done) => setTimeout(done, 30));
+    for (const [place, way] of [[".side-list", 1], [".thread", -1], [".run-body", 1]]) {
+        const box = document.querySelector(place);
+        for (let still = 0, before = null; box && still < 12; await pause()) {
+            box.scrollBy({ top: way * 2000, behavior: "instant" });
+            const now = `${box.scrollTop} ${box.scrollHeight}`;
+            still = now === before ? still + 1 : 0;
+            before = now;
+        }
+    }
+}"""
 # Told by the browser for each, whichever document it was; and what stands in no workspace is not found.
 KNOWN = ("violates the following Content Security Policy directive", "Failed to load resource")
 
@@ -83,7 +126,8 @@ def house(_whole_site: Any) -> tuple[Any, dict[str, str]]:
 
 @pytest.mark.spec("B24")
 @pytest.mark.threat("T10", "T11", "T12")
-def test_nothing_hostile_runs_or_loads_on_any_page_and_axe_finds_nothing(house: Any, visit: Any) -> None:
+@pytest.mark.parametrize("part", ["pages", "admin"])
+def test_nothing_hostile_runs_or_loads_on_any_page_and_axe_finds_nothing(house: Any, visit: Any, part: str) -> None:
     owner, places = house
     faults: list[str] = []
     watched = visit(owner, reduced_motion="reduce")
@@ -91,8 +135,12 @@ def test_nothing_hostile_runs_or_loads_on_any_page_and_axe_finds_nothing(house: 
     page = watched.new_page()
     missing: list[str] = []
     page.on("response", lambda response: missing.append(response.url) if is_missing(response) else None)
-    for name, address in {**PAGES, **places}.items():
+    more = places[""]
+    whose = {**PAGES, **{name: place for name, place in places.items() if name}} if part == "pages" else ADMIN
+    for name, address in whose.items():
         faults += look(page, name, address)
+    for address in more if part == "pages" else ():
+        page.goto(address)
     errors = [error for error in watched.errors if not error.startswith(KNOWN[1]) and KNOWN[0] not in error]
     assert not (found := [*faults, *errors, *missing, *watched.foreign, *watched.dialogs]), "\n".join(found)
 
@@ -111,30 +159,43 @@ def is_missing(response: Response) -> bool:
 
 
 def look(page: Page, name: str, address: str) -> list[str]:
-    """What is wrong with it, in both forms."""
+    """What is wrong with it, in all forms; the page is loaded once."""
     page.set_viewport_size(WIDE)
     page.emulate_media(color_scheme="light")
     response = page.goto(address)
     assert response is not None
     if response.status >= 500:
         return [f"{name}: {response.status}"]
-    # The chat draws itself; every other page is there at once.
+    # The chat and the list of the API draw themselves; every other page is there at once.
     if page.locator("#chat").count():
         expect(page.locator("#composer-text")).to_be_visible()
-        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    if address == PAGES["API"]:
+        _open_operations(page)
+    page.evaluate(DRAW_ALL)
+    for tab in page.locator(".run-panel").get_by_role("tab").all():
+        tab.click()
+        page.evaluate(DRAW_ALL)
     found: list[str] = []
-    for form, (size, scheme) in FORMS.items():
+    for form, (size, scheme, rules) in FORMS.items():
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        found += [f"{name}, {form}: {fault}" for fault in (*_axe(page), *_overflow(page))]
+        page.evaluate(SETTLE)
+        found += [f"{name}, {form}: {fault}" for fault in (*axe_faults(page, **rules), *_overflow(page))]
         PICTURES.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=PICTURES / f"{name.replace(' ', '-')}-{form}.png")
     return found
 
 
-def _axe(page: Page) -> list[str]:
-    violations = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in violations]
+def _open_operations(page: Page) -> None:
+    """One that takes a body, one with parameters, one with neither."""
+    for summary in ("POST /api/v1/query ", "GET /api/v1/hitl/requests ", "GET /api/v1/me "):
+        method, path, _ = summary.split(" ")
+        line = (
+            page.locator(".operation > summary").filter(has_text=method).filter(has=page.get_by_text(path, exact=True))
+        )
+        line.click()
+    expect(page.locator(".operation-body")).to_have_count(3)
 
 
 def _overflow(page: Page) -> list[str]:

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from agents import registry
+from agents.guardrails.registry import found_scanners
 from deploy import messages
+from hyperagent.accounts.scopes import GROUP_ROLES
+from hyperagent.lib import labels
 from tests.page import asked, furnished_house
 from tests.page.waiting import make_rule, open_request
 
@@ -56,6 +60,19 @@ OF_ADMINISTRATORS = (
     "/people/service-accounts/new/",
 )
 OF_STRANGERS = ("/accounts/login/", "/accounts/register/", "/accounts/invited/x/")
+IN_THE_ADMIN = (
+    "/admin/",
+    "/admin/jobs/",
+    "/admin/agents/execution/",
+    "/admin/agents/execution/?status__exact=awaiting_user",
+    "/admin/hitl/request/?status__exact=pending",
+    "/admin/hitl/policy/add/",
+    "/admin/audit/auditevent/",
+    "/admin/accounts/user/",
+    "/admin/accounts/user/add/",
+    "/admin/accounts/budget/add/",
+    "/admin/memory/document/",
+)
 # Words of every English sentence that no German one has.
 ENGLISH = re.compile(
     r"\b(the|and|of|is|are|with|your|you|this|that|from|not|what|which|has|have|it|its|by|or|on|be|been|here|there|"
@@ -69,6 +86,8 @@ ALLOWED = re.compile(
 )
 # An agent is called by the first where it is configured, an argument of a tool by the second.
 NAMES = {"code", "to"}
+# One word each, as there are many in what people write.
+LABELS = (labels.COLUMN, labels.TABLE, labels.CHOICE)
 # What people and models have called things in the furnished house, where it stands within a sentence of ours.
 RULE = "Always allow make_ticket by the data agent, in every run of yours."
 THEIRS = re.compile(
@@ -113,9 +132,28 @@ def originals() -> set[str]:
         (str(message.id), str(message.string))
         for domain in (messages.SERVER, messages.PAGE)
         for message in messages.read_catalogue("de", domain)
-        if isinstance(message.id, str)
+        if isinstance(message.id, str) and message.context not in LABELS
     ]
     return {original for original, _ in pairs} - {translation for _, translation in pairs} - NAMES
+
+
+@pytest.fixture(scope="module")
+def originals_in_the_admin(originals: set[str]) -> set[str]:
+    """Labels too, but for what stands in a table as it is: names of agents, of roles and of a tool's arguments."""
+    labelled = {
+        str(message.id)
+        for message in messages.read_catalogue("de", messages.SERVER)
+        if message.context in LABELS and str(message.id) != str(message.string)
+    }
+    return (originals | labelled) - {
+        *registry.names(),
+        *found_scanners(),
+        *GROUP_ROLES,
+        "auto",
+        "to",
+        "subject",
+        "body",
+    }
 
 
 def english(texts: list[str], originals: set[str]) -> list[str]:
@@ -160,5 +198,51 @@ def test_no_page_has_english_left_or_is_wider_than_a_phone_in_either_direction(
                 page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
                 if (wide := too_wide(page)) > 0:
                     faults.append(f"{address}, {direction}: {wide} px wider than the window")
+
+    assert not faults, "\n".join(faults)
+
+
+# Names as those of agents: the API takes them.
+MODES = {"slide", "task"}
+
+
+@pytest.mark.spec("B29")
+def test_the_admin_has_no_english_left_in_lists_forms_and_on_its_home(
+    live_site: Any, person: Any, visit: Any, originals_in_the_admin: set[str]
+) -> None:
+    alice, ada = person(), person("Ada", is_staff=True, is_superuser=True)
+    furnish = f"from tests.page import furnished_house; furnished_house.furnish({alice.email!r})"
+    live_site.manage("shell", "-v0", "-c", furnish)
+    request = open_request(live_site, alice, asked.mail_call(), question="")
+    page = visit(ada, viewport={"width": 1280, "height": 900}, locale="de-DE").new_page()
+    faults: list[str] = []
+
+    for address in (*IN_THE_ADMIN, f"/admin/hitl/request/{request}/change/", f"/admin/accounts/user/{ada.id}/change/"):
+        page.goto(address)
+        assert page.locator("html").get_attribute("lang") == "de"
+        found = english(page.evaluate(TEXTS), originals_in_the_admin)
+        faults += [f"{address}: {text}" for text in found if text not in MODES]
+
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.spec("B29")
+def test_menus_and_dialogs_of_the_chat_have_no_english_left(
+    live_site: Any, person: Any, visit: Any, originals: set[str]
+) -> None:
+    alice = person()
+    furnish = f"from tests.page import furnished_house; furnished_house.furnish({alice.email!r})"
+    places = json.loads(live_site.manage("shell", "-v0", "-c", furnish).splitlines()[-1])
+    page = visit(alice, viewport={"width": 1280, "height": 900}, locale="de-DE").new_page()
+    open_page(page, places["planned"])
+    faults: list[str] = []
+
+    page.locator("#mode-menu-button, [aria-controls=mode-menu], .mode-button").first.click()
+    expect(page.get_by_role("menuitemradio").first).to_be_visible()
+    faults += [f"the modes: {text}" for text in english(page.evaluate(TEXTS), originals)]
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Teilen", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    faults += [f"sharing: {text}" for text in english(page.evaluate(TEXTS), originals)]
 
     assert not faults, "\n".join(faults)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from agents.engine import events as e
+from tests.clean_page import axe_faults
 from tests.page import recorded_hands as recorded
 from tests.page.conftest import FORMS
 from tests.page.recorded import Recorded
@@ -267,8 +267,7 @@ def test_all_of_it_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str) 
 
     for part in ("html", ".thread"):
         assert page.locator(part).evaluate("element => element.scrollWidth - element.clientWidth") <= 0
-    found = Axe().run(page, options={"iframes": False}).response["violations"]
-    assert [f"{fault['id']}: {fault['nodes'][0]['html']}" for fault in found] == []
+    assert axe_faults(page, iframes=False) == []
 
 
 def test_programs_and_charts_are_reached_by_keyboard(open_stage: Any) -> None:

@@ -1,6 +1,7 @@
 """Much in one conversation, and a first visit: what is read and drawn, where the reader stays, what it weighs."""
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.page.conftest import ROOT
+from tests.scripted import Script
 
 pytestmark = pytest.mark.slow
 
@@ -102,8 +104,15 @@ def test_a_long_run_that_goes_on_is_read_in_pages_before_it_is_followed(
 
 
 @pytest.mark.spec("B14")
-def test_the_first_page_is_light_compressed_and_kept(person: Any, visit: Any) -> None:
-    watched = visit(person())
+@pytest.mark.parametrize("what", ["an empty chat", "a conversation"])
+def test_the_first_page_is_light_compressed_and_kept(person: Any, visit: Any, live_site: Any, what: str) -> None:
+    alice = person()
+    address = "/"
+    if what == "a conversation":
+        live_site.model.script(Script(match="Why is the sky blue?", text="Short waves are scattered **more**."))
+        [ended] = live_site.until_ended(alice.ask("Why is the sky blue?", mode="chat"))
+        address = f"/c/{ended['conversation_id']}/"
+    watched = visit(alice)
     page: Page = watched.new_page()
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - Playwright marks the function
@@ -112,9 +121,12 @@ def test_the_first_page_is_light_compressed_and_kept(person: Any, visit: Any) ->
     sizes: list[int] = []
     session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
 
-    page.goto("/", wait_until="networkidle")
+    page.goto(address, wait_until="networkidle")
 
     expect(page.locator("#composer-text")).to_be_visible()
+    expect(page.locator("article.answer")).to_have_count(0 if address == "/" else 1)
+    unneeded = re.compile("/run/view|components/(request|approval|hands|results|chart)|vendor/(chart|math|highlight)")
+    assert [answer.url for answer in answers if unneeded.search(answer.url)] == []
     assert len(sizes) >= len(answers) > 20
     assert sum(sizes) < FIRST_LOAD_BYTES
     files = [answer.headers for answer in answers if "/static/~" in answer.url]

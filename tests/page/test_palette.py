@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.clean_page import axe_faults
 from tests.page.conftest import FORMS
 from tests.page.recorded import plain
 from tests.page.stage import Stage, Turn
@@ -30,7 +30,7 @@ FOUND = {
 
 def faults_of(page: Page) -> list[str]:
     page.evaluate(SETTLE)
-    return [f"{fault['id']}: {fault['nodes'][0]['html']}" for fault in Axe().run(page).response["violations"]]
+    return axe_faults(page)
 
 
 def option(page: Page) -> Any:
@@ -89,3 +89,42 @@ def test_the_drawer_of_a_phone_is_closed_by_escape_and_gives_the_focus_back(open
     page.keyboard.press("Escape")
 
     expect(page.get_by_role("button", name="Show the conversations")).to_be_focused()
+
+
+FRAMED = ("/inbox/", "/documents/", "/settings/", "/memory/", "/usage/", "/api/docs/")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_page_of_the_frame_has_the_commands_and_the_sheet_of_keys(form: str, person: Any, visit: Any) -> None:
+    watched = visit(person(), reduced_motion="reduce", **FORMS[form])
+    page = watched.new_page()
+    dialogs = page.get_by_role("dialog")
+    faults = []
+
+    for address in FRAMED:
+        page.goto(address)
+        page.keyboard.press("?")
+        sheet = page.get_by_role("dialog", name="Keys")
+        expect(sheet.get_by_role("heading", name="In the inbox")).to_be_visible()
+        keys = {row.inner_text() for row in sheet.locator("dt").all()}
+        assert {"J", "K", "A", "D", "Space"} <= keys
+        faults += [f"{address}: {fault}" for fault in faults_of(page)] if address == FRAMED[0] else []
+        page.keyboard.press("Escape")
+        expect(dialogs).to_have_count(0)
+
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("combobox", name="A command, or words to search for")).to_be_focused()
+        expect(page.get_by_role("option").filter(has_text="Show or hide the conversations")).to_have_count(0)
+        faults += [f"{address}: {fault}" for fault in faults_of(page)] if address == FRAMED[1] else []
+        page.keyboard.press("Escape")
+        expect(dialogs).to_have_count(0)
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("projects")
+    expect(option(page)).to_contain_text("Go to the projects")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/projects/")
+    page.goto("/search/")
+    page.get_by_role("searchbox").first.press("?")
+    expect(dialogs).to_have_count(0)  # it is written there
+    assert (faults, watched.errors) == ([], [])

@@ -283,6 +283,22 @@ def test_a_plan_is_changed_before_it_runs(open_stage: Any) -> None:
 
 
 @pytest.mark.spec("B13")
+def test_a_task_that_builds_on_one_of_an_earlier_plan_keeps_that_and_nothing_is_shown_to_wait_for(
+    open_stage: Any,
+) -> None:
+    onward = {**TASKS[0], "depends_on": ["done-before"]}
+    stage = waiting(open_stage, recorded.asking("plan", "Shall I go on?", details={"tasks": [onward]}))
+    page = stage.page
+    expect(page.locator(".review-edges button")).to_have_count(0)
+    page.get_by_role("textbox", name="Task 1").fill("Find others")
+
+    page.get_by_role("button", name="Accept with changes").click()
+
+    expect(page.locator(".request-closed")).to_contain_text("Accepted with changes")
+    assert stage.posts[0][1]["plan"]["tasks"][0]["depends_on"] == ["done-before"]
+
+
+@pytest.mark.spec("B13")
 def test_a_plan_is_not_sent_empty_and_can_be_rejected(open_stage: Any) -> None:
     stage = review(open_stage)
     page = stage.page

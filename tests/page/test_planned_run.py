@@ -266,7 +266,7 @@ def test_what_is_not_set_up_is_told_before_and_after(page: Page, live_site: Any)
     ask(page, "What is the weather in Oslo?")
 
     expect(answered(page).locator(".prose")).to_contain_text("Web search is not configured")
-    expect(answered(page).locator(".facts")).not_to_contain_text("scripted")
+    expect(answered(page).locator(".answer-foot")).not_to_contain_text("scripted")
     open_activity(page)
     expect(page.locator(".routing")).to_have_text("Routed to Web · as you chose")
 

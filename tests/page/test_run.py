@@ -4,10 +4,10 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from agents.engine import events as e
+from tests.clean_page import axe_faults
 from tests.page import recorded, recorded_hands
 from tests.page.conftest import FORMS
 from tests.page.recorded import Recorded
@@ -117,6 +117,33 @@ def test_steps_are_found_by_words_agent_and_kind(open_stage: Any) -> None:
     expect(panel(page).get_by_role("status").last).to_contain_text("1 of")
 
 
+@pytest.mark.spec("B10")
+def test_of_a_long_result_the_beginning_is_told_and_the_whole_is_read_where_somebody_wants_it(open_stage: Any) -> None:
+    run = recorded.diamond_in_the_middle()
+    found = "\n".join(f"page {number}" for number in range(200))
+    run.tell("ours", e.ToolCall(tool="fetch_url", args={"url": "https://example.org/all"}, id="long"))
+    run.tell("ours", e.ToolResult(tool="fetch_url", content=found, id="long"))
+    address = f"/executions/{run.execution_id}/events/{run.last['seq']}/result"
+    stage = open_stage(Turn(run), answers={address: (503, {"error": {"code": "away", "message": "Not now."}})})
+    page = stage.page
+    open_run(page)
+    part(page, "Steps")
+    panel(page).get_by_role("searchbox").fill("example.org/all")
+    step = panel(page).locator(".step")
+    step.get_by_role("button").first.click()
+    result = step.get_by_label("Result")
+    expect(result).not_to_contain_text("page 199")
+
+    step.get_by_role("button", name="Show all of it").click()
+    expect(step.get_by_role("alert")).to_have_text("Not now.")
+    stage.answers[address] = (200, {"tool": "fetch_url", "content": found, "chars": 9_000})
+    step.get_by_role("button", name="Show all of it").click()
+
+    expect(result).to_contain_text("page 199")
+    expect(step).to_contain_text("Of 9,000 characters this is what was kept.")
+    expect(step.get_by_text("Only the beginning is shown.")).to_have_count(0)
+
+
 def test_all_that_was_made_is_in_one_place(open_stage: Any) -> None:
     page = open_stage(Turn(recorded_hands.analysed(), status="completed"), picture=b"").page
     open_run(page)
@@ -191,8 +218,7 @@ def test_every_part_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> Non
         assert page.locator("html").evaluate("element => element.scrollWidth - element.clientWidth") <= 0
         if is_sheet and name not in ("Plan", "Timeline"):
             continue  # in the other form
-        found = Axe().run(page, context=".run-panel").response["violations"]
-        faults += [f"{name}: {fault['id']}: {fault['nodes'][0]['html']}" for fault in found]
+        faults += [f"{name}: {fault}" for fault in axe_faults(page, context=".run-panel")]
     assert faults == []
 
     page.get_by_role("button", name="Back to the chat" if is_sheet else "Close the run view").click()
@@ -261,3 +287,22 @@ def test_of_a_run_whose_log_is_kept_no_longer_the_view_says_so_and_asks_no_more(
 
     expect(said).to_have_text(words)
     expect(said.get_by_role("button")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1920, 1024, 390, 320])
+def test_the_graph_and_its_buttons_lie_within_the_panel(open_stage: Any, width: int) -> None:
+    page = open_stage(Turn(recorded.finished(), status="completed"), viewport={"width": width, "height": 844}).page
+    open_run(page)
+    panel(page).get_by_role("button", name="Graph").click()
+
+    expect(panel(page).locator(".graph")).to_be_visible()
+    too_wide = page.locator(".run-body").evaluate("body => body.scrollWidth - body.clientWidth")
+    box, fit = panel(page).bounding_box(), panel(page).get_by_role("button", name="All of it").bounding_box()
+
+    assert too_wide <= 0
+    assert box is not None
+    assert fit is not None
+    assert fit["x"] + fit["width"] <= box["x"] + box["width"]
+    # Beside the chat where there is room, with the conversations out of the way on a small window.
+    assert page.locator(".main").get_attribute("inert") == ("" if width < 800 else None)
+    assert page.locator(".app").evaluate("app => app.classList.contains('has-sidebar')") == (width > 1100)

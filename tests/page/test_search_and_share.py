@@ -146,7 +146,11 @@ def test_the_pages_of_search_and_of_a_link_fit_and_can_be_used_by_everybody(
         faults[name] = look(page, name, tmp_path)
     watched.errors.clear()  # the browser names the 400
     page.goto(f"/c/{conversation_id}/")
-    page.get_by_role("button", name="Share", exact=True).click()
+    if form.startswith("phone"):
+        page.get_by_role("button", name="Options for").click()
+        page.get_by_role("menuitem", name="Share").click()
+    else:
+        page.get_by_role("button", name="Share", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Make a link").click()
     expect(page.locator(".share-link")).to_have_count(1)
     faults["dialog"] = look(page, "dialog", tmp_path)

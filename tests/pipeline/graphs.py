@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.scripted.script import Script
+from tests.scripted.script import Script, ScriptedCall
 
 QUESTION = "First look at the numbers, then compare them, and then write it all up for the board."
 SATISFIED = json.dumps({"satisfied": True, "feedback": "", "redo": []})
@@ -62,3 +62,8 @@ def order(said: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
             moment = {"pending": "planned", "running": "began"}.get(event["status"], "ended")
             found.append((moment, names[event["step_id"]]))
     return [(moment, name) for moment, name in found if moment != "planned"]
+
+
+def forking(*prompts: str) -> list[ScriptedCall]:
+    """Calls of `fork` in one answer, a chat agent for each prompt."""
+    return [ScriptedCall(name="fork", arguments=json.dumps({"prompt": prompt, "agent": "chat"})) for prompt in prompts]

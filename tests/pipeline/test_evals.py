@@ -1,8 +1,12 @@
 """The evaluation suite itself: its cases can be passed, the code passes those that need no model, and it can fail."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from agents.pipeline.handoffs import targets_of
 from agents.pipeline.patterns import agent_of, classify
 from agents.pipeline.plans import Plan, PlanTask, single
 from agents.registry import specs
+from agents.runtime.context import PipelineSettings
 from agents.tools.registry import tools
 from evals import judging
 from evals.casebook import (
@@ -30,11 +35,15 @@ from evals.casebook import (
     ToolExpected,
     read_cases,
 )
-from evals.run import main
-from evals.suites import offered, to_compose
+from evals.first_call import offered
+from evals.run import Outcome, main, outcome_of, settings_for
+from evals.suites import to_compose
+from hyperagent.lib.llm.gateway import ModelGateway
+from tests.pipeline import evals_replies as replies
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 
+ALL_ASKED = PipelineSettings(routing_mode="llm")
 LEAST = {"routing": 60, "planning": 40, "tool_choice": 20, "handoff": 20, "composing": 20}
 ALL: list[Case] = [case for suite in SUITES for case in read_cases(suite)]
 
@@ -45,6 +54,9 @@ def cases_of(kind: type[Any], *, only_deterministic: bool = False) -> list[Any]:
 
 def name(case: Any) -> str:
     return str(case.id)
+
+
+WITH_SUITES = [pytest.param(suite, case, id=case.id) for suite in SUITES for case in read_cases(suite)]
 
 
 @pytest.mark.spec("B28")
@@ -187,17 +199,69 @@ def call(tool: str, **arguments: Any) -> Script:
     return Script(tool_calls=[ScriptedCall(name=tool, arguments=json.dumps(arguments))], times=0)
 
 
+def environment(url: str) -> dict[str, str]:
+    provider = {"name": "mine", "base_url": f"{url}/v1", "api_key": "k", "tier_models": {"pro": "usual"}}
+    return {"OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]), "LLM_ATTEMPTS": "1"}
+
+
+@pytest.mark.spec("B28")
+class TestEachCaseWithAModel:
+    """Every case asks the model that is named, its right answer passes, and a wrong one fails."""
+
+    @pytest.fixture
+    async def models(self, scripted_server: ScriptedServer) -> AsyncIterator[ModelGateway]:
+        gateway = ModelGateway(settings_for("mine/special", environment(scripted_server.url)))
+        try:
+            yield gateway
+        finally:
+            await gateway.aclose()
+
+    async def outcome(self, suite: str, case: Case, models: ModelGateway) -> Outcome:
+        outcome = await outcome_of(suite, case, models, ALL_ASKED)
+
+        assert outcome.asked >= 1
+        assert outcome.error == ""
+        return outcome
+
+    @pytest.mark.parametrize(("suite", "case"), WITH_SUITES)
+    async def test_the_right_answer_passes(
+        self, suite: str, case: Case, models: ModelGateway, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.script(*replies.right(case))
+
+        outcome = await self.outcome(suite, case, models)
+
+        assert (outcome.passed, outcome.faults) == (True, ())
+
+    @pytest.mark.parametrize(("suite", "case"), WITH_SUITES)
+    async def test_a_wrong_answer_fails(
+        self, suite: str, case: Case, models: ModelGateway, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.script(*replies.wrong(case))
+
+        outcome = await self.outcome(suite, case, models)
+
+        assert not outcome.passed
+        assert outcome.faults
+
+    @pytest.mark.parametrize("suite", SUITES)
+    async def test_an_answer_that_cannot_be_used_is_the_models_fault(
+        self, suite: str, models: ModelGateway, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.script(Script(text="", times=0))
+
+        outcome = await outcome_of(suite, read_cases(suite, limit=1)[0], models, ALL_ASKED)
+
+        assert (outcome.passed, outcome.error) == (False, "")
+        assert outcome.faults
+
+
 class TestTheCommand:
     @pytest.fixture
     def evaluate(self, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-        provider = {
-            "name": "mine",
-            "base_url": f"{scripted_server.url}/v1",
-            "api_key": "k",
-            "tier_models": {"pro": "usual"},
-        }
-        monkeypatch.setenv("OPENAI_COMPATIBLE_PROVIDERS", json.dumps([provider]))
-        monkeypatch.setenv("LLM_ATTEMPTS", "1")
+        monkeypatch.setenv("ENV_FILE", os.devnull)
+        for variable, value in environment(scripted_server.url).items():
+            monkeypatch.setenv(variable, value)
 
         def run(*arguments: str) -> tuple[int, dict[str, Any]]:
             status = main(["--model", "mine/special", "--out", str(tmp_path), *arguments])
@@ -218,8 +282,8 @@ class TestTheCommand:
         status, kept = evaluate("--suite", "planning", "--limit", "2", "--threshold", "1")
 
         assert status == 0
-        assert kept["scores"] == [{"suite": "planning", "passed": 2, "cases": 2, "errors": 0, "share": 1.0}]
-        assert re.search(r"planning\s+2\s+2\s+100%", capsys.readouterr().out)
+        assert kept["scores"] == [{"suite": "planning", "passed": 2, "cases": 2, "asked": 2, "errors": 0, "share": 1.0}]
+        assert re.search(r"planning\s+2\s+2\s+2\s+100%", capsys.readouterr().out)
 
     def test_below_the_threshold_it_fails_and_says_what_was_wrong(
         self, evaluate: Any, scripted_server: ScriptedServer, capsys: pytest.CaptureFixture[str]
@@ -232,25 +296,45 @@ class TestTheCommand:
         assert kept["outcomes"][0]["faults"]
         assert "planning-001" in capsys.readouterr().out
 
-    def test_a_model_that_cannot_be_reached_passes_nothing(
-        self, evaluate: Any, scripted_server: ScriptedServer
+    @pytest.mark.spec("B28")
+    @pytest.mark.parametrize(
+        "dead", [Script(status=401, times=0), Script(refuse=True, times=0)], ids=["refused", "gone"]
+    )
+    def test_a_model_that_cannot_be_asked_is_an_error_of_the_run_in_every_suite(
+        self, evaluate: Any, scripted_server: ScriptedServer, dead: Script, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        scripted_server.script(Script(status=401, times=0))
+        scripted_server.script(dead)
 
-        status, kept = evaluate("--suite", "tool_choice", "--limit", "2")
+        status, kept = evaluate("--limit", "3", "--threshold", "0")
 
         assert status == 1
-        assert [score["errors"] for score in kept["scores"]] == [2]
+        found = {score["suite"]: (score["passed"], score["errors"]) for score in kept["scores"]}
+        assert found == dict.fromkeys(SUITES, (0, 3))
+        assert "error: The model provider 'mine'" in capsys.readouterr().out
+
+    def test_a_prompt_that_is_too_long_is_an_error_of_the_run(
+        self, evaluate: Any, scripted_server: ScriptedServer
+    ) -> None:
+        too_long = Script(status=400, error_code="context_length_exceeded", times=0)
+        scripted_server.script(too_long)
+
+        status, kept = evaluate("--suite", "composing", "--limit", "1", "--threshold", "0")
+
+        assert (status, [score["errors"] for score in kept["scores"]]) == (1, [1])
 
     def test_an_agents_model_sees_its_tools_and_its_first_call_counts(
         self, evaluate: Any, scripted_server: ScriptedServer
     ) -> None:
-        scripted_server.script(call("web_search_news", query="EU AI Act"))
+        case = next(case for case in cases_of(ToolCase) if case.agent == "chat" and case.expect.tools)
+        scripted_server.script(call(case.expect.tools[0], url="https://example.org/terms"))
 
-        status, kept = evaluate("--suite", "tool_choice", "--limit", "1")
+        status, kept = evaluate("--suite", "tool_choice", "--limit", "3", "--threshold", "0.3")
 
-        assert (status, kept["scores"][0]["passed"]) == (0, 1)
-        assert {one["function"]["name"] for one in scripted_server.calls[0].body["tools"]} == set(offered("web"))
+        assert status == 0
+        assert [outcome["passed"] for outcome in kept["outcomes"]] == [False, False, True]
+        asked = next(call for call in scripted_server.calls if call.body.get("tools"))
+        assert {one["function"]["name"] for one in asked.body["tools"]} >= set(offered("chat"))
+        assert "You are HyperAgent's chat agent" in asked.body["messages"][0]["content"]
 
     def test_an_agent_may_hand_its_task_over(self, evaluate: Any, scripted_server: ScriptedServer) -> None:
         scripted_server.script(call("handoff_to_research", task_description="Heat pumps"))
@@ -267,14 +351,51 @@ class TestTheCommand:
 
         assert status == 0
 
-    def test_the_router_can_be_asked_for_every_question(self, evaluate: Any, scripted_server: ScriptedServer) -> None:
+    def test_the_router_is_asked_for_every_question(self, evaluate: Any, scripted_server: ScriptedServer) -> None:
         line = {"agent": "chat", "confidence": 0.9, "reason": "Small talk."}
         scripted_server.script(Script(text=json.dumps(line), times=0))
 
-        status, kept = evaluate("--suite", "routing", "--limit", "3", "--routing-mode", "llm")
+        status, kept = evaluate("--suite", "routing", "--limit", "3")
 
         assert status == 0
         assert [outcome["got"] for outcome in kept["outcomes"]] == ["chat (model)"] * 3
+
+    def test_the_patterns_may_go_before_it_as_on_a_server(self, evaluate: Any) -> None:
+        status, kept = evaluate("--suite", "routing", "--limit", "3", "--routing-mode", "auto")
+
+        assert (status, kept["scores"][0]["passed"], kept["scores"][0]["asked"]) == (0, 3, 0)
+
+    def test_providers_are_read_from_the_file_that_the_server_reads(
+        self, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        given = environment(scripted_server.url)
+        (tmp_path / "env").write_text("".join(f"{variable}='{value}'\n" for variable, value in given.items()))
+        monkeypatch.setenv("ENV_FILE", str(tmp_path / "env"))
+        scripted_server.script(Script(text="Ours: 12 million [1]. Globex: 15 million [2].", times=0))
+
+        arguments = ["--model", "mine/special", "--suite", "composing", "--limit", "1", "--out", str(tmp_path)]
+
+        assert main(arguments) == 0
+
+    @pytest.mark.slow
+    def test_it_is_a_program_of_its_own_without_django_or_a_database(
+        self, scripted_server: ScriptedServer, tmp_path: Path
+    ) -> None:
+        scripted_server.script(Script(status=401, times=0))
+        given = environment(scripted_server.url)
+        (tmp_path / "env").write_text("".join(f"{variable}='{value}'\n" for variable, value in given.items()))
+
+        ran = subprocess.run(
+            [sys.executable, "-m", "evals.run", "--model", "mine/special", "--limit", "1", "--out", str(tmp_path)],
+            env={"PATH": os.environ["PATH"], "ENV_FILE": str(tmp_path / "env")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert ran.returncode == 1, ran.stderr[-2_000:]
+        rows = [line.split() for line in ran.stdout.splitlines() if line.startswith(tuple(SUITES))]
+        assert rows == [[suite, "0", "1", "1", "0%", "1"] for suite in SUITES], ran.stderr[-2_000:]
 
     def test_settings_that_cannot_be_read_are_named(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

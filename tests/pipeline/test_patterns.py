@@ -196,6 +196,11 @@ def test_a_question_for_one_agent_goes_to_it_without_a_model(question: str, agen
         "Fasse unsere Richtlinie zusammen und schicke sie per Mail an alle",
         "Analysiere und vergleiche die drei Angebote",
         "Baue eine Daten-Pipeline für die Messwerte",
+        "Find flights to Rome and forward them to my wife",
+        "Find three good laptops and mail the list to bob@example.org",
+        "Compare Postgres and MySQL and email me the result",
+        "Suche im Internet nach Strompreisen und schick sie an Tom",
+        "Finde drei gute Hotels. Schick die Liste bitte an meine Frau.",
     ],
 )
 def test_a_question_of_several_parts_is_planned(question: str) -> None:
@@ -233,6 +238,45 @@ def test_several_words_for_one_agents_work_are_no_plan(question: str) -> None:
 )
 def test_what_the_patterns_cannot_tell_is_left_to_the_router(question: str) -> None:
     assert not classify(question).sure
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Write a mail to Bob about the flight and the hotel",
+        "Find the mail from Carla and forward it to Tom",
+        "Search my inbox for the invoice and forward it to accounting@example.org",
+        "Tell Sarah I can't come and send her an email",
+        "Forward the mail from HR to Tom and tell him to hurry",
+        "Lies die Mail von Carla und schicke sie an Tom",
+        "Send it to my wife",
+        "Schicke es an Anna",
+    ],
+)
+def test_what_the_mailbox_has_itself_is_sent_on_without_a_plan(question: str) -> None:
+    guess = classify(question)
+
+    assert (guess.kind, guess.agent, guess.sure) == ("direct", "mail", True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Search the web for e-bikes and save the list as a file",
+        "Summarize my uploaded contract and save it as summary.md",
+        "Suche im Internet nach Bildern von Bienen und zeichne eine",
+        "What are the best laptops for students? Mail me the list.",
+        "Welche Laptops sind gut? Schick die Liste an Tom.",
+    ],
+)
+def test_a_later_part_that_its_agent_can_give_to_nobody_makes_it_unsure(question: str) -> None:
+    assert not classify(question).sure
+
+
+def test_what_a_search_is_answered_with_is_no_part_of_its_own() -> None:
+    guess = classify("Search the web for e-bikes and make a table")
+
+    assert (guess.agent, guess.sure) == ("web", True)
 
 
 def test_rivals_of_like_strength_are_named() -> None:

@@ -13,7 +13,9 @@ from tests.engine.driving import ROOT, End, drive
 from tests.loop.driving import Cases, LoopCase
 
 
-def turn_case(cases: Cases, told: Mapping[str, Any], providers: Providers) -> LoopCase:
+def turn_case(
+    cases: Cases, told: Mapping[str, Any], providers: Providers, settings: PipelineSettings | None = None
+) -> LoopCase:
     """With the real gateway of tools before the providers."""
     made = cases()
     turn = programs()["turn"]
@@ -22,7 +24,9 @@ def turn_case(cases: Cases, told: Mapping[str, Any], providers: Providers) -> Lo
         return await turn(AgentContext(cast("DrivenRun", context.run), context.agent), told)
 
     gateway = cast("Any", Gateway(providers))
-    return LoopCase({**programs(), ROOT: program}, models=made.models, settings=PipelineSettings(), door=gateway)
+    return LoopCase(
+        {**programs(), ROOT: program}, models=made.models, settings=settings or PipelineSettings(), door=gateway
+    )
 
 
 async def drive_case(case: LoopCase, death: Death | None = None, at: int = 0) -> tuple[End, int]:

@@ -15,7 +15,7 @@ HISTORY = (
 )
 
 
-@pytest.mark.spec("S37")
+@pytest.mark.spec("S37", "S53")
 async def test_chat_looks_something_up_and_answers_from_it(scripted_server: ScriptedServer, cases: Cases) -> None:
     web = FakeWeb()
     scripted_server.script(calls("web_search", query="Acme revenue"), says("Acme's revenue rose by 12 %."))

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from agents.code_blocks import code_in, fenced
+from agents.engine.states import AgentStatus
+from agents.exchange import AgentInput, HandoffInfo
 from agents.roster.code.wishes import wants_result_only
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
@@ -146,6 +148,57 @@ async def test_it_may_hand_over_to_the_data_agent(scripted_server: ScriptedServe
     output = await cases(task_for("code", "Mean of 1, 2, 3"), fake_providers(sandbox=_sandbox())).output()
 
     assert (output.agent_name, output.result) == ("data", "The mean is 2.")
+
+
+def _given_a_table() -> tuple[AgentInput, FakeSandbox]:
+    """A task that the code agent handed over with a file, and a sandbox that has not got the file."""
+    given = HandoffInfo(source_agent="code", target_agent="data", task_description="Mean?", artifacts=("table.csv",))
+    sandbox = _sandbox()
+    sandbox.kept["table.csv"] = "a,b"
+    return task_for("data", "Mean?", handoffs=(given,)), sandbox
+
+
+@pytest.mark.spec("S47", "S48")
+@pytest.mark.parametrize(
+    ("last", "done"), [(says("The mean is 2."), True), (Script(status=401, times=0), False)], ids=["done", "failed"]
+)
+async def test_files_that_came_with_a_handoff_are_gone_from_the_sandbox_when_its_agent_has_ended(
+    last: Script, done: bool, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    task, sandbox = _given_a_table()
+    scripted_server.script(*([says({"question": "The mean?"}), _program(GOOD)] if done else []), last)
+    case = cases(task, fake_providers(sandbox=sandbox))
+
+    end = await case.drive()
+
+    assert (end.value["status"] == AgentStatus.COMPLETED) == done
+    called = [event["tool"] for event in case.events("tool_call")]
+    assert (called[0], called[-1]) == ("restore_artifacts", "cleanup_artifacts")
+    assert sandbox.files == {}
+
+
+@pytest.mark.spec("S48", "B1")
+@pytest.mark.parametrize("death", Death)
+async def test_killed_at_any_record_the_files_of_a_handoff_are_put_and_cleared_away_once(
+    death: Death, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        Script(match="## The plan", text=f"Here it is.\n{fenced(GOOD, 'python')}", times=0),
+        Script(text=json.dumps({"question": "The mean?"}), times=0),
+    )
+    task, sandbox = _given_a_table()
+    whole = cases(task, fake_providers(sandbox=sandbox))
+    await whole.drive()
+    assert whole.journal is not None
+
+    for at in range(1, whole.journal.writes + 1):
+        task, sandbox = _given_a_table()
+        case = cases(task, fake_providers(sandbox=sandbox))
+        await case.drive(death=death, at=at)
+        await case.drive()
+
+        assert sandbox.files == {}, at
+        assert [event["tool"] for event in case.events("tool_call")].count("cleanup_artifacts") == 1, at
 
 
 async def test_a_program_that_ran_is_told_also_where_no_model_can_sum_it_up(

@@ -349,6 +349,25 @@ async def test_a_policy_that_denies_ends_the_call_without_a_question(alice: Any,
     assert await Request.objects.acount() == 0
 
 
+@pytest.mark.spec("B4")
+@pytest.mark.parametrize("is_member", [True, False])
+async def test_a_policy_about_a_group_counts_in_its_members_runs_alone(
+    alice: Any, board: Board, asks: Any, is_member: bool
+) -> None:
+    interns = await Group.objects.acreate(name="Interns")
+    await Policy.objects.acreate(name="No pins", tool="pin", action=PolicyAction.DENY, for_group=interns)
+    if is_member:
+        await sync_to_async(alice.groups.add)(interns)
+    id_ = await asks(pins("Hello"), Script(text="Done."))
+
+    if not is_member:
+        await respond(alice, await the_request(id_), "approved")
+    run = await ended(id_)
+
+    assert board.pinned == ([] if is_member else ["Hello"])
+    assert output(run)["error"] == ("denied_by_policy" if is_member else None)
+
+
 @pytest.mark.spec("B2", "B4")
 async def test_who_had_to_say_yes_is_asked_whether_it_happened(
     alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -421,6 +440,25 @@ async def test_a_model_that_was_given_instructions_calls_again_and_its_task_says
     assert output(run)["task_done"]
     assert output(run)["task_description"].startswith("Complete BOTH the original task AND")
     assert "### User Enhanced Instructions\nGreet all of them" in output(run)["task_description"]
+
+
+@pytest.mark.spec("S127", "S129", "S133")
+async def test_instructions_with_edited_arguments_are_told_with_what_was_carried_out(
+    alice: Any, board: Board, asks: Any, scripted_server: ScriptedServer
+) -> None:
+    """No model is asked what they are to the task: the call is as the person wants it."""
+    id_ = await asks(pins("Hello"), Script(text="Pinned, and told Bob."))
+    request = await the_request(id_)
+    edited = {**request.question["tool_calls"][0]["arguments"], "text": "Hello, all"}
+
+    await respond(alice, request, "approved", edited_arguments=edited, instructions="And tell Bob")
+    run = await ended(id_)
+
+    assert board.pinned == ["Hello, all"]
+    read = scripted_server.calls[1].messages[-1]["content"]
+    assert "They said: And tell Bob" in read
+    assert output(run)["task_done"]
+    assert "### User Enhanced Instructions\nAnd tell Bob" in output(run)["task_description"]
 
 
 @pytest.mark.spec("S127", "S133")

@@ -1,4 +1,5 @@
-"""A run whose runner is known to be dead is taken over when that is said, not when others happen to look."""
+"""A run whose runner is known to be dead is taken over when that is said, not when others happen to look; and one whose
+runner was late is not blamed for it."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,13 +7,14 @@ from typing import Any
 import psycopg
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agents import actions
 from agents.models import Execution
 from agents.runtime import leases, runner
 from tests.faces.conftest import in_threads
-from tests.runtime.driving import database_dsn, ended, events, execution, start
+from tests.runtime.driving import database_dsn, ended, events, execution, start, until
 
 __all__ = ["in_threads"]
 
@@ -51,3 +53,41 @@ async def test_after_a_restart_of_the_database_living_runners_have_time_to_renew
 
     assert (within_the_grace, afterwards) == (0, 1)
     assert (await execution(id_)).status == "pending"
+
+
+async def test_a_run_is_not_blamed_for_a_runner_that_turns_out_to_live(
+    alice: Any, echo_server: Any, make_runner: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(runner, "LOOK_EVERY_S", 3600)
+    await make_runner(echo_server.url, name="late", lease_s=36_000)
+    id_ = await start(alice, "say 500 tokens at 50/s")
+    rows = Execution.objects.filter(id=id_)
+    await until(sync_to_async(rows.filter(status="running").exists))
+    await sync_to_async(rows.update)(lease_until=timezone.now() - timedelta(seconds=1), leased_by="late")
+
+    blamed = await sync_to_async(_lost_to_another)(id_)
+    cleared = await until(sync_to_async(rows.filter(crashes=0).first))
+
+    assert (blamed.crashes, blamed.suspicion) == (1, 0)
+    assert (cleared.epoch, cleared.leased_by, cleared.suspicion) == (blamed.epoch, "another", 1)
+
+
+def _lost_to_another(id_: Any) -> Execution:
+    """What is stored of the run as soon as another runner has it: the one that drove it does not know yet."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(leases._RECOVER, {"runner": "late", "suspect": leases.SUSPECT, "grace_s": 0})
+        Execution.objects.filter(id=id_).update(status="running", leased_by="another")
+        return Execution.objects.get(id=id_)
+
+
+async def test_a_run_with_which_twenty_runners_were_lost_is_failed(
+    alice: Any, echo_server: Any, make_runner: Any
+) -> None:
+    id_ = await start(alice, "say 3 tokens")
+    await sync_to_async(Execution.objects.filter(id=id_).update)(suspicion=leases.MAX_SUSPICION)
+
+    await make_runner(echo_server.url)
+    run = await ended(id_)
+
+    assert (run.status, run.error_code) == ("failed", "crashed_worker")
+    assert "20 workers in a row were lost with this run" in run.error_message

@@ -1,5 +1,6 @@
 """Whole planned turns through the real runner: graphs of agents, garbage plans, partial failure, re-planning, kills."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,6 +55,34 @@ async def test_agents_that_can_run_in_parallel_do(
     kinds = [event["type"] for event in said]
     assert kinds.index("parallel_start") < kinds.index("plan_step") < kinds.index("parallel_complete")
     assert scripted_server.most_at_once >= 2
+
+
+@pytest.mark.spec("B16", "S107")
+async def test_a_cancelled_plan_stops_the_models_of_all_its_agents_within_two_seconds(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(
+        *(Script(match=f"## Task\nWork on {name} now.", text="one two three", held_after=2) for name in PARALLEL),
+        Script(match=QUESTION, text=plan_text(PARALLEL)),
+    )
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, QUESTION)
+    streaming = len(PARALLEL) + 1
+    await asyncio.to_thread(
+        scripted_server.wait_until, lambda model: sum(call.tokens_sent > 1 for call in model.calls) == streaming
+    )
+
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    run = await ended(id_, timeout_s=2)
+    over = asyncio.to_thread(
+        scripted_server.wait_until, lambda model: all(call.over for call in model.calls), timeout_s=2
+    )
+
+    await over
+    assert run.status == "cancelled"
+    statuses = [agent.status async for agent in AgentExecution.objects.filter(execution=id_)]
+    assert statuses == ["cancelled"] * (len(PARALLEL) + 1), "the turn's own, and one for each task"
+    assert sum(call.disconnected for call in scripted_server.calls) == len(PARALLEL)
 
 
 @pytest.mark.spec("S29", "S187")

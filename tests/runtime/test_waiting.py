@@ -57,7 +57,7 @@ async def waiting(id_: UUID) -> Execution:
     return found
 
 
-@pytest.mark.spec("B6", "S110")
+@pytest.mark.spec("B6", "S80", "S110")
 async def test_a_run_that_waits_holds_no_runner_and_goes_on_with_the_answer(alice: Any, make_runner: Runners) -> None:
     runner = await make_runner(NO_MODEL, extra=PROGRAMS)
     id_ = await start(alice, "May I?", pipeline="asks")

@@ -4,13 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from agents.models import Execution
 from conversations.schedules.kinds import ApprovalRule, Talk
 from conversations.schedules.models import Schedule
 from conversations.schedules.starting import start_due
 from tests.accounts.test_in_a_browser import browser, open_page, sign_in
+from tests.clean_page import axe_faults
 from tests.schedules.making import QUESTION, falls_due, finish_runs, hourly, made, wish
 
 __all__ = ["browser", "open_page"]
@@ -205,4 +205,4 @@ def test_alice_picks_sees_the_next_times_before_she_saves_and_runs_it(alice: Any
 
 def faults(page: Any) -> list[str]:
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [one["id"] for one in Axe().run(page).response["violations"]] + ([f"{wide} px too wide"] if wide > 0 else [])
+    return axe_faults(page) + ([f"{wide} px too wide"] if wide > 0 else [])

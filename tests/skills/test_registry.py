@@ -43,6 +43,14 @@ Read the transcript. List decisions first, then tasks with their owners.
 ---
 A line of its own is no end.
 """
+USUAL = """---
+name: meeting-notes
+description: Turns a transcript into notes with decisions and tasks.
+license: Apache-2.0
+---
+
+Read the transcript. List decisions first.
+"""
 _numbers = itertools.count()
 
 
@@ -111,6 +119,15 @@ def test_a_text_is_a_skill_with_its_fields_and_tools(folders: Folders) -> None:
     assert skill.metadata.parameters["required"] == ["task"]
 
 
+@pytest.mark.spec("S192")
+def test_a_text_with_a_name_and_a_description_is_a_skill_as_it_is(folders: Folders) -> None:
+    folders.write("meeting-notes/SKILL.md", USUAL)
+
+    skill = discover(folders.package())["meeting_notes"]
+
+    assert (skill.metadata.id, skill.version, skill.category, skill.tools) == ("meeting_notes", "1.0.0", "general", ())
+
+
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
@@ -121,7 +138,9 @@ def test_a_text_is_a_skill_with_its_fields_and_tools(folders: Folders) -> None:
         ("shout/skill.py", CODE.format(id="shout", version="one"), "the skill 'shout' does not describe itself"),
         ("notes/SKILL.md", "Just do it.", "does not begin with its fields"),
         ("notes/SKILL.md", "---\nid: notes\n", "does not begin with its fields"),
-        ("notes/SKILL.md", "---\nid: notes\nmood: good\n---\nbody", "notes/SKILL.md lacks 'version'; lacks 'desc"),
+        ("notes/SKILL.md", "---\nid: notes\nmood: good\n---\nbody", "notes/SKILL.md lacks 'description'; has"),
+        ("notes/SKILL.md", "---\ndescription: Writes notes of a talk.\n---\nbody", "notes/SKILL.md lacks 'name'"),
+        ("notes/SKILL.md", USUAL, "in the folder 'notes' calls itself 'meeting_notes'"),
         ("notes/SKILL.md", "---\nid: notes\nmood: good\n---\nbody", "has 'mood', which means nothing here"),
         ("meeting_notes/SKILL.md", TEXT.partition("Read")[0], "has no instructions"),
         ("meeting_notes/SKILL.md", TEXT.replace("fetch_url", "invoke_skill"), "may not use the tool 'invoke_skill'"),

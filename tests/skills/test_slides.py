@@ -2,11 +2,16 @@
 
 import io
 import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any, cast
 
+import pypdfium2
 import pytest
 from PIL import Image
 from pptx import Presentation
+from pptx.enum.chart import XL_LABEL_POSITION
 from pydantic import ValidationError
 
 from agents.exchange import AgentInput
@@ -157,6 +162,30 @@ class TestFile:
         assert list(chart.plots[0].series[0].values) == [4400, 2500]
         assert any(shape.shape_type == 13 for shape in slides[7].shapes)
         assert slides[9].notes_slide.notes_text_frame.text == "Stop here."
+
+    def test_the_shares_of_a_pie_stand_beside_it_in_the_themes_text(self, finished: Made) -> None:
+        slide = Presentation(io.BytesIO(finished.file)).slides[4]
+        labels = next(shape for shape in slide.shapes if shape.has_chart).chart.plots[0].data_labels
+
+        assert labels.show_percentage
+        assert labels.position == XL_LABEL_POSITION.OUTSIDE_END
+        assert str(labels.font.color.rgb) == THEMES[DECK.theme].text
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(shutil.which("soffice") is None, reason="there is no LibreOffice on this machine")
+    def test_an_office_program_opens_it_and_shows_what_was_asked_for(self, finished: Made, tmp_path: Path) -> None:
+        (tmp_path / "deck.pptx").write_bytes(finished.file)
+        line = ["soffice", f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}", "--headless"]
+        subprocess.run([*line, "--convert-to", "pdf", "deck.pptx"], cwd=tmp_path, check=True, timeout=110)
+
+        pages = list(pypdfium2.PdfDocument(tmp_path / "deck.pdf"))
+        texts = [page.get_textpage().get_text_bounded() for page in pages]
+
+        assert len(texts) == finished.slides
+        assert "Ships burn fuel at berth" in texts[1]
+        assert "64%" in texts[4]
+        assert "36%" in texts[4]
+        assert "7.4 m€" in texts[6]
 
     def test_there_is_a_picture_of_each_slide_and_no_two_are_the_same(self, finished: Made) -> None:
         assert len(set(finished.pictures)) == len(SLIDES) == finished.slides

@@ -138,10 +138,11 @@ class FakeDocuments:
 
 @dataclass
 class FakeSandbox:
-    """Prints what `outputs` has for a program, else nothing."""
+    """Prints what `outputs` has for a program, else nothing. `kept`: what can be put back into it."""
 
     outputs: dict[str, CodeRun] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
     has_network: bool = False
 
@@ -177,6 +178,10 @@ class FakeSandbox:
         return Artifacts(files=(await self.list_files(about, "."))[:max_files])
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts:
+        self.files.update({path: self.kept[path] for path in paths if path in self.kept})
+        return await self.lying_there(about, paths)
+
+    async def lying_there(self, about: About, paths: Sequence[str]) -> Artifacts:
         files = await self.list_files(about, ".")
         return Artifacts(files=tuple(file for file in files if file.path in paths))
 
@@ -374,6 +379,8 @@ class FakeApps:
         self.commands: list[str] = []
 
     async def create(self, about: Any, starter: str, *, by: str, key: str) -> tuple[StoredFile, ...]:
+        if STARTERS[starter].install:
+            raise ToolError(f"{starter} needs packages that are not here.")
         return tuple(StoredFile(path=f"app/{path}") for path in STARTERS[starter].files())
 
     async def write(self, about: Any, path: str, content: str, *, by: str, key: str) -> StoredFile:

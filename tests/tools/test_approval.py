@@ -20,7 +20,7 @@ from agents.tools.checks import Checks, Request
 from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.registry import load, whole
 from agents.tools.registry import tools as all_tools
-from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToolError, tool
 from hitl.conditions import Condition
 from hitl.kinds import ApproverKind, Op, PolicyAction, RuleEffect, RuleScope
 from hitl.policy import Approvers, PolicyFacts, RuleFacts
@@ -373,6 +373,41 @@ async def test_edited_arguments_are_what_is_carried_out_and_the_model_is_told() 
     )
     (effect,) = case.store.effects(case.execution_id)
     assert effect.arguments == {"text": "goodbye", "copies": 2}
+
+
+@pytest.mark.spec("S127", "S133")
+async def test_what_is_said_with_edited_arguments_is_told_to_the_model_though_the_call_fails() -> None:
+    @tool(agents=ANY_AGENT, requires_approval=True)
+    async def write(call: Call, text: str) -> str:
+        """Writes a note."""
+        raise ToolError("The pen is dry.")
+
+    case = writing(Notes())
+    case.gateway = gateway_of(write, checks=CHECKS)
+    await waits(case)
+
+    case.answer({**edited(case, text="goodbye"), "instructions": "And tell me when"})
+    reply = await outcome(case)
+
+    assert "They said: And tell me when" in reply["content"]
+    assert reply["content"].endswith("The pen is dry.")
+    assert reply["data"]["instructions"] == "And tell me when"
+
+
+async def test_what_was_said_with_arguments_that_had_to_be_shown_once_more_is_kept() -> None:
+    notes = Notes()
+    case = writing(notes)
+    await waits(case)
+    bare = {"text": "goodbye"}
+
+    said = {"arguments": bare, "arguments_hash": arguments_hash("write", bare), "instructions": "And tell me when"}
+    case.answer(yes(case, **said))
+    await waits(case)
+    case.answer(yes(case))
+    reply = await outcome(case)
+
+    assert notes.written == ["goodbye"]
+    assert "They said: And tell me when" in reply["content"]
 
 
 async def test_edited_arguments_that_the_tool_cannot_take_are_asked_about_again_with_what_is_wrong() -> None:

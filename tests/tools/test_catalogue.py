@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "read_document": {"document_id": "d1"},
     "list_documents": {},
     "use_document": {"document_id": "d1"},
+    "use_file": {"path": "a.txt", "scope": "user"},
     "execute_code": {"code": "print(1)"},
     "execute_script": {"code": "print(1)"},
     "sandbox_file": {"operation": "list"},

@@ -54,6 +54,7 @@ async def finished(context: AgentContext, value: dict[str, Any]) -> Any:
     [
         ({"question": "Red or blue?", "options": ["red", "blue"]}, "decision", {"choice": "red"}, "answered: red"),
         ({"question": "Which city?"}, "input", {"text": "Rome"}, "answered: Rome"),
+        ({"question": "Which city?"}, "input", {"text": "Rome", "instructions": "Not in May"}, "Rome. Not in May"),
         ({"question": "A or b?", "options": ["a", "b"], "kind": "input"}, "input", {"text": "c"}, "answered: c"),
     ],
 )
@@ -77,7 +78,9 @@ async def test_the_person_is_asked_and_the_answer_goes_to_the_model(
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ({"status": "denied"}, "does not want to answer"),
+        ({"status": "denied"}, "does not want to answer. Go on"),
+        ({"status": "denied", "text": "None yet"}, "does not want to answer. They said: None yet. Go on"),
+        ({"status": "denied", "instructions": "Ask Bob"}, "does not want to answer. They said: Ask Bob. Go on"),
         ({"status": "timed_out"}, "Nobody answered in time"),
         ({"status": "expired"}, "Nobody answered in time"),
         ({"status": "answered"}, "does not want to answer"),

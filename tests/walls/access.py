@@ -161,6 +161,7 @@ ROUTES: Final = """
 /api/v1/executions                                                         person        GET
 /api/v1/executions/<uuid:execution_id>                                     owner         GET
 /api/v1/executions/<uuid:execution_id>/events                              owner         GET
+/api/v1/executions/<uuid:execution_id>/events/<int:seq>/result             owner         GET
 /api/v1/executions/<uuid:execution_id>/cancel                              owner         POST
 /api/v1/executions/<uuid:execution_id>/steer                               owner         POST
 /api/v1/hitl/requests                                                      person        GET

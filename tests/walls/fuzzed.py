@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents.engine.events import Complete
+from agents.engine.events import Complete, ToolResult
 from conversations import actions
 from conversations.sharing import actions as sharing
 from hitl.models import Rule, Switch
@@ -36,7 +36,8 @@ def furnish(user: Any) -> dict[str, str]:
     with transaction.atomic():  # so that no runner takes it
         said = actions.say(user, conversation.id, "Which train?")
         agent = make_agent(said.execution, status="completed")
-        append(said.execution, *tokens("A train"), Complete(answer="A train"))
+        found = ToolResult(tool="search_documents", content="Trains", id="1")
+        append(said.execution, found, *tokens("A train"), Complete(answer="A train"))
     make_step(agent, [1], "model", "agent", request={"messages": [{"role": "user", "content": "Which train?"}]})
     driven = timezone.now() + timedelta(days=1)
     run = make_run(user, conversation.id, lease_until=driven, leased_by="a runner that is busy")
@@ -48,6 +49,7 @@ def furnish(user: Any) -> dict[str, str]:
         "conversation_id": str(conversation.id),
         "message_id": str(said.reply.id),
         "execution_id": str(said.execution.id),
+        "seq": "1",
         "execution": str(run.id),
         "agent_id": str(make_agent(run).id),
         "token_id": str(token.id),

@@ -14,7 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.apps.models import App
-from agents.engine.events import Complete
+from agents.engine.events import Complete, ToolResult
 from agents.mail.models import MailAccount
 from agents.mcp.models import McpServer
 from conversations import actions
@@ -52,7 +52,8 @@ VOLATILE: Final = {
 def things_of(alice: Any) -> dict[str, str]:
     """The ids, by the names that addresses have for them."""
     said = actions.say(alice, actions.create(alice, title=f"{WORD} title").id, f"{WORD} question")
-    append(said.execution, *tokens(f"{WORD} answer"), Complete(answer=f"{WORD} answer"))
+    found = ToolResult(tool="search_documents", content=f"{WORD} passage", id="1")
+    append(said.execution, found, *tokens(f"{WORD} answer"), Complete(answer=f"{WORD} answer"))
     agent = make_agent(said.execution, task=f"{WORD} task", status="completed")
     make_step(agent, [1], "model", "agent", request={"messages": [{"role": "user", "content": f"{WORD} prompt"}]})
     document = given(alice, f"{WORD} document", filename=f"{WORD}.md")
@@ -63,6 +64,7 @@ def things_of(alice: Any) -> dict[str, str]:
         "conversation_id": str(said.conversation.id),
         "message_id": str(said.message.id),
         "execution_id": str(said.execution.id),
+        "seq": "1",
         "agent_id": str(agent.id),
         "request_id": str(make_request(said.execution, question={"question": f"{WORD} asked"}).request_id),
         "document_id": str(document.id),

@@ -42,13 +42,15 @@ POLICY: Final = {
     "frame-src": ["'self'", "*.localhost:*"],
     "object-src": ["'none'"],
     "frame-ancestors": ["'none'"],
-    "base-uri": ["'self'"],
+    "base-uri": ["'none'"],
     "form-action": ["'self'"],
 }
 # The one page that ours may show in a frame: what leads to an app of the person's own.
 FRAMED: Final = "/previews/"
 # Whoever may look waits 15 s for a sandbox that is not there.
 WAITING: Final = "/browser/"
+# What is told to everybody, and may be kept for some minutes.
+PUBLIC: Final = "/.well-known/agent-card.json"
 # Other sites hear of no address of ours. Of `no-referrer` alone browsers would send forms without an origin, which are
 # refused; pages without a form, whose address is a secret, have it.
 REFERRER: Final = ("same-origin", "no-referrer")
@@ -84,6 +86,8 @@ def faults_of(response: Any, address: str) -> list[str]:
         faults.append("X-Frame-Options")
     if "'none'" not in policy["default-src"] and not is_framed and policy != POLICY:
         faults.append(f"policy: {policy}")
+    if "no-store" not in response.get("Cache-Control", "") and address != PUBLIC:
+        faults.append(f"Cache-Control: {response.get('Cache-Control')}")
     for name, morsel in response.cookies.items():
         if morsel["max-age"] == 0:
             continue
@@ -138,8 +142,9 @@ def test_every_address_has_all_headers_for_its_owner_for_an_administrator_and_fo
 
 
 def test_answers_to_programs_are_kept_by_nobody(api_of: Any, alice: Any) -> None:
-    assert api_of(alice).get("/api/v1/me")["Cache-Control"] == "no-store"
-    assert Client().get("/api/v1/me")["Cache-Control"] == "no-store"
+    for api in (api_of(alice), Client()):
+        for url in ("/api/v1/me", "/api/v1/nowhere", "/v1/models"):
+            assert "no-store" in api.get(url)["Cache-Control"], url
 
 
 async def test_files_of_the_page_are_nobody_elses_either() -> None:
@@ -175,6 +180,7 @@ def test_a_hostile_file_is_saved_and_never_run(in_threads: None, alice: Any, api
     for answer in (kept, written):
         assert answer.status_code == 200
         assert answer["X-Content-Type-Options"] == "nosniff"
+        assert answer["Cache-Control"] == "private, no-store"
         policy = policy_of(answer)
         assert policy["default-src"] == ["'none'"]
         assert policy["frame-ancestors"] == ["'none'"]

@@ -74,8 +74,8 @@ def nobodys(ids: Ids) -> dict[str, str]:
 
 def plainly(frame: Any, ids: Ids) -> str:
     said = str(frame)
-    for value in ids.values():
-        said = said.replace(value, "")
+    for name, value in ids.items():
+        said = said if name == "seq" else said.replace(value, "")
     return said
 
 

@@ -11,9 +11,11 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 from django.contrib.sessions.models import Session
+from django.contrib.sessions.serializers import JSONSerializer
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
@@ -154,8 +156,7 @@ def test_no_answer_of_a_job_is_kept_and_no_page_shows_one(client: Client, bob: A
 
 
 def test_everything_else_that_is_stored_is_json() -> None:
-    assert django_settings.SESSION_ENGINE == "django.contrib.sessions.backends.db"
-    assert django_settings.SESSION_SERIALIZER == "django.contrib.sessions.serializers.JSONSerializer"
+    assert import_string(f"{django_settings.SESSION_ENGINE}.SessionStore")().serializer is JSONSerializer
     assert django_settings.CACHES["default"]["OPTIONS"]["serializer"] == "hyperagent.lib.cache.JsonSerializer"
     fields = {field for app in ("agents", "hitl", "memory", "conversations", "hyperagent") for field in _pickling(app)}
     assert fields == set()

@@ -20,7 +20,7 @@ from agents.runtime.context import AgentContext
 from conversations import actions
 from conversations.models import Conversation, Message
 from hyperagent.accounts import metering
-from hyperagent.accounts.models import UserMeter, UserQuota
+from hyperagent.accounts.models import User, UserMeter, UserQuota
 from hyperagent.accounts.quotas import Quota, Work, cost_s, refusal, wait_s
 from hyperagent.lib.conf import BadConfig, load
 from hyperagent.lib.refusals import Refused, TooMuch
@@ -33,6 +33,8 @@ from tests.runtime.driving import ended
 from tests.scripted.fixtures import echo_server, scripted_server
 
 __all__ = ["api_of", "client_of", "echo_server", "in_threads", "make_runner", "scripted_server"]
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 pytestmark = [pytest.mark.threat("T30"), pytest.mark.django_db]
 
@@ -105,14 +107,34 @@ def test_what_fits_is_counted_in_one_statement(alice: Any, django_assert_num_que
         metering.take(alice.pk, Work.RUN)
 
 
-def test_it_is_found_by_indexes(alice: Any, bob: Any) -> None:
-    for user in (alice, bob):
-        metering.take(user.pk, Work.RUN)
+def amounts_of_many() -> None:
+    """A house in which many people and groups have amounts of their own, as the planner knows it."""
+    people = User.objects.bulk_create(User(email=f"p{number}@example.org") for number in range(400))
+    groups = Group.objects.bulk_create(Group(name=f"g{number}") for number in range(100))
+    quotas = list(Quota)[:4]
+    UserQuota.objects.bulk_create(
+        UserQuota(quota=one.value, amount=5, user=person) for one in quotas for person in people
+    )
+    UserQuota.objects.bulk_create(
+        UserQuota(quota=one.value, amount=5, group=group) for one in quotas for group in groups
+    )
+    belongs = User.groups.through
+    belongs.objects.bulk_create(
+        belongs(user_id=one.pk, group_id=groups[number % 100].pk) for number, one in enumerate(people)
+    )
+    UserMeter.objects.bulk_create(
+        UserMeter(user=one, work=Work.RUN, first_clears_at=LONG_AGO, second_clears_at=LONG_AGO) for one in people
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE accounts_userquota, accounts_user_groups, accounts_usermeter")
+
+
+def test_it_is_found_by_indexes(alice: Any) -> None:
+    amounts_of_many()
     values = {"user": alice.pk, "work": "run", "quotas": ["runs_per_minute", "runs_per_hour"], "amounts": [5, 5],
               "units": [1, 1], "windows": [60, 3600]}  # fmt: skip
 
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"EXPLAIN {metering._TAKE}", values)
         plan = "\n".join(row[0] for row in cursor.fetchall())
 

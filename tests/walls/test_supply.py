@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -182,15 +182,80 @@ def test_the_pages_libraries_are_those_of_npms_lock_each_with_its_hash() -> None
 
 
 @pytest.mark.threat("T32")
-def test_the_audit_says_what_was_asked_and_what_was_not() -> None:
-    assert audit.verdict("a.txt", 0, "", "No known vulnerabilities found")[0] == 0
-    status, said = audit.verdict("a.txt", 1, "Name Version ID\nx 1 CVE-1", "Found 1 known vulnerability in 1 package")
-    assert (status, "CVE-1" in said) == (1, True)
-    status, said = audit.verdict(
-        "a.txt", 2, "", "error: Request failed: dns error: Temporary failure in name resolution"
-    )
-    assert (status, "nobody was asked" in said) == (0, True)
-    assert audit.verdict("a.txt", 2, "", "error: unexpected argument")[0] == 1
+def test_what_is_installed_here_is_as_it_was_locked_starts_nothing_and_is_unchanged() -> None:
+    assert audit.local_faults() == []
+
+
+@pytest.mark.threat("T32")
+def test_a_library_of_the_page_that_was_changed_by_hand_is_found(tmp_path: Path) -> None:
+    (tmp_path / "math.js").write_text("alert(1)")
+    (tmp_path / "new.js").write_text("")
+
+    faults = audit.changed_files(tmp_path, {"math.js": "0" * 64, "gone.js": "0" * 64})
+
+    assert [fault.split()[0].rpartition("/")[2] for fault in faults] == ["gone.js", "math.js", "new.js"]
+
+
+def answered(*dependencies: dict[str, Any]) -> str:
+    return json.dumps({"dependencies": dependencies, "fixes": []})
+
+
+CLEAN: Final = {"name": "x", "version": "1", "vulns": []}
+HOLE: Final = {
+    "name": "django",
+    "version": "3.2.0",
+    "vulns": [{"id": "PYSEC-2021-99", "fix_versions": ["3.2.4"], "aliases": []}],
+}
+UNKNOWN: Final = {"name": "y", "skip_reason": "Dependency not found on PyPI and could not be audited: y (2)"}
+
+
+@pytest.mark.threat("T32")
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "pip_audit", "status", "begins"),
+    [
+        pytest.param(answered(CLEAN, CLEAN, CLEAN), "", 0, 0, "ok     a.txt: no known holes in 3 of 3.", id="clean"),
+        pytest.param(answered(CLEAN, CLEAN), "", 0, 0, "ok     a.txt: no known holes in 2 of 3 (1 are", id="other"),
+        pytest.param(answered(CLEAN, HOLE, UNKNOWN), "", 1, 1, "ERROR  a.txt: known holes:", id="hole"),
+        # A mirror that has packages and knows nothing of holes: pip-audit says that it found none.
+        pytest.param(answered(CLEAN, UNKNOWN, UNKNOWN), "", 0, 0, "?      a.txt: 2 of 3 could not", id="unknown"),
+        pytest.param(answered(), "", 0, 0, "?      a.txt: 3 of 3 could not", id="nothing"),
+        pytest.param("", "dns error: failure in name resolution", 2, 0, "?      a.txt: nobody was asked", id="offline"),
+        pytest.param("", "timed out after 90 s", 2, 0, "?      a.txt: nobody was asked", id="slow"),
+        pytest.param("", "HTTP status server error (503)", 2, 0, "?      a.txt: nobody was asked", id="broken"),
+        pytest.param("", "error: unexpected argument", 2, 1, "ERROR  a.txt: pip-audit failed", id="failed"),
+        pytest.param("", "", 0, 1, "ERROR  a.txt: pip-audit failed", id="silent"),
+    ],
+)
+def test_the_audit_says_ok_only_of_what_was_answered_for(
+    stdout: str, stderr: str, pip_audit: int, status: int, begins: str
+) -> None:
+    ended, said = audit.verdict("a.txt", 3, pip_audit, stdout, stderr)
+
+    assert (ended, said[: len(begins)]) == (status, begins)
+    if status and stdout:
+        assert "django 3.2.0: PYSEC-2021-99, mended in 3.2.4" in said
+
+
+@pytest.mark.threat("T32")
+def test_every_lock_is_audited_and_so_is_every_change() -> None:
+    locks = {
+        path.relative_to(BASE_DIR).as_posix()
+        for folder in (BASE_DIR, BASE_DIR / "deploy", BASE_DIR / "deploy" / "sandbox")
+        for path in folder.glob("*requirements*.txt")
+    }
+
+    assert locks == set(audit.AUDITED)
+    assert all(audit.lines_of(lock) for lock in audit.AUDITED)
+    assert "\nmake audit\n" in (BASE_DIR / ".ci" / "run").read_text()
+
+
+@pytest.mark.threat("T32")
+def test_nobody_waits_long_for_a_service_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "ALL_ANSWERS_S", 0.2)
+
+    status, _, stderr = audit.ended("sh", "-c", "sleep 60 & sleep 60")
+
+    assert audit.verdict("a.txt", 3, status, "", stderr)[0] == 0
 
 
 @pytest.mark.threat("T32")

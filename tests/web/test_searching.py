@@ -210,7 +210,7 @@ async def test_each_refusal_of_tavilys_is_a_sentence_without_its_own_words(
     assert len(search.asked) == 1
 
 
-async def test_a_wrong_key_is_refused_by_tavily_itself(search: SearchServer) -> None:
+async def test_what_tavilys_stand_in_says_of_a_wrong_key_is_told_as_a_wrong_key(search: SearchServer) -> None:
     assert "valid TAVILY_API_KEY" in await refusal(tavily(search, key="tvly-wrong"))
 
 

@@ -71,6 +71,7 @@ WRITTEN = (
 
 
 @pytest.mark.spec("S207")
+@pytest.mark.threat("T07")
 @pytest.mark.parametrize("answer", [PUBLIC, "127.0.0.1"])
 async def test_an_address_that_leads_inside_is_not_connected_to_however_it_is_written(
     connected: list[str], answer: str
@@ -85,6 +86,7 @@ async def test_an_address_that_leads_inside_is_not_connected_to_however_it_is_wr
 
 
 @pytest.mark.spec("S207")
+@pytest.mark.threat("T07")
 @pytest.mark.parametrize(
     "answers",
     [["127.0.0.1"], [PUBLIC, "10.0.0.5"], ["10.0.0.5", PUBLIC], ["::1"], ["::ffff:10.0.0.5"], [PUBLIC, "fd00::1"]],
@@ -99,6 +101,7 @@ async def test_a_name_that_leads_inside_even_partly_is_not_connected_to(
     assert connected == []
 
 
+@pytest.mark.threat("T08")
 async def test_a_name_that_means_something_else_a_moment_later_gains_nothing(web: Web, connected: list[str]) -> None:
     """Each connection asks anew: the first, for robots.txt, is answered with a public address, the next is not."""
     web.pages["/"] = PAGE
@@ -116,6 +119,7 @@ async def test_a_name_that_means_something_else_a_moment_later_gains_nothing(web
 
 
 @pytest.mark.spec("S207")
+@pytest.mark.threat("T07", "T08")
 async def test_no_redirect_leads_inside(web: Web, connected: list[str]) -> None:
     inside = names({"inside.example": ["10.0.0.5"], "half.example": [PUBLIC, "::1"]})
     targets = [
@@ -152,6 +156,7 @@ def lines() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.spec("S207")
+@pytest.mark.threat("T07")
 @pytest.mark.skipif(not LIST.is_file(), reason="BENCH_DATA has no security/ssrf_urls_curated")
 async def test_every_line_of_the_list_ends_as_it_says(connected: list[str]) -> None:
     """With an `allow`, the address that is connected to is the one that the line gives."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agents.guardrails.ibans import ibans_in
-from agents.guardrails.phones import phones_in
+from agents.guardrails.phones import is_announced, phones_in
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
 
 NAME: Final = "pii"
@@ -23,7 +23,7 @@ _REASONS: Final = {
 _BLANK: Final = " \u00a0\u202f\u2007\u2009"
 _CARD: Final = re.compile(r"(?<![\w/.\u2010-\u2013-])[0-9]{13,19}(?![\w\u2010-\u2013-]|[.,][0-9])")
 _CARD_IN_GROUPS: Final = re.compile(
-    rf"(?<![\w/.\u2010-\u2013-])[0-9]{{4}}(?P<by>[{_BLANK}\u2010-\u2013-])"
+    rf"(?<![\w/.\u2010-\u2013-])[0-9]{{4}}(?P<by>[{_BLANK}.\u2010-\u2013-])"
     r"(?:[0-9]{4}(?P=by)[0-9]{4}(?P=by)[0-9]{4}(?:(?P=by)[0-9]{3}(?![0-9]))?|[0-9]{6}(?P=by)[0-9]{4,5})"
     r"(?![\w\u2010-\u2013-]|[.,][0-9])"
 )
@@ -38,8 +38,15 @@ _CARD_WORDS: Final = re.compile(r"(?i)card|visa|master|amex|maestro|karte|carte|
 _NO_BANKS_CARD: Final = "4242424242424242"
 """The number that manuals of payment services tell people to try."""
 
-_SSN: Final = re.compile(r"(?<![\w-])([0-9]{3})([ -])([0-9]{2})\2([0-9]{4})(?![\w-]|[.,][0-9])")
+_SSN: Final = re.compile(rf"(?<![\w-])([0-9]{{3}})([{_BLANK}-])([0-9]{{2}})\2([0-9]{{4}})(?![\w-]|[.,][0-9])")
 _BARE_SSN: Final = re.compile(r"(?<![\w.-])([0-9]{3})()([0-9]{2})([0-9]{4})(?![\w-]|[.,][0-9])")
+# With blanks it may be a row of figures, a telephone number, or a number that says what it is of.
+_FIGURES_BEFORE: Final = re.compile(rf"[0-9][{_BLANK}]\Z|[.,]\Z|[+#$€£/][{_BLANK}]?\Z")
+_FIGURES_AFTER: Final = re.compile(rf"[{_BLANK}]?[0-9%€£$]")
+_OTHER_NUMBERS: Final = re.compile(
+    r"(?i)\b(?:order|invoice|item|part|article|ref|reference|ticket|serial|sku|model|customer|contract|bestell|rechnungs"
+    r"|artikel|auftrags|kunden|vertrags)[ -]?(?:no|nr|number|nummer|code|id)?[.:#]*\s*\Z"
+)
 _SSN_WORDS: Final = re.compile(r"(?i)\bssn\b|social[ -]security|\bitin\b|taxpayer")
 
 _LOCAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-'!#$&*/=?^`{|}~")
@@ -124,8 +131,19 @@ def ssns_in(text: str) -> Iterator[tuple[int, int]]:
             if area in ("000", "666") or area[0] == "9" or group == "00" or serial == "0000":
                 continue
             named = _SSN_WORDS.search(text, max(0, found.start() - _AROUND), found.start())
-            if between == "-" or named:
+            if between == "-" or named or (between and _stands_alone(text, found)):
                 yield found.span()
+
+
+def _stands_alone(text: str, found: re.Match[str]) -> bool:
+    """Whether three groups with blanks between them are one number, and none that is known for something else: with a
+    zero in front it is a telephone number at home, and its end may be a year."""
+    begins, ends = found.span()
+    before = max(0, begins - _AROUND)
+    is_other = _FIGURES_BEFORE.search(text, before, begins) or _OTHER_NUMBERS.search(text, before, begins)
+    if is_other or found[1][0] == "0" or found[4][:2] in ("19", "20"):
+        return False
+    return not _FIGURES_AFTER.match(text, ends) and not is_announced(text, begins)
 
 
 # --- mail

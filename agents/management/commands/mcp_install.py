@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from agents.mcp.folders import NAME, programs_folder
-from agents.sandbox.local.runtime import SYSTEM_PYTHON, installed_for
+from agents.sandbox.local.runtime import INSTALLED, SYSTEM_PYTHON, installed_for
 
 
 class Command(BaseCommand):
@@ -60,5 +59,5 @@ def _installer() -> list[str]:
 def _interpreter() -> Path:
     """The Python that boxes have."""
     own = Path(sys.base_prefix, "bin", f"python{sys.version_info[0]}.{sys.version_info[1]}")
-    wanted = [installed_for(settings.CONFIG.data_path / "sandbox"), SYSTEM_PYTHON, own]
+    wanted = [installed_for(INSTALLED), SYSTEM_PYTHON, own]
     return next((path for path in wanted if path is not None and path.exists()), own)

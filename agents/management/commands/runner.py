@@ -97,6 +97,7 @@ def _pipeline_settings(config: Config) -> PipelineSettings:
         routing_mode=config.routing_mode,
         max_handoffs=config.max_handoffs,
         max_replans=config.max_replans,
+        plan_asks_above_usd=config.plan_asks_above_usd,
         compression_enabled=config.context_compression_enabled,
         compression_tokens=config.context_compression_token_threshold,
         compression_keeps=config.context_compression_preserve_recent,

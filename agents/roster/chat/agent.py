@@ -38,6 +38,7 @@ SPEC = AgentSpec(
         "write_file",
         "edit_file",
         "delete_file",
+        "use_file",
         "browser_navigate",
         "browser_screenshot",
         "browser_scroll",

@@ -52,6 +52,7 @@ SPEC = AgentSpec(
         "execute_code",
         "sandbox_file",
         "use_document",
+        "use_file",
         "read_document",
         "list_documents",
         "list_files",

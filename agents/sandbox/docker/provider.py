@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import structlog
 
-from agents.sandbox.base import DOORS, HOME, Box, BoxGone, BoxSpec, SandboxError, Stream
+from agents.sandbox.base import DOORS, HOME, WITHOUT_NETWORK, Box, BoxGone, BoxSpec, SandboxError, Stream
 from agents.sandbox.remote.box import GONE, RemoteBox
 
 log = structlog.get_logger(__name__)
@@ -135,7 +135,7 @@ def _settings(spec: BoxSpec, installation: str) -> dict[str, Any]:
         "user": f"{uid}:{uid}",
         "working_dir": HOME,
         "hostname": "box",
-        "environment": {"HOME": HOME, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+        "environment": {"HOME": HOME, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **WITHOUT_NETWORK},
         "init": True,
         "read_only": True,
         "tmpfs": {

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from agents.sandbox.base import HOME, Box, BoxGone, BoxSpec, SandboxError, Stream
+from agents.sandbox.base import HOME, WITHOUT_NETWORK, Box, BoxGone, BoxSpec, SandboxError, Stream
 from agents.sandbox.remote.box import GONE, RemoteBox
 
 log = structlog.get_logger(__name__)
@@ -83,7 +83,7 @@ class _Computer:
             self._sandbox.commands.run(
                 shlex.join(argv),
                 background=True,
-                envs=dict(env),
+                envs={**WITHOUT_NETWORK, **env},
                 cwd=HOME,
                 timeout=0,
                 on_stdout=lambda text: told("stdout", text.encode("utf-8", "replace")),

@@ -101,7 +101,13 @@ class Answering:
         return self._why_not[1]
 
     async def _open(self, wire: Wire, asked: Any) -> Any:
-        session, is_new = await self.sessions.get_or_create_runtime(_owner(asked), counts=bool(asked["counts"]))
+        opening = {
+            BoxType.CODE: self.sessions.get_code_executor,
+            BoxType.APP: self.sessions.get_app_session,
+            BoxType.DESKTOP: self.sessions.get_desktop,
+        }
+        owner = _owner(asked)
+        session, is_new = await opening[owner.box_type](owner.user_id, owner.task_id, counts=bool(asked["counts"]))
         return _told(session, is_new=is_new)
 
     async def _existing(self, wire: Wire, asked: Any) -> Any:

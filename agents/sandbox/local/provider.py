@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agents.sandbox.base import DOORS, HOME, Box, BoxSpec, Limits, SandboxError
+from agents.sandbox.base import DOORS, HOME, WITHOUT_NETWORK, Box, BoxSpec, Limits, SandboxError
 from agents.sandbox.local import bubblewrap, selftest
 from agents.sandbox.local.box import LocalBox
 from agents.sandbox.local.bubblewrap import PACKAGES, RUNTIME, Identity
@@ -157,6 +157,7 @@ def _environment(runtime: Runtime) -> dict[str, str]:
         # One thread for each core of a large machine would not fit into the number of processes.
         "OPENBLAS_NUM_THREADS": threads,
         "OMP_NUM_THREADS": threads,
+        **WITHOUT_NETWORK,
     }
 
 

@@ -10,7 +10,7 @@ from agents.apps.starters import PORT, STARTERS, Starter
 from agents.pipeline.blackboard import truncate
 from agents.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
-from agents.tools.catalogue.app_tools import Template
+from agents.tools.catalogue.app_tools import OFFERED, Template
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import AppStarted
 from hyperagent.lib.llm.types import Tier
@@ -68,7 +68,7 @@ class AppBuilder(ToolSkill[Params]):
     category = "apps"
     params = Params
     output = Output
-    tools = ("create_app_project", "app_write_file", "app_install_packages", "app_start_server")
+    tools = ("create_app_project", "app_write_file", "app_start_server")
 
     async def execute(self, params: Params, context: SkillContext) -> SkillResult:
         if not context.task.capable:
@@ -76,8 +76,6 @@ class AppBuilder(ToolSkill[Params]):
         plan = await self._plan(params, context)
         starter = STARTERS[plan.template]
         await _done(context, "create_app_project", template=plan.template)
-        if starter.install:
-            await _done(context, "app_install_packages", packages=list(starter.install), manager="npm")
         written: dict[str, str] = {}
         said = ""
         for _ in range(ATTEMPTS):
@@ -95,7 +93,7 @@ class AppBuilder(ToolSkill[Params]):
         )
 
     async def _plan(self, params: Params, context: SkillContext) -> Plan:
-        told = "; ".join(f"`{name}`: {starter.description}" for name, starter in STARTERS.items())
+        told = "; ".join(f"`{starter.name}`: {starter.description}" for starter in OFFERED)
         user = f"Wish: {params.prompt}"
         if params.template:
             user += f"\n\nTemplate: {params.template}"
@@ -144,8 +142,6 @@ async def _done(context: SkillContext, tool: str, **arguments: Any) -> None:
     reply = await context.tool(tool, **arguments)
     if reply.is_error:
         raise SkillError(reply.content.removeprefix("Error: "))
-    if isinstance(reply.data, dict) and reply.data.get("installed") is False:
-        raise SkillError(f"What the template needs could not be installed.\n{reply.content}")
 
 
 async def _started(context: SkillContext, title: str, starter: Starter) -> AppStarted:

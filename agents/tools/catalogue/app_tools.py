@@ -2,28 +2,33 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
-from agents.apps.starters import FOLDER, PORT, STARTERS, in_project
+from agents.apps.starters import FOLDER, PORT, STARTERS, in_workspace, offered
 from agents.engine.events import AppPreview, TerminalCommand, TerminalComplete, TerminalError
 from agents.tools import previews
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
 from agents.tools.values import StoredFile
 
-Template = Literal["static", "react", "vue", "flask", "fastapi", "node", "express", "nextjs"]
+OFFERED: Final = offered()
+"""When this process began: what is installed later is offered by processes that begin later."""
+Template = Annotated[
+    Literal["static", "react", "vue", "flask", "fastapi", "node", "express", "nextjs"],
+    WithJsonSchema({"enum": [starter.name for starter in OFFERED], "type": "string"}),
+]
 Package = Annotated[str, Field(pattern=r"^[@\w][\w@./~^=<>-]{0,100}$")]
 NOT_INSTALLED: Final = (
-    "A sandbox without network cannot install anything. The templates static, react, vue, flask, fastapi and node need "
-    "no package, and Python has numpy, pandas, matplotlib, flask and fastapi."
+    "The sandbox has no network to install from. The templates static, react, vue, flask, fastapi and node need no "
+    "package, and Python has numpy, pandas, matplotlib, flask and fastapi."
 )
-TOLD: Final = "; ".join(f"{name}: {starter.description}" for name, starter in STARTERS.items())
+TOLD: Final = "; ".join(f"{starter.name}: {starter.description}" for starter in OFFERED)
 
 
 async def _was_created(call: Call, template: Template, **_: Any) -> bool | None:
     """The last of its files was written."""
     last = list(STARTERS[template].files())[-1]
-    return await call.providers.workspace.was_written(call.about, f"{FOLDER}/{last}", call.key, scope="conversation")
+    return await call.providers.workspace.was_written(call.about, in_workspace(last), call.key, scope="conversation")
 
 
 def _project(_: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -44,29 +49,25 @@ async def create_app_project(
 ) -> Reply:
     """Begins a web app: a small project that works as it is, in the folder app of the workspace.
 
-    Then change its files (app_write_file), and show it (app_start_server). static, react, vue, flask, fastapi and node
-    need no installation.
+    Then change its files (app_write_file), and show it (app_start_server). Nothing has to be installed for it.
     """
     files = await call.providers.apps.create(call.about, template, by=call.agent_name, key=call.key)
     for file in files:
         call.emit(updated(file))
     starter = STARTERS[template]
-    needs = f" It needs {', '.join(starter.install)}: app_install_packages." if starter.install else ""
     listed = "\n".join(f"- {file.path.removeprefix('app/')} ({file.size_bytes:,} bytes)" for file in files)
     return Reply(
-        content=f"The project was begun with:\n{listed}\nIts server is started by: {starter.command}{needs}",
+        content=f"The project was begun with:\n{listed}\nIts server is started by: {starter.command}",
         data={"template": template, "command": starter.command, "files": [file.path for file in files]},
     )
 
 
 async def _stands_there(call: Call, path: str, **_: Any) -> bool | None:
-    return await call.providers.workspace.was_written(
-        call.about, f"{FOLDER}/{in_project(path)}", call.key, scope="conversation"
-    )
+    return await call.providers.workspace.was_written(call.about, in_workspace(path), call.key, scope="conversation")
 
 
 def _file(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return (("conversation", f"{FOLDER}/{in_project(arguments['path'])}"),)
+    return (("conversation", in_workspace(arguments["path"])),)
 
 
 @tool(
@@ -98,10 +99,11 @@ async def app_install_packages(
     ],
     manager: Annotated[Literal["npm", "pip"], "Whose packages they are"] = "npm",
 ) -> Reply:
-    """Installs packages for the app, where the sandbox has a network. Do without, if it can be done."""
+    """Sees that the app has these packages, of those that an administrator installed for the sandbox: it has no network
+    of its own. Says which are there, and what to tell the user of the others. Do without, if it can be done."""
     done = await call.providers.apps.install(call.about, packages, manager=manager)
     names = ", ".join(done.packages)
-    head = f"Installed: {names}." if done.installed else f"{names} could not be installed. {NOT_INSTALLED}"
+    head = f"The app has {names}." if done.installed else f"{names} could not be installed. {NOT_INSTALLED}"
     return Reply(content=f"{head}\n{done.said}", data=done)
 
 
@@ -109,7 +111,7 @@ async def app_install_packages(
     agents=ANY_AGENT,
     needs=("apps",),
     requires_approval=True,
-    timeout_s=120,
+    timeout_s=150,
     untrusted=True,
     preview=previews.command,
     sends=Sends.NETWORK,

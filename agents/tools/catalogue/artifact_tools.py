@@ -27,9 +27,14 @@ async def collect_artifacts(
 
 
 @tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE)
-async def restore_artifacts(call: Call, paths: Paths) -> Reply:
+async def restore_artifacts(
+    call: Call,
+    paths: Paths,
+    only_look: Annotated[bool, "Put nothing there; only say which of them lie there already"] = False,
+) -> Reply:
     """Puts files that were given along into the sandbox, as far as they do not lie there."""
-    found = await call.providers.sandbox.restore_artifacts(call.about, paths)
+    sandbox = call.providers.sandbox
+    found = await (sandbox.lying_there if only_look else sandbox.restore_artifacts)(call.about, paths)
     return Reply(content=told(found, none="None of them is there."), data=found)
 
 

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from agents.browser.values import SeenPage
 from agents.engine.events import BrowserAction, BrowserStream
+from agents.sandbox.comparing import SEEN_OF_BROWSER
 from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool
 
-FOLDER: Final = ".browser"
-"""Of the pictures. Hidden, so that they are not carried into the sandbox and back."""
+FOLDER: Final = SEEN_OF_BROWSER
 KEPT_PICTURES: Final = 20
 _NUMBERED: Final = re.compile(rf"^{re.escape(FOLDER)}/(\d{{6}})\.jpg$")
 

@@ -1,7 +1,10 @@
-"""Documents as the files that they are, put where programs find them."""
+"""Documents and files of other scopes as the files that they are, put where programs find them (S81)."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, Literal
 
+from agents.sandbox.base import HOME
+from agents.tools.catalogue.code_tools import updated
+from agents.tools.catalogue.workspace_tools import FilePath
 from agents.tools.tool import Call, Reply, tool
 from hyperagent.lib.text import clean_text
 
@@ -29,6 +32,33 @@ async def use_document(
             "size_bytes": stored.size_bytes,
             "text": beginning(found.filename, found.content),
         },
+    )
+
+
+async def _was_copied(call: Call, path: str, **_: Any) -> bool | None:
+    return await call.providers.workspace.was_written(call.about, path, call.key, scope="conversation")
+
+
+def _copy(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return (("conversation", arguments["path"]),)
+
+
+@tool(agents=PROGRAMMERS, needs=("workspace",), effect="write", own_files=True, probe=_was_copied, replaces=_copy)
+async def use_file(
+    call: Call,
+    path: FilePath,
+    scope: Annotated[Literal["project", "user"], "Whose file it is: of the conversation's project, of the user"],
+) -> Reply:
+    """Copies a file of the user or of the project, as it is, among the files of the conversation: programs in the
+    sandbox and skills find only those. A document: use_document. To read a text: read_file."""
+    content = await call.providers.workspace.read_bytes(call.about, path, scope=scope)
+    stored = await call.providers.workspace.write_bytes(
+        call.about, path, content, scope="conversation", by=call.agent_name, key=call.key
+    )
+    call.emit(updated(stored))
+    return Reply(
+        content=f"{stored.path} lies in the working folder, {HOME} ({stored.size_bytes:,} bytes).",
+        data={"path": stored.path, "size_bytes": stored.size_bytes},
     )
 
 

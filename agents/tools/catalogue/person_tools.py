@@ -39,14 +39,15 @@ async def ask_user(
 
 
 def _told(answer: Any) -> str:
-    """The answer in words for the model. No answer is one, too: it goes on without."""
+    """The answer in words for the model. No answer is one, too: it goes on without. Whoever declines says why as the
+    answer or beside it, as instructions."""
     found = answer if isinstance(answer, dict) else {}
-    said = [str(found[key]) for key in ("choice", "text") if found.get(key)]
+    said = [str(found[key]) for key in ("choice", "text", "instructions") if found.get(key)]
     match found.get("status"):
         case "answered" if said:
             return f"The person answered: {'. '.join(dict.fromkeys(said))}"
         case "denied" | "answered":
-            why = f" They said: {found['text']}." if found.get("text") else ""
+            why = f" They said: {'. '.join(dict.fromkeys(said))}." if said else ""
             return f"The person does not want to answer.{why} Go on without it, or end with what you have."
         case _:
             return "Nobody answered in time. Go on without it, and say in your answer what you assumed."

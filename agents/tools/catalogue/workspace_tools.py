@@ -1,13 +1,18 @@
 """Files of the workspace, which agents, sandbox and page share (S81). What is changed can be taken back: older versions
 and deleted files are kept for a while, so nobody is asked."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from agents.engine.events import WorkspaceUpdate
+from agents.tools.passages import with_passage
+from agents.tools.previews import MISFIT, UNREADABLE, Change
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
 from agents.tools.values import StoredFile
+from hyperagent.lib.text import clean_text
 
 Scope = Annotated[
     Literal["conversation", "project", "user"], "Whose files: of this conversation, its project, the user"
@@ -77,6 +82,17 @@ def _named(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return ((arguments["scope"], arguments["path"]),)
 
 
+def _whole(arguments: Mapping[str, Any], before: str | None) -> Change:
+    return Change(before or "", arguments["content"], UNREADABLE if before is None else "")
+
+
+def _with_passage(arguments: Mapping[str, Any], before: str | None) -> Change:
+    """The passage alone, where the file cannot be shown with it: the call is going to fail."""
+    old, new = clean_text(arguments["old"]), clean_text(arguments["new"])
+    after, times = ("", 0) if before is None else with_passage(before, old, new)
+    return Change(old, new, MISFIT) if before is None or times != 1 else Change(before, after)
+
+
 async def _was_written(call: Call, path: str, scope: str, **_: Any) -> bool | None:
     return await call.providers.workspace.was_written(call.about, path, call.key, scope=scope)
 
@@ -87,7 +103,12 @@ async def _is_gone(call: Call, path: str, scope: str, **_: Any) -> bool | None:
     return path not in {file.path for file in listed}
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named)
+_writes = partial(
+    tool, agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named
+)
+
+
+@_writes(becomes=_whole)
 async def write_file(
     call: Call,
     path: FilePath,
@@ -103,7 +124,7 @@ async def write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named)
+@_writes(becomes=_with_passage)
 async def edit_file(
     call: Call,
     path: FilePath,

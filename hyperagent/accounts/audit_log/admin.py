@@ -113,7 +113,8 @@ class AuditEventAdmin(ReadOnlyAdmin):
     def whom(self, row: AuditEvent) -> Any:
         if row.target_type == "user" and row.target_id:
             return link_to_id("accounts_user", row.target_id, row.target_name or row.target_id[:8])
-        return " ".join(filter(None, (row.target_type, row.target_name or row.target_id[:8]))) or "—"
+        name = row.target_name or row.target_id[:8]
+        return format_html("<code>{}</code> {}", row.target_type, name) if row.target_type else name or "—"
 
     @admin.display(description=_("Hash"))
     def fingerprint(self, row: AuditEvent) -> Any:

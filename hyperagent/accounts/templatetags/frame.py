@@ -1,9 +1,10 @@
-"""What the frame of every page shows: the main places, the sections of the settings, and the signs beside them. Which
-of them is the current one is told by the request's path; what they hold is not known here.
+"""What the frame of every page shows: the main places, the menu of a person, the sections of the settings, and the
+signs beside them. Which of them is the current one is told by the request's path; what they hold is not known here.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
 
 from django import template
 from django.utils.functional import Promise
@@ -12,6 +13,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 register = template.Library()
+
+
+class Shown(StrEnum):
+    """Where a place is offered beside the page, on a wide window, and where in the bar of a phone."""
+
+    EVERYWHERE = "everywhere"
+    BESIDE = "beside"
+    """Beside the page; on a phone in the menu."""
+    WIDE = "wide"
+    """Beside the page alone."""
+    BAR = "bar"
+    """In the phone's bar alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,7 @@ class Place:
     sign: str
     about: str | Promise = ""
     also: tuple[str, ...] = ()
+    shown: Shown = Shown.BESIDE
 
     def holds(self, path: str) -> bool:
         if self.url == "/":
@@ -30,19 +44,21 @@ class Place:
         return path.startswith((self.url, *self.also))
 
 
-# The first four stand in the bar of a phone, the others in its menu.
+# The chat's own list of conversations begins with the same ones: it is told them by `of_chat`.
 PLACES: Final = (
-    Place(_("Chat"), "/", "bubble"),
-    Place(_("Inbox"), "/inbox/", "inbox"),
-    Place(_("Documents"), "/documents/", "document"),
-    Place(_("Files"), "/files/", "files"),
+    Place(_("Chat"), "/", "bubble", shown=Shown.BAR),
+    Place(_("New conversation"), "/", "plus", shown=Shown.WIDE),
+    Place(_("Search"), "/search/", "search"),
+    Place(_("Inbox"), "/inbox/", "inbox", shown=Shown.EVERYWHERE),
+    Place(_("Documents"), "/documents/", "document", shown=Shown.EVERYWHERE),
+    Place(_("Files"), "/files/", "files", shown=Shown.EVERYWHERE),
     Place(_("Projects"), "/projects/", "folder"),
     Place(_("Schedules"), "/schedules/", "clock"),
     Place(_("Memory"), "/memory/", "bookmark"),
     Place(_("Usage"), "/usage/", "chart"),
-    Place(_("Search"), "/search/", "search"),
 )
-IN_THE_BAR: Final = 4
+MENU: Final = (Place(_("Settings"), "/settings/", "settings"), Place(_("Mail"), "/mail/", "mail"))
+MENU_OF_STAFF: Final = (Place(_("People"), "/people/", "person"), Place(_("Admin"), "/admin/", "shield"))
 SECTIONS: Final = (
     Place(_("Profile"), "/settings/profile/", "person", _("Your name and your time zone")),
     Place(_("Appearance"), "/settings/appearance/", "theme", _("Light, dark, or as your system")),
@@ -63,6 +79,7 @@ SECTIONS: Final = (
 )
 # As static/js/components/icons.js draws them.
 SIGNS: Final = {
+    "plus": "M10 4v12M4 10h12",
     "bubble": "M4 5.500A1.500 1.500 0 0 1 5.500 4h9A1.500 1.500 0 0 1 16 5.500v6a1.500 1.500 0 0 1-1.500 1.500H9l-3.500 3v-3A1.500 1.500 0 0 1 4 11.500Z",  # noqa: E501
     "inbox": "M3.500 11.500 5.500 4h9l2 7.500v5h-13ZM3.500 11.500h4l1 2h3l1-2h4",
     "document": "M5.500 3.500h6l3 3v10h-9ZM11.500 3.500v3h3M8 10h4.500M8 13h4.500",
@@ -91,9 +108,24 @@ SIGNS: Final = {
 
 
 @register.simple_tag
-def main_places(path: str) -> list[tuple[Place, bool, bool]]:
-    """Each with whether it is the current one, and whether a phone's bar has it."""
-    return [(place, place.holds(path), number < IN_THE_BAR) for number, place in enumerate(PLACES)]
+def main_places(path: str) -> list[tuple[Place, bool]]:
+    """Each with whether it is the current one. A new conversation is none that somebody is in."""
+    return [(place, place.shown is not Shown.WIDE and place.holds(path)) for place in PLACES]
+
+
+@register.simple_tag
+def menu_places(is_staff: bool) -> tuple[Place, ...]:
+    return MENU + MENU_OF_STAFF if is_staff else MENU
+
+
+def of_chat(*, is_staff: bool) -> dict[str, list[dict[str, Any]]]:
+    """The same for the chat, which draws its frame itself."""
+    beside = [place for place in PLACES if place.shown is not Shown.BAR]
+    return {"places": [_told(place) for place in beside], "menu": [_told(place) for place in menu_places(is_staff)]}
+
+
+def _told(place: Place) -> dict[str, Any]:
+    return {"title": str(place.title), "url": place.url, "sign": place.sign}
 
 
 @register.simple_tag

@@ -1,16 +1,18 @@
 // How a run came to its answer: one calm line with a live summary, that opens to the plan and the tree of agents.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { endLine, isWaiting, liveLine, routingLine } from "../activity.js";
+import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
+import { endLine, isWaiting, liveLine } from "../activity.js";
 import { agentLabel, isAvailable } from "../agents.js";
 import { t } from "../i18n.js";
-import { rootOf, treeOf } from "../plan.js";
+import { treeOf } from "../plan.js";
 import { isLive } from "../store.js";
-import { Entries } from "./entries.js";
 import { Icon } from "./icons.js";
+import { Part } from "./later.js";
 import { Plan } from "./plan.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
-import { AgentTree } from "./tree.js";
+import { WholeResults } from "./whole_results.js";
+
+export const loadWorkers = () => import("./workers.js").then(({ WorkersBody }) => WorkersBody);
 
 // A plan is open until the answer begins, everything else closed, until somebody decides otherwise.
 // `showRun`: opens the run view.
@@ -24,6 +26,7 @@ export function Activity({ execution, stopping, session, isAnswering, showRun = 
   const open = chosen ?? (live && hasPlan && !isLookedOver && !isAnswering);
   const line = stopping ? t("Stopping") : live ? liveLine(execution) : endLine(execution);
   const id = `activity-${execution.id}`;
+  const wholeResult = useMemo(() => session.wholeResult && ((seq) => session.wholeResult(execution.id, seq)), [session, execution.id]);
 
   return html`<div class=${`activity ${open ? "is-open" : ""}`} ref=${element} role="group" aria-label=${t("Activity")}>
     <div class="activity-head"><button type="button" class="activity-line" aria-expanded=${open ? "true" : "false"} aria-controls=${open ? id : null} onClick=${() => setChosen(!open)}>
@@ -37,7 +40,7 @@ export function Activity({ execution, stopping, session, isAnswering, showRun = 
     ${open && html`<div class="activity-body" id=${id}>
       ${hasPlan && html`<${Plan} trace=${trace} isLive=${live} />`}
       ${failed && html`<p class="row-error">${failed} <button type="button" class="link-button" onClick=${read}>${t("Try again")}</button></p>`}
-      <${Workers} trace=${trace} status=${execution.status} live=${live} folded=${hasPlan && live && chosen === null} intervene=${session.intervene} />
+      <${WholeResults.Provider} value=${wholeResult}><${Workers} trace=${trace} status=${execution.status} live=${live} folded=${hasPlan && live && chosen === null} intervene=${session.intervene} /><//>
       ${showRun && html`<button type="button" class="row-button activity-more" onClick=${showRun}><${Icon} name="panel" /><span>${t("Steps, outputs and timeline")}</span><${Icon} name="chevron" /></button>`}
     </div>`}
   </div>`;
@@ -54,26 +57,11 @@ function Workers({ trace, status, live, folded, intervene }) {
   const nodes = treeOf(trace);
   const open = chosen ?? !folded;
   const hasPlan = Boolean(trace.plan?.steps.length);
-  const inside = html`<${WorkersBody} trace=${trace} status=${status} live=${live} intervene=${intervene} />`;
+  const inside = html`<${Part} load=${loadWorkers} with=${{ trace, status, live, intervene }} />`;
   if (!hasPlan) return inside;
   return html`<button type="button" class="row-button workers-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setChosen(!open)}>
       <${Icon} name="branch" /><span>${t("Agents and tools")}</span><span class="muted">${nodes.length}</span><${Icon} name="chevron" /></button>
     ${open && inside}`;
-}
-
-export function WorkersBody({ trace, status, live, intervene, again = null, opened = null, isWhole = trace.whole }) {
-  const root = rootOf(trace);
-  const nodes = treeOf(trace);
-  return html`<div class="workers">
-    ${trace.routing && html`<${Routing} routing=${trace.routing} />`}
-    ${root?.entries.length > 0 && html`<${Entries} entries=${root.entries} ending=${live ? null : status} />`}
-    ${nodes.length > 0 && html`<${AgentTree} trace=${trace} isLive=${live} intervene=${intervene} again=${again} opened=${opened} />`}
-    ${!trace.routing && !nodes.length && !root?.entries.length && html`<p class="muted small">${live || isWhole ? t("Nothing to show yet.") : t("Loading…")}</p>`}
-  </div>`;
-}
-
-function Routing({ routing }) {
-  return html`<p class="entry-line routing"><${Icon} name="branch" /><span class="entry-words">${routingLine(routing)}${routing.reason && routing.method !== "explicit" && html` · <span class="muted" dir="auto">${routing.reason}</span>`}</span></p>`;
 }
 
 // Where the router was not sure: the same question for another agent, with one click.

@@ -1,21 +1,28 @@
 // One reply: how it came about, what it asks, its text, its sources, what went wrong, what it used, and what can be done with it.
-import { html, useMemo } from "../../vendor/preact.js";
-import { doing, duration, isWaiting } from "../activity.js";
+import { html, useEffect, useMemo, useState } from "../../vendor/preact.js";
+import { duration, isWaiting } from "../activity.js";
 import { removedWords } from "../guarded.js";
+import { usesHands } from "../hands.js";
 import { t } from "../i18n.js";
 import { answerText, isLive, streamedText } from "../store.js";
-import { Activity, OtherModes } from "./activity.js";
+import { Activity, OtherModes, loadWorkers } from "./activity.js";
 import { Details } from "./answer_details.js";
 import { Branches } from "./branches.js";
-import { Came, Doing } from "./hands.js";
 import { Icon } from "./icons.js";
+import { Part, warm } from "./later.js";
 import { MemoryLine } from "./memory_line.js";
 import { CopyButton, Prose } from "./prose.js";
-import { Requests } from "./request.js";
 import { toEdit } from "./question.js";
 import { SourceList } from "./sources.js";
-import { Elapsed } from "./ticking.js";
 import { inOurWords } from "../told.js";
+
+// What a plain answer does not need: cards of questions to people, what a run did with its hands, and its agents. They are there before
+// the first of them is told where a run goes on, or somebody begins to do something.
+const loadRequests = () => import("./request.js").then(({ Requests }) => Requests);
+const loadDoing = () => import("./hands.js").then(({ Doing }) => Doing);
+const loadCame = () => import("./hands.js").then(({ Came }) => Came);
+const warmAll = () => [loadRequests, loadDoing, loadCame, loadWorkers].forEach(warm);
+for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, warmAll, { once: true, passive: true });
 
 export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
@@ -25,29 +32,31 @@ export function Answer({ row, application, session, last }) {
   const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
   const removed = live ? "" : removedWords(text);
   const stopping = live && session.stopping.value.has(execution.id);
+  const hasHands = useMemo(() => Boolean(execution) && usesHands(execution.trace), [execution?.trace.agents]);
+  useEffect(() => void (live && warmAll()), [live]);
 
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label=${t("Answer")} data-message=${message.id} data-status=${execution?.status ?? ""}>
     ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
     ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>${t("You added:")} <span dir="auto">${words}</span></span></p>`)}
-    ${execution && html`<${Doing} trace=${execution.trace} isLive=${live} isAnswering=${text !== ""} conversationId=${session.conversationId} />`}
-    ${thoughts && html`<${Thoughts} text=${thoughts} live=${live && !text} thought=${execution.thought} />`}
+    ${hasHands && html`<${Part} load=${loadDoing} with=${{ trace: execution.trace, isLive: live, isAnswering: text !== "", conversationId: session.conversationId }} />`}
+    ${(thoughts || (!live && execution?.thought)) && html`<${Thoughts} text=${thoughts} live=${live && !text} thought=${execution.thought} read=${() => session.thoughts(execution.id)} />`}
     ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} conversationId=${session.conversationId} said=${session.said.value} />`}
-    ${execution && html`<${Came} trace=${execution.trace} conversationId=${session.conversationId} />`}
-    ${live && text && !isWaiting(execution) && html`<${Progress} execution=${execution} stopping=${stopping} />`}
+    ${hasHands && html`<${Part} load=${loadCame} with=${{ trace: execution.trace, conversationId: session.conversationId }} />`}
+    ${live && text && !isWaiting(execution) && html`<${Progress} model=${execution.model} />`}
     ${removed && html`<p class="mark is-guarded"><${Icon} name="shield" /><span>${t("Taken out of this answer: {what}", { what: removed })}</span></p>`}
     ${execution?.status === "failed" && html`<${Failure} execution=${execution} edit=${message.parent_id && (() => (toEdit.value = message.parent_id))} retry=${() => session.retry(message.id)} retryFailed=${() => session.retryFailed(execution.id)} />`}
     ${execution?.status === "cancelled" && html`<p class="mark is-stopped"><${Icon} name="stop" /><span>${text ? t("Stopped. What was written until then is kept.") : t("Stopped before it began to answer.")}</span>
       <button type="button" class="link-button" onClick=${() => session.retry(message.id)}>${t("Try again")}</button></p>`}
     ${text && unsupported.length > 0 && html`<p class="mark is-grounding"><${Icon} name="warning" /><span><span class="unsupported">${t("Underlined")}</span>: ${t("not supported by the source it cites")}</span></p>`}
     ${text && execution?.sources.length > 0 && html`<${Sources} sources=${execution.sources} />`}
-    <${MemoryLine} memory=${execution?.memory} />
+    ${(text || !live) && html`<${MemoryLine} memory=${execution?.memory} />`}
     ${!live && html`<footer class=${`answer-foot ${last ? "is-last" : ""}`}>
       ${text && html`<${CopyButton} text=${text} label=${t("Copy answer")} />`}
       ${execution && execution.status !== "failed" && html`<button type="button" class="icon-button small" onClick=${() => session.retry(message.id)}
         aria-label=${t("Answer again")} title=${t("Answer again")}><${Icon} name="retry" /></button>`}
       <${Branches} siblings=${siblings} message=${message} session=${session} />
       ${execution && html`<${Details} execution=${execution} application=${application} />`}
-      ${execution && html`<span class="facts">${quietFacts(execution).map((fact) => html`<span>${fact}</span>`)}</span>`}
+      ${isAsked(execution) && execution.model && html`<span class="facts"><span>${execution.model}</span></span>`}
     </footer>`}
     ${!live && last && message.follow_ups.length > 0 && html`<${FollowUps} questions=${message.follow_ups} application=${application} />`}
   </article>`;
@@ -62,24 +71,32 @@ function Work({ message, execution, stopping, application, session, last, isAnsw
     return html`
       <${Activity} execution=${execution} stopping=${stopping} session=${session} isAnswering=${isAnswering} showRun=${() => (application.openRun.value = execution.id)} />
       ${last && question && trace.routing && html`<${OtherModes} routing=${trace.routing} modes=${application.page.modes ?? []} roster=${roster} ask=${(mode) => session.askAgain(execution, question, mode)} />`}
-      <${Requests} execution=${execution} session=${session} roster=${roster} me=${application.page.user.id} />`;
+      ${trace.requests.length > 0 && html`<${Part} load=${loadRequests} with=${{ execution, session, roster, me: application.page.user.id }} />`}`;
   }, [trace, status, activity, stopping, last, roster, isAnswering, execution.startedAt, execution.endedAt]);
 }
 
-function Thoughts({ text, live, thought }) {
+// `read`: for those of a run that had ended before we looked.
+function Thoughts({ text, live, thought, read }) {
+  const [found, setFound] = useState(""); // what was read
+  const [failed, setFailed] = useState("");
   const took = thought?.from != null ? thought.to - thought.from : 0;
   const words = live ? t("Thinking") : took >= 1000 ? t("Thought for {time}", { time: duration(took) }) : t("Thoughts");
-  return html`<details class="thoughts">
+  const shown = text || found;
+
+  function open() {
+    setFailed("");
+    read().then((all) => setFound(all || t("They are kept no longer.")), (error) => setFailed(error.message));
+  }
+
+  return html`<details class="thoughts" onToggle=${(event) => event.currentTarget.open && !shown && open()}>
     <summary class=${live ? "is-live" : ""}><${Icon} name="chevron" />${words}</summary>
-    <div class="thoughts-text" dir="auto">${text}</div>
+    ${failed ? html`<p class="form-error" role="alert">${failed} <button type="button" class="link-button" onClick=${open}>${t("Try again")}</button></p>`
+      : html`<div class="thoughts-text" dir="auto" aria-busy=${shown ? "false" : "true"}>${shown || t("Loading…")}</div>`}
   </details>`;
 }
 
-// What is worth a glance: the model, if one was asked, and the time. The rest is in the details.
-function quietFacts({ model, usage, startedAt, endedAt }) {
-  const isAsked = usage.prompt_tokens + usage.completion_tokens > 0;
-  return [isAsked && model, startedAt !== null && endedAt - startedAt >= 50 && duration(endedAt - startedAt)].filter(Boolean);
-}
+// What is worth a glance is the model, if one was asked: the time stands above, the rest is in the details.
+const isAsked = (execution) => execution !== null && execution.usage.prompt_tokens + execution.usage.completion_tokens > 0;
 
 // A click puts the question into the box, to be changed; with Ctrl or ⌘ it is sent.
 function FollowUps({ questions, application }) {
@@ -92,13 +109,9 @@ function FollowUps({ questions, application }) {
   </ul>`;
 }
 
-// Below a text that grows, for who reads at its end; the words are told by the line above it.
-function Progress({ execution, stopping }) {
-  return html`<p class="progress">
-    <span class="pulse" aria-hidden="true"></span>
-    <span class="progress-words">${stopping ? t("Stopping") : doing(execution)}</span>
-    <span class="facts"><${Elapsed} of=${execution} isLive=${true} />${execution.model && html`<span>${execution.model}</span>`}</span>
-  </p>`;
+// Below a text that grows, for who reads at its end: that it grows. What is done and since when is told above it.
+function Progress({ model }) {
+  return html`<p class="progress"><span class="pulse" aria-hidden="true"></span>${model && html`<span class="facts"><span>${model}</span></span>`}</p>`;
 }
 
 // What happened, and the ways on: all of it again, or only what failed, where something was done that can be kept.

@@ -1,5 +1,5 @@
 // The frame of the chat page: sidebar, thread, composer, dialogs, and the keys that work everywhere.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { announce } from "../announce.js";
 import { copyText } from "../clipboard.js";
 import { t } from "../i18n.js";
@@ -12,14 +12,16 @@ import { ConfirmDelete } from "./dialogs.js";
 import { EmptyState, MissingState } from "./empty.js";
 import { Icon } from "./icons.js";
 import { Later } from "./later.js";
+import { Menu } from "./menu.js";
 import { ConnectionNotice, ModelNotice } from "./notices.js";
 import { ProjectPicker } from "./projects_picker.js";
-import { RunAside, toggleRun } from "./run_aside.js";
+import { RunAside, toggleRun, useMatches } from "./run_aside.js";
 import { Sidebar, exportHref } from "./sidebar.js";
 import { TemporaryNote, TemporaryToggle } from "./temporary.js";
 import { Thread } from "./thread.js";
 
 const NARROW = matchMedia("(max-width: 56rem)");
+const CROWDED = matchMedia("(max-width: 1099.98px)"); // where a run stands beside the chat
 const SIDEBAR_KEY = "hyperagent.sidebar";
 
 const loadPalette = () => import("./palette.js").then(({ Palette }) => Palette);
@@ -29,7 +31,8 @@ const loadShare = () => import("./share.js").then(({ ShareDialog }) => ShareDial
 export function App({ application }) {
   const session = application.session.value;
   const { page, list } = application;
-  const [sidebar, setSidebar] = useSidebar();
+  const isNarrow = useNarrow(application.openRun);
+  const [sidebar, setSidebar] = useSidebar(isNarrow);
   const [dialog, setDialog] = useState(null); // {kind: "help" | "palette"} | {kind: "delete" | "share", conversation, error}
   const searchBox = useRef(null);
 
@@ -46,7 +49,7 @@ export function App({ application }) {
   const closeOf = (kind) => () => setDialog((open) => (open?.kind === kind ? null : open)); // another may be open by then
 
   function go(id) {
-    if (NARROW.matches) setSidebar(false);
+    if (isNarrow) setSidebar(false);
     application.go(id);
   }
 
@@ -71,7 +74,7 @@ export function App({ application }) {
     sidebar: () => setSidebar(!sidebar),
     run: () => toggleRun(application),
     write: () => document.getElementById("composer-text")?.focus(),
-    stop: () => (NARROW.matches && sidebar ? setSidebar(false) : running && session.stopAll()),
+    stop: () => (isNarrow && sidebar ? setSidebar(false) : running && session.stopAll()),
     before: () => stepVersions(-1),
     after: () => stepVersions(1),
   };
@@ -107,7 +110,7 @@ export function App({ application }) {
   });
 
   return html`
-    <div class=${`app ${sidebar ? "has-sidebar" : ""}`}>
+    <div class=${`app ${sidebar ? "has-sidebar" : ""} ${isNarrow ? "is-narrow" : ""}`}>
       <aside class="sidebar" aria-label=${t("Conversations")} inert=${!sidebar}>
         <${Sidebar} application=${application} searchBox=${searchBox} hide=${() => setSidebar(false)} go=${go} onPalette=${show.palette} onHelp=${show.help}
           onShare=${share} onDelete=${(conversation) => setDialog({ kind: "delete", conversation })} />
@@ -117,8 +120,12 @@ export function App({ application }) {
         <header class="top-bar">
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => setSidebar(true)} aria-label=${t("Show the conversations")} title=${`${t("Show the conversations")} (${keysOf("sidebar")})`}><${Icon} name="sidebar" /></button>`}
           ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
-          ${isThere && current && !application.temporary.value && html`<button type="button" class="icon-button" onClick=${() => share(current)} aria-label=${t("Share")} title=${t("Share")}><${Icon} name="share" /></button>`}
-          ${isThere && html`<a class="icon-button" href=${`/files/conversation/${session.conversationId}/`} aria-label=${t("Files of this conversation")} title=${t("Files of this conversation")}><${Icon} name="files" /></a>`}
+          ${isThere && current && !application.temporary.value && html`<button type="button" class="icon-button top-wide" onClick=${() => share(current)} aria-label=${t("Share")} title=${t("Share")}><${Icon} name="share" /></button>`}
+          ${isThere && html`<a class="icon-button top-wide" href=${`/files/conversation/${session.conversationId}/`} aria-label=${t("Files of this conversation")} title=${t("Files of this conversation")}><${Icon} name="files" /></a>`}
+          ${isThere && html`<span class="top-narrow"><${Menu} id="conversation-menu" label=${t("Options for {title}", { title })} buttonClass="icon-button" button=${html`<${Icon} name="dots" />`}>
+            ${current && !application.temporary.value && html`<button type="button" role="menuitem" onClick=${() => share(current)}><${Icon} name="share" />${t("Share")}</button>`}
+            <a role="menuitem" href=${`/files/conversation/${session.conversationId}/`}><${Icon} name="files" />${t("Files of this conversation")}</a>
+          </${Menu}></span>`}
           ${!missing && html`<${ProjectPicker} application=${application} />`}
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label=${t("New conversation")} title=${`${t("New conversation")} (${keysOf("create")})`}><${Icon} name="plus" /></button>`}
         </header>
@@ -163,19 +170,21 @@ function Skeleton() {
   return html`<div class="thread-frame" aria-busy="true"><div class="thread-content skeleton"><p></p><p></p><p></p><p></p></div><p class="visually-hidden" role="status">${t("Loading the messages")}</p></div>`;
 }
 
-// Open on wide screens unless hidden there before; on narrow ones a drawer, closed at first.
-function useSidebar() {
-  const [open, setOpen] = useState(() => !NARROW.matches && localStorageSays() !== "hidden");
+// Whether there is no room for the list of conversations beside what is looked at.
+function useNarrow(openRun) {
+  const [isNarrow, isCrowded] = [useMatches(NARROW), useMatches(CROWDED)];
+  return isNarrow || (isCrowded && (openRun?.value ?? null) !== null);
+}
+
+// Open where there is room unless hidden there before; elsewhere a drawer, closed at first.
+function useSidebar(isNarrow) {
+  const [open, setOpen] = useState(() => !isNarrow && localStorageSays() !== "hidden");
   function set(value) {
     setOpen(value);
-    if (!NARROW.matches) return remember(value ? "shown" : "hidden");
+    if (!isNarrow) return remember(value ? "shown" : "hidden");
     requestAnimationFrame(() => (value ? document.querySelector(".sidebar a, .sidebar button") : document.querySelector(".top-bar .icon-button"))?.focus({ preventScroll: true }));
   }
-  useEffect(() => {
-    const onChange = () => setOpen(!NARROW.matches && localStorageSays() !== "hidden");
-    NARROW.addEventListener("change", onChange);
-    return () => NARROW.removeEventListener("change", onChange);
-  }, []);
+  useLayoutEffect(() => setOpen(!isNarrow && localStorageSays() !== "hidden"), [isNarrow]);
   return [open, set];
 }
 

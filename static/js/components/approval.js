@@ -166,9 +166,8 @@ function Buttons({ request, sending, words, decide, setMode, hasCall }) {
     <button type="button" class="button button-primary" disabled=${sending || !words.ready} onClick=${() => decide("approved")}><${Icon} name="check" />${sending ? t("Sending…") : remembered ? t("Approve and remember") : t("Approve")}<kbd aria-hidden="true">A</kbd></button>
     ${hasCall && html`<button type="button" class="button" disabled=${sending} onClick=${() => setMode("edit")}><${Icon} name="pencil" />${t("Edit")}<kbd aria-hidden="true">E</kbd></button>`}
     <button type="button" class="button" disabled=${sending} onClick=${() => setMode("deny")}><${Icon} name="close" />${t("Deny")}<kbd aria-hidden="true">D</kbd></button>
-    <span class="button-gap"></span>
-    <button type="button" class="quiet-button" disabled=${sending} onClick=${() => setMode("instruct")}><${Icon} name="comment" />${t("With instructions")}</button>
-    <${Later} request=${request} sending=${sending} decide=${decide} />
+    <span class="approval-ways"><button type="button" class="quiet-button" disabled=${sending} onClick=${() => setMode("instruct")}><${Icon} name="comment" />${t("With instructions")}</button>
+    <${Later} request=${request} sending=${sending} decide=${decide} /></span>
   </div>`;
 }
 

@@ -1,18 +1,9 @@
-// What an agent does in a browser: the page that it is on as a picture, and its steps in words.
+// What an agent does in a browser: the page that it is on as a picture, and its steps.
 import { html, useState } from "../../vendor/preact.js";
+import { stepWords } from "../browsing.js";
 import { t, tn } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { Picture } from "./results.js";
-
-const STEPS = {
-  navigate: () => t("Opened"), goto: () => t("Opened"), screenshot: () => t("Looked at the page"), click: () => t("Clicked"), type: () => t("Typed into"), press_key: () => t("Pressed"),
-  scroll: () => t("Scrolled"), back: () => t("Went back"),
-};
-
-export function stepWords({ action, target, title, url }) {
-  const words = Object.hasOwn(STEPS, action) ? STEPS[action]() : action.replaceAll("_", " ");
-  return [words, target || (action === "navigate" ? title || url : "")].filter(Boolean).join(" ");
-}
 
 const altOf = (name) => t("The page {name}", { name: name ?? "" }).trim();
 

@@ -9,7 +9,7 @@ const ROWS = 20; // of a table or a list; the rest is counted
 // `found`: the passages of the result, by which an id in the trace is told to people.
 export function Trace({ trace, found }) {
   const named = namesOf(found);
-  const stages = stagesOf(trace);
+  const stages = stagesOf(trace).filter(({ key }) => key !== "confidence"); // the heading of the passages tells it
   const { whole, parts } = timesOf(trace);
   return html`<section class="trace" aria-labelledby="trace-title">
     <h2 id="trace-title">${t("How it was found")}${whole !== null && html` <span class="muted">${milliseconds(whole)}</span>`}</h2>

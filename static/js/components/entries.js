@@ -1,18 +1,19 @@
 // What an agent did, in order: stages with the calls that belong to them, handoffs, code, warnings. All of it is text.
-import { html, useState } from "../../vendor/preact.js";
+import { html, useContext, useState } from "../../vendor/preact.js";
 import { alreadyDone as doneWords, requestWords } from "../activity.js";
 import { agentLabel } from "../agents.js";
+import { stepWords } from "../browsing.js";
 import { guardWords } from "../guarded.js";
-import { parts, t } from "../i18n.js";
-import { clipped, inline, pretty, shownResult } from "../json.js";
+import { language, parts, t } from "../i18n.js";
+import { clipped, inline, pretty, setOut, shownResult } from "../json.js";
 import { labelOf } from "../schema_fields.js";
-import { stepWords } from "./browsing.js";
 import { Icon } from "./icons.js";
 import { ProgramBody, headOf } from "./program.js";
 import { CopyButton } from "./prose.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
 import { inOurWords } from "../told.js";
+import { WholeResults } from "./whole_results.js";
 
 // `ending`: how the agent ended, null while it works.
 export function Entries({ entries, ending }) {
@@ -51,7 +52,7 @@ function Stage({ entry, ending }) {
 
 function Tool({ entry, ending }) {
   const [open, setOpen] = useState(false);
-  const { tool, args, result, clipped: isClipped, alreadyDone } = entry;
+  const { tool, args, result, alreadyDone } = entry;
   const status = statusOf(entry, ending);
   return html`<div class="tool-call" data-tool=${tool} data-status=${status}>
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
@@ -62,11 +63,34 @@ function Tool({ entry, ending }) {
     ${open && html`<div class="tool-detail">
       ${args && html`<${Arguments} args=${args} />`}
       ${result !== null
-        ? html`<${Block} label=${status === "failed" ? t("Error") : t("Result")} text=${shownResult(result, isClipped)} isError=${status === "failed"} />
-          ${isClipped && html`<p class="muted small">${t("Only the beginning is shown.")}</p>`}`
+        ? html`<${Result} entry=${entry} isError=${status === "failed"} />`
         : html`<p class="muted small">${ending === null ? t("No result yet.") : t("The run ended before there was a result.")}</p>`}
     </div>`}
   </div>`;
+}
+
+// The events have the beginning of a long result; the rest is read for whoever wants it.
+function Result({ entry, isError }) {
+  const read = useContext(WholeResults);
+  const [whole, setWhole] = useState(null);
+  const [state, setState] = useState(""); // "" | "reading" | why it could not be read
+  const isPart = entry.clipped && !whole;
+  const label = isError ? t("Error") : t("Result");
+
+  async function readAll() {
+    setState("reading");
+    try {
+      setWhole(await read(entry.seq));
+      setState("");
+    } catch (error) {
+      setState(error.message);
+    }
+  }
+
+  return html`<${Block} label=${label} text=${whole ? setOut(whole.content) : shownResult(entry.result, entry.clipped)} isError=${isError} />
+    ${isPart && html`<p class="muted small">${t("Only the beginning is shown.")} ${read && html`<button type="button" class="link-button" disabled=${state === "reading"} onClick=${readAll}>${state === "reading" ? t("Reading…") : t("Show all of it")}</button>`}</p>`}
+    ${whole && whole.content.length < whole.chars && html`<p class="muted small">${t("Of {chars} characters this is what was kept.", { chars: whole.chars.toLocaleString(language) })}</p>`}
+    ${state && state !== "reading" && html`<p class="form-error" role="alert">${state}</p>`}`;
 }
 
 // Programs and letters stand in lines of their own, not in one of JSON.

@@ -4,7 +4,7 @@ import { html, useRef, useState } from "../../vendor/preact.js";
 const GAP_PX = 6;
 const ITEMS = "[role^=menuitem]:not(:disabled)";
 
-export function Menu({ id, label, buttonClass, button, placement = "below", children }) {
+export function Menu({ id, label, buttonClass, button, tip = null, placement = "below", children }) {
   const opener = useRef(null);
   const panel = useRef(null);
   const [open, setOpen] = useState(false);
@@ -19,9 +19,9 @@ export function Menu({ id, label, buttonClass, button, placement = "below", chil
   const onKeyDown = (event) => moveInMenu(panel.current, event);
 
   return html`
-    <button type="button" ref=${opener} class=${buttonClass} popovertarget=${id} aria-label=${label} aria-haspopup="menu" aria-expanded=${open ? "true" : "false"}>${button}</button>
+    <button type="button" ref=${opener} class=${buttonClass} popovertarget=${id} title=${tip} aria-label=${label} aria-haspopup="menu" aria-expanded=${open ? "true" : "false"}>${button}</button>
     <div id=${id} ref=${panel} class="menu" popover="auto" role="menu" aria-label=${label} onToggle=${onToggle} onKeyDown=${onKeyDown}
-      onClick=${() => panel.current?.hidePopover()}>${children}</div>`;
+      onClick=${(event) => event.target.closest("[data-stays]") ?? panel.current?.hidePopover()}>${children}</div>`;
 }
 
 // Arrows go from item to item, and round.

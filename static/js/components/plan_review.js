@@ -45,11 +45,11 @@ function agentsFor(roster, steps) {
 }
 
 function Step({ step, number, steps, sending, change }) {
-  const numberOf = (id) => steps.findIndex((other) => other.id === id) + 1;
+  const numberOf = (id) => steps.findIndex((other) => other.id === id) + 1; // 0: a task that is done, of an earlier plan
   const id = `review-${step.id}`;
   return html`<li class="review-step">
     <div class="review-head"><span class="review-number">${number}</span><${AgentBadge} name=${step.agent} />
-      <span class="review-edges">${step.dependsOn.map((from) => html`<button type="button" key=${from} class="chip" disabled=${sending} onClick=${() => change(edit.unlink(steps, step.id, from))}
+      <span class="review-edges">${step.dependsOn.filter(numberOf).map((from) => html`<button type="button" key=${from} class="chip" disabled=${sending} onClick=${() => change(edit.unlink(steps, step.id, from))}
         aria-label=${t("Task {number} need not wait for task {other}", { number, other: numberOf(from) })} title=${t("Do not wait for it")}>${t("after {number}", { number: numberOf(from) })}<${Icon} name="close" /></button>`)}</span>
       <button type="button" class="icon-button small" disabled=${sending} onClick=${() => change(edit.drop(steps, step.id))} aria-label=${t("Drop task {number}", { number })} title=${t("Drop this task")}><${Icon} name="trash" /></button>
     </div>

@@ -71,8 +71,16 @@ function counted(code) {
 
 function Diff({ preview }) {
   return html`<figure class="code-block" dir="ltr"><figcaption class="code-head"><span>${revealed(preview.path ?? "")}</span></figcaption>
-    <${Scrolled} label=${t("Changes of {what}", { what: preview.path || t("the text") })}><${DiffLines} before=${preview.before ?? ""} after=${preview.after ?? ""} /></${Scrolled}></figure>`;
+    <${Scrolled} label=${t("Changes of {what}", { what: preview.path || t("the text") })}><${DiffLines} before=${preview.before ?? ""} after=${preview.after ?? ""} /></${Scrolled}></figure>
+    ${(preview.notes ?? []).map((note) => Object.hasOwn(NOTES, note) && html`<p key=${note} class="muted small diff-note">${NOTES[note]()}</p>`)}`;
 }
+
+const NOTES = {
+  new: () => t("There is no such file yet."),
+  unreadable: () => t("What the file has now is no text that can be shown. All of it would be replaced."),
+  misfit: () => t("The file does not have what would be replaced exactly once, so this change would fail."),
+  clipped: () => t("Only the beginning of this change is shown."),
+};
 
 const SIGNS = { gone: "−", new: "+", same: " " };
 const WORDS = { gone: () => `${t("Removed:")} `, new: () => `${t("Added:")} `, same: () => "" };

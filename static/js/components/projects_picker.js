@@ -23,9 +23,10 @@ export function ProjectPicker({ application }) {
     }
   }
 
-  const face = html`<${Icon} name="folder" /><span class="project-name"><bdi>${current?.name ?? t("No project")}</bdi></span><${Icon} name="chevron" />`;
+  const face = html`<${Icon} name="folder" />${current && html`<span class="project-name"><bdi>${current.name}</bdi></span><${Icon} name="chevron" />`}`;
+  const label = current ? t("Project: {name}", { name: current.name }) : t("No project");
   return html`<span class="project-picker">
-    <${Menu} id="project-menu" label=${current ? t("Project: {name}", { name: current.name }) : t("No project")} buttonClass=${`mode-button project-button ${current ? "is-chosen" : ""}`} button=${face}>
+    <${Menu} id="project-menu" label=${label} tip=${label} buttonClass=${current ? "mode-button project-button is-chosen" : "icon-button"} button=${face}>
       <button type="button" role="menuitemradio" class="mode-item" aria-checked=${current ? "false" : "true"} onClick=${() => choose(null)}>
         <span class="mode-words"><span>${t("No project")}</span></span>${!current && html`<${Icon} name="check" />`}
       </button>

@@ -4,10 +4,10 @@ import { t } from "../i18n.js";
 import { transcript } from "../store.js";
 import { Icon } from "./icons.js";
 
-const SIDE = matchMedia("(min-width: 1100px)");
+const SIDE = matchMedia("(min-width: 50rem)");
 const WIDTH_KEY = "hyperagent.run.width";
 const LEAST_PX = 360;
-const CHAT_PX = 400; // what is left for the chat
+const CHAT_PX = 360; // what is left for the chat
 const STEP_PX = 24;
 
 export function RunAside({ application }) {
@@ -17,7 +17,7 @@ export function RunAside({ application }) {
   const [View, setView] = useState(null); // {component} once it is loaded
   const [failed, setFailed] = useState(false);
   const panel = useRef(null);
-  const isSide = useSide();
+  const isSide = useMatches(SIDE);
   const size = useWidth(panel, isSide);
   useFocus(panel, id !== null && open !== null);
   useCover(panel, id !== null && open !== null && !isSide);
@@ -44,14 +44,14 @@ export function RunAside({ application }) {
   </aside>`;
 }
 
-function useSide() {
-  const [isSide, setSide] = useState(SIDE.matches);
+export function useMatches(query) {
+  const [matches, setMatches] = useState(query.matches);
   useEffect(() => {
-    const onChange = () => setSide(SIDE.matches);
-    SIDE.addEventListener("change", onChange);
-    return () => SIDE.removeEventListener("change", onChange);
+    const onChange = () => setMatches(query.matches);
+    query.addEventListener("change", onChange);
+    return () => query.removeEventListener("change", onChange);
   }, []);
-  return isSide;
+  return matches;
 }
 
 // The newest run of the branch that is shown.

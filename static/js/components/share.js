@@ -97,7 +97,7 @@ function Make({ upto, make }) {
     ${error && html`<p class="form-error" role="alert">${error}</p>`}
     <div class="share-send">
       <label>${t("Ends")} <select name="days">
-        <option value="0">${t("never")}</option><option value="1">${t("in a day")}</option><option value="7">${t("in a week")}</option><option value="30">${t("in a month")}</option>
+        <option value="1">${t("in a day")}</option><option value="7">${t("in a week")}</option><option value="30" selected>${t("in 30 days")}</option><option value="0">${t("never")}</option>
       </select></label>
       <button type="submit" class="button button-primary" disabled=${sending}><${Icon} name="link" />${sending ? t("One moment…") : t("Make a link")}</button>
     </div>

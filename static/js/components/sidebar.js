@@ -1,6 +1,6 @@
 // The conversations: search, open, pin, rename, share, export, delete; the ways to the other pages, and the person's own menu.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { groupedByAge } from "../conversation_list.js";
+import { grouped } from "../ages.js";
 import { t } from "../i18n.js";
 import { keysOf } from "../keys.js";
 import { Icon } from "./icons.js";
@@ -10,36 +10,26 @@ const LOGO = new URL("../../icons/hyperagent.svg", import.meta.url).href;
 
 const titleOf = ({ title }) => title || t("New conversation");
 
-const PLACES = () => [
-  { href: "/inbox/", icon: "inbox", words: t("Inbox") },
-  { href: "/documents/", icon: "document", words: t("Documents") },
-  { href: "/files/", icon: "files", words: t("Files") },
-  { href: "/projects/", icon: "folder", words: t("Projects") },
-  { href: "/schedules/", icon: "clock", words: t("Schedules") },
-  { href: "/memory/", icon: "bookmark", words: t("Memory") },
-  { href: "/usage/", icon: "chart", words: t("Usage") },
-  { href: "/settings/", icon: "gear", words: t("Settings") },
-];
-
 export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShare, onPalette, go }) {
   const { list, conversationId, waitingForMe, unread } = application;
   const [query, setQuery] = useState("");
   const [renaming, setRenaming] = useState(null);
   const wanted = query.trim().toLocaleLowerCase();
   const items = list.items.value.filter((item) => titleOf(item).toLocaleLowerCase().includes(wanted));
-  const pinned = items.filter(({ pinned_at }) => pinned_at);
-  const groups = [...(pinned.length ? [{ label: t("Pinned"), items: pinned }] : []), ...groupedByAge(items.filter(({ pinned_at }) => !pinned_at), Date.now())];
+  const groups = grouped(items, Date.now());
+  const acts = { "/": () => go(null), "/search/": onPalette }; // what other pages have as links
+  const keys = { "/search/": "palette" };
 
   return html`
     <div class="side-head">
       <a class="brand" href="/" onClick=${(event) => follow(event, () => go(null))}><img class="brand-mark" src=${LOGO} alt="" width="24" height="24" />HyperAgent</a>
       <button type="button" class="icon-button" onClick=${hide} aria-label=${t("Hide the conversations")} title=${`${t("Hide the conversations")} (${keysOf("sidebar")})`}><${Icon} name="sidebar" /></button>
     </div>
-    <a class="new-chat" href="/" aria-current=${conversationId.value ? null : "page"} onClick=${(event) => follow(event, () => go(null))}><${Icon} name="plus" />${t("New conversation")}</a>
-    <button type="button" class="new-chat side-commands" onClick=${onPalette}><${Icon} name="search" />${t("Search everything")}<span class="side-keys" aria-hidden="true"><kbd>${keysOf("palette")}</kbd></span></button>
+    <div class="side-scroll">
     <ul class="side-places" aria-label=${t("Pages")}>
-      ${PLACES().map(({ href, icon, words }) => html`<li key=${href}><a class="new-chat" href=${href} title=${words}><${Icon} name=${icon} /><span class="side-place">${words}</span>
-        ${href === "/inbox/" && waitingForMe.value > 0 && html`<span class="side-count">${waitingForMe.value}<span class="visually-hidden"> ${t("waiting for you")}</span></span>`}</a></li>`)}
+      ${application.page.frame.places.map(({ url, sign, title }) => html`<li key=${url}><a class="frame-link" href=${url} aria-current=${url === "/" && !conversationId.value ? "page" : null} onClick=${(event) => acts[url] && follow(event, acts[url])}>
+        <${Icon} name=${sign} /><span>${title}</span>${keys[url] && html`<span class="side-keys" aria-hidden="true"><kbd>${keysOf(keys[url])}</kbd></span>`}
+        ${url === "/inbox/" && waitingForMe.value > 0 && html`<span class="frame-count">${waitingForMe.value}<span class="visually-hidden"> ${t("waiting for you")}</span></span>`}</a></li>`)}
     </ul>
     <label class="side-search"><${Icon} name="filter" /><span class="visually-hidden">${t("Search the conversations")}</span>
       <input type="search" ref=${searchBox} placeholder=${t("Conversations")} value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
@@ -54,6 +44,7 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShar
       ${list.error.value && html`<p class="side-note">${list.error.value.message} <button type="button" class="link-button" onClick=${list.retry}>${t("Try again")}</button></p>`}
       ${list.more.value && html`<${Sentinel} list=${list} />`}
     </nav>
+    </div>
     <${UserMenu} application=${application} onHelp=${onHelp} />`;
 }
 
@@ -136,30 +127,25 @@ function RenameEntry({ item, rename, done }) {
 const focusEntry = (id) => requestAnimationFrame(() => document.querySelector(`.entry > a[href="/c/${id}/"]`)?.focus());
 
 function UserMenu({ application, onHelp }) {
-  const { user } = application.page;
+  const { user, frame } = application.page;
   const name = user.display_name || user.email;
-  const face = html`<span class="avatar" aria-hidden="true">${[...name][0].toLocaleUpperCase()}</span><span class="user-name"><bdi>${name}</bdi></span><${Icon} name="chevron" />`;
+  const face = html`<span class="avatar" aria-hidden="true">${user.initials}</span><span class="user-name"><bdi>${name}</bdi></span><${Icon} name="chevron" />`;
   return html`<div class="side-foot">
     <${Menu} id="user-menu" label=${t("Account of {name}", { name })} buttonClass="user-button" button=${face} placement="above">
       <p class="menu-note">${user.email}</p>
-      <a role="menuitem" href="/settings/profile/"><${Icon} name="person" />${t("Profile")}</a>
-      <a role="menuitem" href="/mail/"><${Icon} name="mail" />${t("Mailboxes")}</a>
-      <a role="menuitem" href="/rules/"><${Icon} name="scales" />${t("Standing rules")}</a>
-      <a role="menuitem" href="/settings/tokens/"><${Icon} name="key" />${t("API tokens")}</a>
-      ${user.is_staff && html`<a role="menuitem" href="/people/"><${Icon} name="person" />${t("People")}</a>`}
-      ${user.is_staff && html`<a role="menuitem" href="/admin/"><${Icon} name="shield" />${t("Administration")}</a>`}
+      ${frame.menu.map(({ url, sign, title }) => html`<a key=${url} role="menuitem" href=${url}><${Icon} name=${sign} />${title}</a>`)}
+      <${ThemeButton} />
       <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />${t("Keys")}</button>
       <form method="post" action="/accounts/logout/">
         <input type="hidden" name="csrfmiddlewaretoken" value=${application.csrfToken} />
         <button type="submit" role="menuitem"><${Icon} name="leave" />${t("Sign out")}</button>
       </form>
     </${Menu}>
-    <${ThemeButton} />
   </div>`;
 }
 
-// js/theme.js answers its clicks and names it.
+// js/theme.js answers its clicks and names it; the menu stays, to be clicked through.
 function ThemeButton() {
   useEffect(() => void dispatchEvent(new Event("hyperagent:theme-button")), []);
-  return html`<button type="button" class="icon-button" data-theme-toggle data-say-system=${t("Theme: as the system")} data-say-light=${t("Theme: light")} data-say-dark=${t("Theme: dark")}><${Icon} name="theme" /></button>`;
+  return html`<button type="button" role="menuitem" data-stays data-theme-toggle data-say-system=${t("Theme: as the system")} data-say-light=${t("Theme: light")} data-say-dark=${t("Theme: dark")}><${Icon} name="theme" /><span>${t("Theme")}</span></button>`;
 }

@@ -15,6 +15,7 @@ const KINDS = {
   server: () => t("connected server"),
   question: () => t("question"),
   earlier: () => t("earlier answer"),
+  project: () => t("project"),
 };
 
 export function Tainted({ request }) {

@@ -10,7 +10,7 @@ const LOOK_MS = 2_000; // how often a run is looked after of which this page hea
 const OVER = new Set(["complete", "error"]);
 const GONE = 410; // kept no longer, which is no fault
 const FINAL = new Set([404, GONE]); // asking again is of no use
-export const SPEEDS = [1, 2, 5, 10, 50];
+export const SPEEDS = [0.25, 0.5, 1, 2, 5, 10, 50];
 
 export function createRun({ executionId, session, api }) {
   const replay = createReplay(executionId);

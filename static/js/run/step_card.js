@@ -1,7 +1,8 @@
 // One step in the list: the cards of the answer where there is one, else a line.
 import { html, useState } from "../../vendor/preact.js";
 import { requestWords, usageFacts } from "../activity.js";
-import { Browsed, stepWords } from "../components/browsing.js";
+import { stepWords } from "../browsing.js";
+import { Browsed } from "../components/browsing.js";
 import { Chart } from "../components/chart.js";
 import { Entry, madeWords } from "../components/entries.js";
 import { Icon } from "../components/icons.js";

@@ -4,6 +4,7 @@ import { clock as clockWords, duration, isWaiting, statusWords, usageFacts } fro
 import { Icon } from "../components/icons.js";
 import { StateIcon } from "../components/state_icon.js";
 import { useNow } from "../components/ticking.js";
+import { WholeResults } from "../components/whole_results.js";
 import { t } from "../i18n.js";
 import { isLive } from "../store.js";
 import { AgainDialog } from "./again_dialog.js";
@@ -33,6 +34,7 @@ export function RunView({ executionId, application, session, close }) {
   const [opened, setOpened] = useState(null); // the agent that one came for
   const [again, setAgain] = useState(null); // {agent, entry?}
   const shown = run.shown.value;
+  const wholeResult = useMemo(() => (seq) => application.api.wholeResult(executionId, seq), [executionId, application]);
 
   function onKeyDown(event) {
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -66,7 +68,7 @@ export function RunView({ executionId, application, session, close }) {
     <div class="run-body" role="tabpanel" id="run-part" aria-labelledby=${`run-tab-${chosen}`} tabindex="0" data-part=${chosen}>
       ${run.failure.value && html`<p class=${`run-note ${run.failure.value.isGone ? "" : "is-bad"}`} role="alert">${run.failure.value.isMissing ? t("There is no such run here, or it is not yours.") : run.failure.value.message}
         ${!run.failure.value.isFinal && html` <button type="button" class="link-button" onClick=${run.read}>${t("Try again")}</button>`}</p>`}
-      ${shown ? drawn : !run.failure.value && html`<div class="run-skeleton" aria-busy="true"><p></p><p></p><p></p><span class="visually-hidden" role="status">${t("Loading the run")}</span></div>`}
+      ${shown ? html`<${WholeResults.Provider} value=${wholeResult}>${drawn}<//>` : !run.failure.value && html`<div class="run-skeleton" aria-busy="true"><p></p><p></p><p></p><span class="visually-hidden" role="status">${t("Loading the run")}</span></div>`}
     </div>
     ${run.end.value && html`<${Transport} run=${run} />`}
     ${again && html`<${AgainDialog} ...${again} trace=${run.end.value.trace} executionId=${executionId} application=${application} close=${() => setAgain(null)} />`}

@@ -90,7 +90,20 @@ def test_blocks_that_lie_about_their_place_lose_nothing() -> None:
 
     parts = set_page(text, blocks, doc_type="txt")
 
-    assert "".join(said(*part.runs) for part in parts) == text
+    assert "".join(said(*part.runs, *(run for item in part.items for run in item.runs)) for part in parts) == text
+
+
+def test_a_list_is_its_items_without_bullets_and_with_their_numbers() -> None:
+    text = "- Journeys go by train\n  and by tram.\n  - First class: ask.\n3. Taxis after ten\n"
+
+    (part,) = set_page(text, whole(text, BlockKind.LIST), doc_type="md", marks=[Mark(2, 10, CITED)])
+
+    assert [(said(*item.runs), item.is_numbered, item.depth) for item in part.items] == [
+        ("Journeys go by train\n  and by tram.", False, 0),
+        ("First class: ask.", False, 1),
+        ("3. Taxis after ten", True, 0),
+    ]
+    assert part.items[0].runs[0] == Run("Journeys", CITED)
 
 
 def test_words_are_found_over_line_ends_without_regard_to_case() -> None:

@@ -254,6 +254,15 @@ def test_the_run_is_told_the_project_and_its_instructions_as_they_are_now(alice:
     assert told.project_instructions is not None
     assert told.project_instructions.text == "Answer in Latin."
     assert (told.project_instructions.project, told.project_instructions.written_by) == ("Plans", "Alice")
+    assert told.instructed_by_another is False
+
+
+def test_the_run_of_a_member_is_told_that_another_wrote_the_instructions(alice: Any, bob: Any, plans: Any) -> None:
+    projects.change(alice, plans.pk, instructions="Answer in Latin.")
+
+    run = actions.say(bob, actions.create(bob, project_id=plans.pk).pk, "Where is Gaul?").execution
+
+    assert Options.model_validate(run.input["options"]).instructed_by_another is True
 
 
 def test_who_was_removed_from_the_project_is_told_nothing_of_it_any_more(

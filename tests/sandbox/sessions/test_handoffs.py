@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents.exchange import AgentInput, HandoffInfo
-from agents.pipeline.artifacts import given_along, put_back
+from agents.pipeline.artifacts import clear_away, given_along, put_back
 from agents.pipeline.handoffs import handoff_context
 from agents.registry import specs
 from agents.runtime.context import AgentContext
@@ -38,5 +38,38 @@ async def test_what_an_agents_programs_made_goes_along_and_the_next_agent_is_tol
     assert end.value["without"] == ("named.md",)
     assert given.artifacts == ("named.md", "table.csv", "plot.py")
     assert "Files that code gives along: named.md, table.csv, plot.py" in handoff_context((given,))
-    calls = [event["tool"] for event in case.events("tool_call")]
-    assert calls == ["execute_code", "collect_artifacts", "restore_artifacts"]
+    calls = [(event["tool"], event["args"].get("only_look", False)) for event in case.events("tool_call")]
+    assert calls == [
+        ("execute_code", False),
+        ("collect_artifacts", False),
+        ("restore_artifacts", True),
+        ("restore_artifacts", False),
+    ]
+
+
+@pytest.mark.spec("S48")
+async def test_what_was_put_there_for_an_agent_is_cleared_away_and_what_lay_there_stays() -> None:
+    sandbox = FakeSandbox(files={"named.md": "It was here."}, kept={"table.csv": "a,b", "named.md": "It was here."})
+    gateway = Gateway(fake_providers(sandbox=sandbox), checks=APPROVE_ALL)
+    given = HANDOFF.model_copy(update={"artifacts": ("named.md", "table.csv", "gone.txt")})
+
+    async def program(context: AgentContext) -> Any:
+        task = AgentInput(agent_id="data-1", agent_name="data", task="Plot it", handoffs=(given,))
+        put = await put_back(context, task, specs()["data"])
+        there = sorted(sandbox.files)
+        await clear_away(context, put)
+        await clear_away(context, ())
+        return {"put": put, "there": there}
+
+    case = case_of(program, gateway, agent="data")
+    end = await case.drive()
+
+    assert end.how == "completed", end
+    assert (tuple(end.value["put"]), end.value["there"]) == (("table.csv",), ["named.md", "table.csv"])
+    assert sandbox.files == {"named.md": "It was here."}
+    called = [(event["tool"], event["args"]["paths"]) for event in case.events("tool_call")]
+    assert called == [
+        ("restore_artifacts", ["named.md", "table.csv", "gone.txt"]),
+        ("restore_artifacts", ["table.csv", "gone.txt"]),
+        ("cleanup_artifacts", ["table.csv"]),
+    ]

@@ -144,6 +144,7 @@ async def test_a_program_is_streamed_cancelled_and_outlived_by_its_run(
     assert sleepers(4712)
 
     from agents import actions
+    from agents.sandbox.host.client import sandbox_host
 
     await in_thread(actions.cancel)(second, by=alice)
     await in_thread(actions.cancel)(second, by=alice)
@@ -160,6 +161,8 @@ async def test_a_program_is_streamed_cancelled_and_outlived_by_its_run(
     sandboxes.end(signal.SIGKILL)
     await until(lambda: _none_of(4713), timeout_s=5)
     sandboxes.start()
+    # Else the run may ask, within its few seconds of patience, before there is somebody to ask.
+    await until(sandbox_host().lives, timeout_s=60)
     survived = await ended(third, timeout_s=60)
 
     assert survived.status == "completed"

@@ -1,6 +1,7 @@
 """What becomes of a box over time: idle, full, handed on, kept, forgotten (S203, S204, F22, T30)."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,29 @@ async def test_a_box_that_nobody_uses_is_closed_and_the_next_one_has_its_files(h
         await again.read("/tmp/scratch", max_bytes=100)
     first, second = await in_thread(_rows)()
     assert (first.ended_because, second.ended_at) == ("idle", None)
+
+
+@pytest.mark.spec("S203")
+async def test_a_box_is_closed_half_an_hour_after_it_was_used_last_and_not_before(hosting: Any, people: Any) -> None:
+    alive = await hosting()
+    alice = await people("alice")
+    box = await alive.client.box(alice)
+    app = await alive.client.box(alice, BoxType.APP)
+    session = alive.host.sessions.by_id((await in_thread(_rows)())[0].id)
+
+    session.used_at = time.monotonic() - 29 * 60
+    await alive.host.sessions.tend()
+    await asyncio.sleep(0.2)
+    still = await alive.client.existing(alice.user_id, alice.conversation_id)
+    session.used_at = time.monotonic() - 30 * 60
+
+    async def is_closed() -> bool:
+        return await alive.client.existing(alice.user_id, alice.conversation_id) is None
+
+    await _until(is_closed)
+    assert (box.is_new, app.is_new, app.key) == (True, False, box.key)
+    assert still is not None
+    assert [row.ended_because for row in await in_thread(_rows)()] == ["idle"]
 
 
 @pytest.mark.spec("S204")

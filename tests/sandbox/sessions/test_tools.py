@@ -3,11 +3,15 @@
 import asyncio
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.sandbox.base import HOME
+from agents.sandbox.local.provider import LocalSandbox
+from agents.sandbox.local.runtime import INSTALLED
+from agents.tools.catalogue.original_tools import use_file
 from hyperagent.lib.threads import in_thread
 from tests.sandbox.sessions.working import local, needs_walls, sleepers
 
@@ -85,6 +89,53 @@ async def test_what_people_change_in_the_workspace_is_what_the_next_program_read
     assert second.created_files == ()
     assert "a.txt" not in others.stdout
     assert await _workspace(bob) == {}
+
+
+@pytest.mark.spec("S81")
+async def test_files_of_the_person_are_used_by_programs_once_they_were_copied_into_the_conversation(
+    working: Any, tmp_path: Path
+) -> None:
+    alice = await working("alice", provider=LocalSandbox(libraries=INSTALLED, runtime=tmp_path / "boxes"))
+    made = await alice.runs(
+        "import pandas as pd\n"
+        "pd.DataFrame({'month': ['Jan', 'Feb', 'Mar'], 'sold': [120, 135.5, 99]}).to_excel('made.xlsx', index=False)"
+    )
+    if "No module named" in made.stderr:
+        pytest.skip("the sandbox's packages are not installed")
+    table = await alice.workspace.read_bytes(alice.about, "made.xlsx")
+    await alice.workspace.write_bytes(alice.about, "books/sales.xlsx", table, scope="user")
+    await alice.workspace.write_file(
+        alice.about, "people.json", '[{"name": "Ada", "age": 36}, {"name": "Bo", "age": 41}]'
+    )
+    reading = (
+        "import pandas as pd\n"
+        "print(pd.read_excel('books/sales.xlsx').sold.sum(), pd.read_json('people.json').age.mean())"
+    )
+
+    without = await alice.runs(reading)
+    refused = await alice.fails(alice.workspace.read_file(alice.about, "books/sales.xlsx", scope="user"))
+    reply = await use_file.function(alice.call, path="books/sales.xlsx", scope="user")
+    run = await alice.runs(reading)
+
+    assert "No such file" in without.stderr
+    assert "use_file with scope user" in refused
+    assert reply.data == {"path": "books/sales.xlsx", "size_bytes": len(table)}
+    assert (run.stdout, run.exit_code) == ("354.5 38.5\n", 0), run.stderr
+    assert alice.told("workspace_update")[-1].path == "books/sales.xlsx"
+    assert await alice.workspace.read_bytes(alice.about, "books/sales.xlsx", scope="user") == table
+    assert "There is no file" in await alice.fails(use_file.function(alice.call, path="none.csv", scope="user"))
+
+
+@pytest.mark.spec("S62")
+async def test_a_program_reads_the_checklist_of_its_run_and_not_what_the_browser_showed(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, ".hyperagent/todo.md", "- [x] a\n")
+    await alice.workspace.write_bytes(alice.about, ".browser/000001.jpg", b"\xff\xd8picture")
+
+    run = await alice.runs("import os; print(sorted(os.listdir())); print(open('.hyperagent/todo.md').read())")
+
+    assert run.stdout == "['.hyperagent']\n- [x] a\n\n"
+    assert run.note == ""
 
 
 @pytest.mark.spec("S201")
@@ -306,12 +357,14 @@ async def test_what_goes_along_with_a_handoff_is_kept_and_lies_in_the_next_box(w
     listed = [file.path for file in await sandbox.list_files(alice.about, ".")]
     await sandbox.cleanup_artifacts(alice.about, ("a.py", ".secret.md"))
     left = [file.path for file in await sandbox.list_files(alice.about, ".")]
+    there = await sandbox.lying_there(alice.about, ("a.py", "b.csv"))
 
     assert sorted(file.path for file in found.files) == ["a.py", "b.csv"]
     assert found.left_out == ("big.txt (more than 1 MB together)",)
     assert len(few.files) == 1
     assert sorted(file.path for file in restored.files) == ["a.py", "b.csv"]
     assert restored.left_out == ("none.md",)
+    assert ([file.path for file in there.files], there.left_out) == (["b.csv"], ("a.py",))
     assert {"a.py", "b.csv"} <= set(listed)
     assert "a.py" not in left
     assert "a.py" in await _workspace(alice)

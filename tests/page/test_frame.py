@@ -1,0 +1,59 @@
+"""What stands beside every page: the chat's own frame and that of the others are one."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from hyperagent.accounts.templatetags.frame import PLACES, Shown
+
+PAGES = (
+    "/inbox/",
+    "/documents/",
+    "/files/",
+    "/projects/",
+    "/schedules/",
+    "/memory/",
+    "/usage/",
+    "/settings/",
+    "/people/",
+)
+
+
+def entries(page: Page, list_: str) -> list[str]:
+    return [
+        text.split("\n")[0].strip()
+        for text in page.locator(f"{list_} > li > a:visible > span:first-of-type").all_inner_texts()
+    ]
+
+
+@pytest.mark.slow
+def test_the_chat_and_every_other_page_have_one_list_of_places_and_of_conversations(person: Any, visit: Any) -> None:
+    alice = person("Alice", is_staff=True, is_superuser=True)
+    alice.post("conversations", {})
+    page = visit(alice, viewport={"width": 1440, "height": 900}).new_page()
+
+    page.goto("/")
+    expect(page.locator(".side-list .entry")).to_have_count(1)
+    in_chat = (entries(page, ".side-places"), page.locator(".sidebar .avatar").inner_text())
+    page.goto("/inbox/")
+    expect(page.locator(".frame-talks a")).to_have_count(1)
+    elsewhere = (entries(page, ".frame-places > ul"), page.locator(".frame .avatar").inner_text())
+
+    assert in_chat == elsewhere
+    assert in_chat[0] == [str(place.title) for place in PLACES if place.shown is not Shown.BAR]
+
+
+@pytest.mark.slow
+def test_every_title_begins_at_one_place(person: Any, visit: Any) -> None:
+    alice = person("Alice", is_staff=True, is_superuser=True)
+    page = visit(alice, viewport={"width": 1440, "height": 900}).new_page()
+    places = {}
+
+    for address in PAGES:
+        page.goto(address)
+        box = page.locator("h1").first.bounding_box()
+        assert box is not None
+        places[address] = (round(box["x"]), round(box["y"] + box["height"] / 2))
+
+    assert len(set(places.values())) == 1, places
