@@ -24,7 +24,10 @@ def modules_folder() -> Path:
 
 
 def installed() -> dict[str, str]:
-    """The version of each package that was asked for, by its name; not of what they need themselves."""
+    """The version of each package that was asked for, by its name; not of what they need themselves. None in a program
+    without the house's settings, such as the evaluations: it has no boxes either."""
+    if not settings.configured:
+        return {}
     wanted = _read(packages_folder() / "package.json").get("dependencies", {})
     found = {name: _read(modules_folder() / name / "package.json").get("version") for name in sorted(wanted)}
     return {name: str(version) for name, version in found.items() if version}

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.engine.events import Complete
 from agents.models import Execution
+from agents.usage import purses
 from conversations import actions
 from conversations.models import Conversation, Message
 from hyperagent.lib.refusals import Refused
@@ -162,6 +163,7 @@ def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
 
 def test_a_question_costs_few_queries(alice: Any, django_assert_max_num_queries: Any) -> None:
     conversation = actions.create(alice)
+    purses.look_anew()
     actions.say(alice, conversation.id, "First")
 
     with django_assert_max_num_queries(11):

@@ -73,8 +73,10 @@ async def test_a_run_is_not_blamed_for_a_runner_that_turns_out_to_live(
 
 
 def _lost_to_another(id_: Any) -> Execution:
-    """What is stored of the run as soon as another runner has it: the one that drove it does not know yet."""
+    """What is stored of the run as soon as another runner has it: the one that drove it does not know yet. Its row is
+    held first: a run that is just being written is left for the next look."""
     with transaction.atomic(), connection.cursor() as cursor:
+        Execution.objects.select_for_update().get(id=id_)
         cursor.execute(leases._RECOVER, {"runner": "late", "suspect": leases.SUSPECT, "grace_s": 0})
         Execution.objects.filter(id=id_).update(status="running", leased_by="another")
         return Execution.objects.get(id=id_)
