@@ -33,6 +33,7 @@ from django_q.signing import BadSignature, SignedPackage
 from django_q.tasks import async_task
 
 from hyperagent.lib.child import end_with
+from hyperagent.lib.notes import is_notified
 from hyperagent.lib.telemetry import tracing
 from hyperagent.lib.telemetry.jobs import JobWatch
 
@@ -137,8 +138,7 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             elif OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
                 taken.append((row.pk, row.payload))
         if is_idle:
-            for _ in connection.connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
-                pass
+            is_notified(connection.connection, within_s=LOOK_EVERY_S)
         return taken
 
 

@@ -11,6 +11,7 @@ from typing import Final
 import psycopg
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from hyperagent.lib.notes import is_notified
 from memory.embedding import chosen
 from memory.embedding.answering import Answering
 from memory.embedding.model import LOCAL, EmbeddingModel, Stopped, Unusable
@@ -151,7 +152,7 @@ class Embedder:
         """Until somebody wakes it, or a sweep is due."""
         until = time.monotonic() + SWEEP_S
         while not self._stopping and time.monotonic() < until:
-            if any(True for _ in connection.connection.notifies(timeout=LISTEN_S, stop_after=1)):
+            if is_notified(connection.connection, within_s=LISTEN_S):
                 return
 
     def _vacuum(self, work: Work) -> None:
