@@ -109,6 +109,18 @@ DRAW_ALL = """async () => {
         }
     }
 }"""
+# Words of buttons and of headings of columns that stand on two lines, because something else wants the place.
+BROKEN_WORDS = """() => {
+    const isBroken = (node) => [...node.data.matchAll(/\\S{2,20}/g)].some((word) => {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+    });
+    const nodes = [...document.querySelectorAll(".button, thead th")].flatMap((one) => [...one.childNodes]);
+    const texts = nodes.filter((node) => node.nodeType === Node.TEXT_NODE);
+    return texts.filter(isBroken).map((node) => `broken: ${node.data.trim()}`);
+}"""
 # Told by the browser for each, whichever document it was; and what stands in no workspace is not found.
 KNOWN = ("violates the following Content Security Policy directive", "Failed to load resource")
 
@@ -181,7 +193,8 @@ def look(page: Page, name: str, address: str) -> list[str]:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.evaluate(SETTLE)
-        found += [f"{name}, {form}: {fault}" for fault in (*axe_faults(page, **rules), *_overflow(page))]
+        faults = (*axe_faults(page, **rules), *_overflow(page), *page.evaluate(BROKEN_WORDS))
+        found += [f"{name}, {form}: {fault}" for fault in faults]
         PICTURES.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=PICTURES / f"{name.replace(' ', '-')}-{form}.png")
     return found
