@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agents.engine.asking import Asking
-from agents.engine.canonical import digest, plain
+from agents.engine.canonical import Written, digest, plain
 from agents.engine.effects import TOUCHED, Doubt, Effect, probe_doubt, settled_response
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.interventions import said_to
@@ -38,9 +38,10 @@ class Calls(Asking):
     """What reaches the outside, the clock, chance and people."""
 
     async def step(self, kind: StepKind, name: str, request: Any, perform: Callable[[], Awaitable[Outcome]]) -> Any:
-        """A contact with the outside that changes nothing there. Raises StepFailed if it failed for good."""
+        """A contact with the outside that changes nothing there. `request`: a JSON value, or Written where it is long.
+        Raises StepFailed if it failed for good."""
         path = self._next_path()
-        request = plain(request)
+        request = request if isinstance(request, Written) else plain(request)
         hashed = digest(request)
         recorded = self._recorded(path, kind, name, hashed)
         if recorded is not None:

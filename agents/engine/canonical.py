@@ -3,10 +3,33 @@
 import hashlib
 import json
 import math
+import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
 INT_END: Final = 2**63
+_ENCODING: Final = ("utf-8", "surrogatepass")
+# Numbers that storage may hand back as others; in a text of somebody's they do no harm.
+_CHANGES: Final = re.compile(rb"(?:^|[:,\[])-?(?:[\d.]+e|\d{18})|-0\.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A JSON value in its canonical form, as bytes: for what is long, and only hashed and stored. As a value it takes
+    twice the place, and many runs hold theirs while they wait for an answer."""
+
+    text: bytes
+
+    @classmethod
+    def of(cls, value: Any) -> "Written":
+        """Of the value as `plain` gives it. Raises as `canonical` does."""
+        text = canonical(value).encode(*_ENCODING)
+        return cls(canonical(plain(value)).encode(*_ENCODING) if _CHANGES.search(text) else text)
+
+    @property
+    def value(self) -> Any:
+        return _READ.decode(self.text.decode(*_ENCODING))
 
 
 def canonical(value: Any) -> str:
@@ -16,7 +39,8 @@ def canonical(value: Any) -> str:
 
 def digest(value: Any) -> bytes:
     """SHA-256 of the canonical form: 32 bytes."""
-    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).digest()
+    text = value.text if isinstance(value, Written) else canonical(value).encode(*_ENCODING)
+    return hashlib.sha256(text).digest()
 
 
 def plain(value: Any) -> Any:

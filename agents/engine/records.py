@@ -13,7 +13,7 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A recorded contact with the outside, at its path in its agent's journal.
+    """A recorded contact with the outside, at its path in its agent's journal. `request`: a JSON value, or Written.
 
     `effect_key`: of an effect, its key in the ledger; of a question, the key under which an answer to it is found
     again; empty otherwise.

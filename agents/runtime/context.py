@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from agents.engine.canonical import plain
+from agents.engine.canonical import Written, plain
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
@@ -321,7 +321,7 @@ class AgentContext(Spending):
         StepFailed with the provider's trouble in words for people, or if the budget is used up (`agents.budget`).
         """
         shown = shown and stage in STREAMED
-        asked = request.model_dump(mode="json")
+        asked = Written.of(request.model_dump(mode="json"))
         await self.afford(stage, asked, request, last=last)
 
         async def perform() -> Outcome:
@@ -381,7 +381,7 @@ class AgentContext(Spending):
 
     async def structured(self, request: ModelRequest, schema: type[T], *, stage: str) -> T:
         """A model's answer as a value of `schema`: one step, the repairs included. Raises StepFailed."""
-        asked = {"request": request.model_dump(mode="json"), "schema": schema.__name__}
+        asked = Written.of({"request": request.model_dump(mode="json"), "schema": schema.__name__})
         await self.afford(stage, asked, request, calls=1 + REPAIRS)
 
         async def perform() -> Outcome:

@@ -28,7 +28,7 @@ from agents.budget import (
     unit_at_end,
     used_by,
 )
-from agents.engine.canonical import digest, plain
+from agents.engine.canonical import Written, digest
 from agents.engine.context import Context, Outcome
 from agents.engine.errors import Cancelled, OutsideError
 from agents.engine.events import Stage, StageStatus
@@ -69,7 +69,9 @@ class Spending(Context):
     _lack: str = ""
     """Why the next call may not be made by one of those; empty if it may."""
 
-    async def afford(self, name: str, request: Any, sent: ModelRequest, *, last: bool = False, calls: int = 1) -> None:
+    async def afford(
+        self, name: str, request: Written, sent: ModelRequest, *, last: bool = False, calls: int = 1
+    ) -> None:
         """Stands before a call of a model. At the end of the run's budget a person is asked, once for all agents; and
         what the call may take is reserved of the budgets of its person, their groups and the installation.
 
@@ -81,7 +83,7 @@ class Spending(Context):
         self.beyond_budget, self._lack, self._held = "", "", None
         if self.run.terms is None and not self.run.is_held and not self._is_at_an_end():
             return
-        hashed = digest(plain(request))
+        hashed = digest(request)
         while True:
             recorded = self.upcoming
             if recorded is not None and not differs(recorded, StepKind.MODEL, name, hashed, effect=False):
@@ -103,7 +105,7 @@ class Spending(Context):
         if unit is not None:
             raise OutsideError(CODE, standing.why or unasked(standing, unit))
 
-    async def paid_step(self, name: str, request: Any, perform: Callable[[], Awaitable[Outcome]]) -> Any:
+    async def paid_step(self, name: str, request: Written, perform: Callable[[], Awaitable[Outcome]]) -> Any:
         """A step that asks a model. What was reserved for it and not settled comes free, whatever became of it."""
         try:
             return await self.step(StepKind.MODEL, name, request, perform)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from agents.engine.canonical import Written
 from agents.engine.records import AgentRecord, Applied, Asked, Cut, EffectRecord, StepRecord, Withdrawn
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus
 from agents.runtime.outbox import Flagged, Moved, Parcel, PlacedCut, Progressed, Row, Settled
@@ -277,13 +278,24 @@ def _step_values(step: StepRecord) -> dict[str, Any]:
         "path": list(step.path),
         "kind": step.kind,
         "name": step.name,
-        "request": json_text(step.request),
+        "request": _request_text(step.request),
         "request_hash": step.request_hash,
         "status": step.status,
         "response": json_text(step.response),
         "effect_key": step.effect_key,
         "usage": None if step.usage is None else json_text(step.usage),
     }
+
+
+def _request_text(request: Any) -> str:
+    """As JSON that Postgres takes; what is written already, as it is."""
+    if not isinstance(request, Written):
+        return json_text(request)
+    try:
+        text = request.text.decode()
+    except UnicodeDecodeError:  # a lone surrogate
+        return json_text(request.value)
+    return json_text(request.value) if "\\u0000" in text else text
 
 
 def _effect_values(effect: EffectRecord) -> dict[str, Any]:

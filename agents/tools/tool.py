@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel
@@ -26,6 +27,7 @@ __all__ = ["ANY_AGENT", "BadTool", "Call", "Reply", "Sends", "Tool", "ToolError"
 
 ANY_AGENT: Final = ("*",)
 """For `agents=`: whoever has it among the tools of its spec."""
+_KEPT: Final = 1_000
 _NAME: Final = re.compile(r"^[a-z][a-z0-9_]{1,62}$")
 
 Function = Callable[..., Awaitable[Any]]
@@ -139,8 +141,13 @@ class Tool:
         return self.agents == ANY_AGENT or agent in self.agents
 
     def spec(self) -> ToolSpec:
-        """What a model is told of it."""
-        return ToolSpec(name=self.name, description=self.description, parameters=parameters_of(self.arguments))
+        """What a model is told of it; the same one each time, for all runs."""
+        return _spec(self.name, self.description, self.arguments)
+
+
+@lru_cache(_KEPT)
+def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
+    return ToolSpec(name=name, description=description, parameters=parameters_of(arguments))
 
 
 def tool(

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Any
 from uuid import UUID, uuid4
 
-from agents.engine.canonical import canonical
+from agents.engine.canonical import Written, canonical
 from agents.engine.chain import GENESIS, link
 from agents.engine.copying import Kept, PastAgent, PastStep
 from agents.engine.errors import LeaseLost
@@ -305,7 +305,7 @@ def _at(place: int) -> datetime:
 
 
 def _through_json(value: Any) -> Any:
-    return json.loads(canonical(value))
+    return json.loads(value.text if isinstance(value, Written) else canonical(value))
 
 
 def _stored(record: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.engine.canonical import canonical, digest, plain
+from agents.engine.canonical import Written, canonical, digest, plain
 from agents.engine.chain import GENESIS, Fault, faults, link
 from agents.engine.journal import (
     child_lineage,
@@ -121,6 +121,26 @@ def _ints(value: Any) -> list[int]:
     if isinstance(value, list):
         return [number for inner in value for number in _ints(inner)]
     return [value] if type(value) is int else []
+
+
+@settings(max_examples=400, deadline=None)
+@given(json_values)
+def test_what_is_written_is_the_value_as_it_comes_back_from_storage(value: Any) -> None:
+    written = Written.of({"of": value})
+
+    assert canonical(written.value) == canonical(plain({"of": value}))
+    assert digest(written) == digest(plain({"of": value}))
+
+
+@pytest.mark.parametrize(
+    "value", [1e16, -1e16, 1e22, 10**18, -(10**18), 10**30, -0.0, 0.0, -0, 1.5, 1e-7, "-0.0", "[1e16"]
+)
+@pytest.mark.parametrize("around", [lambda value: value, lambda value: [value], lambda value: {"a": [0, {"b": value}]}])
+def test_a_number_that_storage_changes_is_changed_before_it_is_written(value: Any, around: Any) -> None:
+    written = Written.of(around(value))
+
+    assert canonical(written.value) == canonical(plain(around(value)))
+    assert digest(written) == digest(plain(around(value)))
 
 
 # --- the chain

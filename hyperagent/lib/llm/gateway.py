@@ -241,17 +241,20 @@ class ModelGateway:
                 temperature=resolve.temperature(self.settings, request),
                 call_prefix=_call_prefix(),
             )
-            async with await self._transport.post(call.url, headers=call.headers, body=call.body) as response:
+            posting = self._transport.post(call.url, headers=call.headers, body=call.body)
+            reader = call.reader
+            del call  # What was asked is long, and not held while the answer comes.
+            async with await posting as response:
                 await _refuse_bad_status(response, target)
                 if response.content_type == "application/json":
-                    for piece in call.reader.feed_whole(await response.read_some(ANSWER_LIMIT_BYTES)):
+                    for piece in reader.feed_whole(await response.read_some(ANSWER_LIMIT_BYTES)):
                         yield piece
-                while not call.reader.ended and (chunk := await response.read()):
-                    for piece in call.reader.feed(chunk):
+                while not reader.ended and (chunk := await response.read()):
+                    for piece in reader.feed(chunk):
                         yield piece
-                for piece in call.reader.finish():
+                for piece in reader.finish():
                     yield piece
-                yield call.reader.answer()
+                yield reader.answer()
         except (TransportFault, WireFault, ErrorInStream) as fault:
             raise _error(fault, target) from fault
 

@@ -1,0 +1,44 @@
+"""What a model was asked, as it is stored: written once, and what Postgres cannot take is taken out."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from agents.engine.canonical import Written
+from agents.models import Step
+from agents.runtime import store
+from hyperagent.lib.text import json_text
+from tests.runtime.driving import ended, start
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["plain", "ü 漢 🙂", "a\x00b", "\\u0000", "lone \ud800 half", ""])
+def test_every_text_is_stored_as_a_value_of_it_is(text: str) -> None:
+    value = {"messages": [{"role": "user", "content": text}], "temperature": 0.0, "n": 10**18}
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::json::text", [store._request_text(Written.of(value))])
+        (stored,) = cursor.fetchone()
+
+    assert json.loads(stored) == json.loads(json_text(value))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_models_call_is_stored_with_all_that_it_was_asked(
+    alice: Any, echo_server: Any, make_runner: Any
+) -> None:
+    await make_runner(echo_server.url)
+    id_ = await start(alice, "say 3 tokens 漢")
+    await ended(id_)
+
+    step = await Step.objects.filter(agent__execution_id=id_, kind="model", name="agent").afirst()
+    assert step is not None
+    sent = echo_server.calls[-1].body["messages"]
+    asked = step.request["messages"]
+    assert [(one["role"], one["content"]) for one in asked] == [(one["role"], one["content"]) for one in sent]
+    assert any("漢" in one["content"] for one in asked)
+    assert [one["name"] for one in step.request["tools"]] == [
+        one["function"]["name"] for one in echo_server.calls[-1].body["tools"]
+    ]
