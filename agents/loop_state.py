@@ -6,7 +6,6 @@ before, so that messages, todos and metadata are the same again after every reco
 thirty seconds (S68), and neither prompts nor secrets need a place of their own.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -131,8 +130,7 @@ def tokens_of_request(state: LoopState) -> int:
 
 
 def tokens_of_fixed(system: str, tools: Sequence[ToolSpec]) -> int:
-    schemas = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)
-    return (len(system) + schemas) // CHARS_PER_TOKEN
+    return (len(system) + sum(tool.chars for tool in tools)) // CHARS_PER_TOKEN
 
 
 # --- what happens

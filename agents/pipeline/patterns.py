@@ -6,6 +6,8 @@ Patterns know English and German. Where they tell nothing, or tell several thing
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, Literal
 
 from agents.pipeline.clauses import (
@@ -26,6 +28,7 @@ CHAT: Final = "chat"
 PLANNER: Final = "planner"
 KNOWN_AGENTS: Final = frozenset(signal.agent for signal in SIGNALS)
 STRONG, CLEAR, WEAK = 3, 2, 1
+_KEPT: Final = 64
 SHORT_WORDS: Final = 30
 # So few words tell the router no more than they tell the patterns.
 FEW_WORDS: Final = 2
@@ -128,13 +131,15 @@ def classify(question: str) -> Guess:
     return _unless_more_is_asked(_one_agent(text, found), text)
 
 
-def signals_of(text: str) -> dict[str, Signal]:
-    """The strongest signal for each agent that any is for, the strongest agent first."""
+@lru_cache(_KEPT)
+def signals_of(text: str) -> Mapping[str, Signal]:
+    """The strongest signal for each agent that any is for, the strongest agent first. Of one question the same parts
+    are looked at several times."""
     best: dict[str, Signal] = {}
     for signal in SIGNALS:
         if signal.strength > _strength(best, signal.agent) and signal.regex.search(text):
             best[signal.agent] = signal
-    return _ranked(best)
+    return MappingProxyType(_ranked(best))
 
 
 def _ranked(found: Mapping[str, Signal]) -> dict[str, Signal]:
@@ -235,7 +240,7 @@ def _several_places(text: str, found: Mapping[str, Signal]) -> Guess | None:
     return None
 
 
-def _one_agent(text: str, found: dict[str, Signal]) -> Guess:
+def _one_agent(text: str, found: Mapping[str, Signal]) -> Guess:
     ranked = list(_without_included(found).values())
     top = ranked[0] if ranked else None
     if top is None or top.strength <= WEAK:
@@ -260,7 +265,7 @@ def _for_chat(text: str, rivals: tuple[str, ...]) -> Guess:
     return Guess("direct", CHAT, 0.55, "Nothing in it says who else should work on it.", False, rivals)
 
 
-def _without_included(found: dict[str, Signal]) -> dict[str, Signal]:
+def _without_included(found: Mapping[str, Signal]) -> dict[str, Signal]:
     """Leaves out the agents whose part another agent, at least as clearly meant, does itself; weak ones count not."""
     covered = {
         other

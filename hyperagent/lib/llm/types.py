@@ -4,9 +4,11 @@ Requests and replies are stored in the journal and hashed, so they round-trip th
 once per token is a slotted dataclass: it is never stored and must be cheap to make.
 """
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -85,6 +87,11 @@ class ToolSpec(Value):
     description: str
     parameters: dict[str, Any]
     """JSON schema of an object."""
+
+    @cached_property
+    def chars(self) -> int:
+        """How long it is where a model is told of it."""
+        return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
 
 
 class ModelRequest(Value):
