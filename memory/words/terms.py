@@ -4,8 +4,6 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
 
-import snowballstemmer  # type: ignore[import-untyped]
-
 from memory.words.irregular import BASIC_FORM
 from memory.words.stop_words import STOP_WORDS
 from memory.words.tokens import LONGEST, marks, tokens
@@ -65,4 +63,9 @@ _ONE_AT_A_TIME: Final = Lock()
 
 @lru_cache
 def _stemmer(language: str) -> Any:
-    return snowballstemmer.stemmer(_STEMMERS[language]) if language in _STEMMERS else None
+    if language not in _STEMMERS:
+        return None
+    # Reads the tables of thirty languages: most processes never ask for one.
+    import snowballstemmer  # type: ignore[import-untyped]
+
+    return snowballstemmer.stemmer(_STEMMERS[language])
