@@ -303,6 +303,11 @@ def test_the_graph_and_its_buttons_lie_within_the_panel(open_stage: Any, width: 
     assert box is not None
     assert fit is not None
     assert fit["x"] + fit["width"] <= box["x"] + box["width"]
+    if width < 480:
+        canvas = panel(page).locator(".graph-canvas").bounding_box()
+        assert canvas is not None
+        assert canvas["height"] > 150
+        assert fit["y"] >= canvas["y"] + canvas["height"]
     # Beside the chat where there is room, with the conversations out of the way on a small window.
     assert page.locator(".main").get_attribute("inert") == ("" if width < 800 else None)
     assert page.locator(".app").evaluate("app => app.classList.contains('has-sidebar')") == (width > 1100)
