@@ -134,6 +134,7 @@ def test_a_mail_server_that_is_away_is_tried_again_with_pauses_and_then_given_up
     assert Mail.objects.get(subject_id="r1").sent_at is not None
 
 
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
 def test_a_mail_server_whose_password_has_letters_that_are_not_ascii_is_signed_in_to(bob: Any, settings: Any) -> None:
     with Sink() as sink:
         settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"
@@ -147,6 +148,7 @@ def test_a_mail_server_whose_password_has_letters_that_are_not_ascii_is_signed_i
     assert [mail.recipients for mail in sink.arrived] == [(bob.email,)]
 
 
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
 def test_a_password_that_the_mail_server_does_not_take_is_told(bob: Any, settings: Any) -> None:
     with Sink() as sink:
         settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"
