@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import unicodedata
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,10 +26,12 @@ from agents.reading import LoggedEvent
 from hitl import actions, budgets
 from hitl.answers import response_from
 from hitl.kinds import RequestKind, RequestStatus, Via
+from hitl.line_diff import Line, line_diff
 from hitl.models import Request
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.text import named_sign, revealed
 from hyperagent.lib.threads import in_thread
 
 ASKING: Final = ("hitl_required", "interrupt")
@@ -226,9 +229,19 @@ def shown(shape: Mapping[str, Any]) -> str:
     for call in shape["tool_calls"]:
         lines.append(f"   {plain(call['tool'])}")
         lines += [f"     {plain(name)}: {_value(value)}" for name, value in call["arguments"].items()]
+        lines += [f"     {plain(line)}" for line in _changes(call.get("preview"))]
     for number, task in enumerate(shape["details"].get("tasks") or (), 1):
         lines.append(f"   {number}. {plain(task.get('agent', ''))}: {plain(task.get('task', ''))}")
     return "\n".join(lines)
+
+
+def _changes(preview: Any) -> list[str]:
+    """Of a file that would be written: what of it would go, and what would come."""
+    if not isinstance(preview, Mapping) or preview.get("kind") != "diff":
+        return []
+    marks = {Line.GONE: "-", Line.NEW: "+", Line.SAME: " ", Line.LEFT_OUT: "…"}
+    changed = [f"{marks[line]} {text}" for line, text in line_diff(preview.get("before"), preview.get("after"))]
+    return [f"changes of {preview.get('path')}:", *changed]
 
 
 def address(request_id: uuid.UUID) -> str:
@@ -236,8 +249,13 @@ def address(request_id: uuid.UUID) -> str:
 
 
 def plain(value: Any) -> str:
-    """The text without signs that a terminal would obey."""
-    return "".join(sign for sign in str(value) if sign in "\n\t" or sign.isprintable())
+    """The text as it is, but for signs that a terminal would obey and those that cannot be seen: they are named."""
+    text = revealed(str(value).replace("\r\n", "\n"))
+    return "".join(sign if _is_plain(sign) else named_sign(sign) for sign in text)
+
+
+def _is_plain(sign: str) -> bool:
+    return sign in "\n\t" or sign.isprintable() or unicodedata.category(sign) == "Zs"
 
 
 def _value(value: Any) -> str:

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+
 from hitl.kinds import RequestStatus
+from hyperagent.lib.languages import grouped
 
 RAISE: Final = "raise"
 FINISH: Final = "finish"
@@ -24,13 +27,14 @@ def faults_of(question: Any, *, decision: str, choice: str | None, text: str | N
     """What is wrong with an answer, by field; that a choice is offered at all is looked at elsewhere."""
     meant = _MEANT.get(decision)  # type: ignore[call-overload]
     if meant is None and choice is None:
-        return {"choice": ["Choose one: raise, finish or stop."]}
+        return {"choice": [_("Choose one: raise, finish or stop.")]}
     if meant is not None and choice not in (None, meant):
-        return {"choice": [f"'{decision}' means {meant} here. Leave the choice out, or send the decision 'answered'."]}
+        words = _("'{decision}' means {meant} here. Leave the choice out, or send the decision 'answered'.")
+        return {"choice": [words.format(decision=decision, meant=meant)]}
     if text is None:
         return {}
     if (choice or meant) != RAISE:
-        return {"text": ["Only a raise takes a number. Leave this out."]}
+        return {"text": [_("Only a raise takes a number. Leave this out.")]}
     fault = _limit_fault(_asked(question), text.strip())
     return {"text": [fault]} if fault else {}
 
@@ -47,13 +51,16 @@ def said(question: Any, *, decision: str, choice: str | None, text: str | None) 
 
 def _limit_fault(asked: Mapping[str, Any], text: str) -> str:
     unit = str(asked.get("unit") or "tokens")
-    form, is_what = (_MONEY, "a sum in dollars such as 2.50") if unit == USD else (_WHOLE, "a whole number of tokens")
-    if not form.fullmatch(text):
-        return f"'{text[:40]}' is not {is_what}. Give the whole new limit."
+    if unit == USD and not _MONEY.fullmatch(text):
+        words = _("'{text}' is not a sum in dollars such as 2.50. Give the whole new limit.")
+        return words.format(text=text[:40])
+    if unit != USD and not _WHOLE.fullmatch(text):
+        return _("'{text}' is not a whole number of tokens. Give the whole new limit.").format(text=text[:40])
     used, most = Decimal(str(asked.get("used") or 0)), _MOST.get(unit, _MOST["tokens"])
     if Decimal(text) <= used:
-        return f"The run has used {used:,f} already. Give a limit above that."
-    return f"At most {most:,f} can be given." if Decimal(text) > most else ""
+        words = _("The run has used {used} already. Give a limit above that.")
+        return words.format(used=grouped(used))
+    return _("At most {most} can be given.").format(most=grouped(most)) if Decimal(text) > most else ""
 
 
 def _asked(question: Any) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
@@ -137,44 +138,66 @@ def _within(value: Any) -> Iterable[Any]:
 def _faults(edited: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
     known = schema.get("properties")
     known = known if isinstance(known, Mapping) else {}
-    yield from (([name], "The tool has no such argument.") for name in edited if name not in known)
+    yield from (([name], _("The tool has no such argument.")) for name in edited if name not in known)
     # A registry of its own, which is empty: no reference in a schema is ever fetched.
     validator = Draft202012Validator({**schema, "additionalProperties": True}, registry=Registry())
     try:
         for error in islice(validator.iter_errors(edited), MAX_FAULTS):
             yield from _told(error)
     except (SchemaError, Unresolvable, TypeError, ValueError):
-        yield [], "The form of these arguments cannot be read. Deny with a reason that says what to change."
+        yield [], _("The form of these arguments cannot be read. Deny with a reason that says what to change.")
 
 
 def _told(error: ValidationError) -> Iterator[tuple[list[str], str]]:
     place = [str(part) for part in error.absolute_path]
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]
-        yield from (([*place, name], "This is missing.") for name in missing)
+        yield from (([*place, name], _("This is missing.")) for name in missing)
     elif error.validator == "additionalProperties":
         extra = sorted(set(error.instance) - set(error.schema.get("properties", ())))
-        yield from (([*place, name], "There is no such field.") for name in extra)
+        yield from (([*place, name], _("There is no such field.")) for name in extra)
     elif error.validator == "type":
-        yield place, f"This has to be {_either(error.validator_value)}."
+        yield place, _("This has to be {what}.").format(what=_either(error.validator_value))
     elif error.validator in ("anyOf", "oneOf") and all("type" in one for one in error.validator_value):
         types = _either([one["type"] for one in error.validator_value])
-        yield place, f"This has to be {types}, as the tool describes it."
+        yield place, _("This has to be {what}, as the tool describes it.").format(what=types)
     else:
-        limit = str(error.validator_value)[:200]
-        yield place, error.message if len(error.message) <= 300 else f"This does not fit {error.validator}: {limit}."
+        yield place, _limit_fault(str(error.validator), str(error.validator_value)[:200])
+
+
+_LIMITS: Final = {
+    "enum": gettext_noop("This has to be one of: {limit}."),
+    "const": gettext_noop("This has to be {limit}."),
+    "minLength": gettext_noop("This is too short: it has to have at least {limit} characters."),
+    "maxLength": gettext_noop("This is too long: it may have at most {limit} characters."),
+    "minItems": gettext_noop("These are too few: there have to be at least {limit}."),
+    "maxItems": gettext_noop("These are too many: there may be at most {limit}."),
+    "uniqueItems": gettext_noop("Something stands here twice."),
+    "minimum": gettext_noop("This has to be at least {limit}."),
+    "maximum": gettext_noop("This may be at most {limit}."),
+    "exclusiveMinimum": gettext_noop("This has to be more than {limit}."),
+    "exclusiveMaximum": gettext_noop("This has to be less than {limit}."),
+    "multipleOf": gettext_noop("This has to be a multiple of {limit}."),
+    "pattern": gettext_noop("This does not fit the pattern {limit}."),
+}
+
+
+def _limit_fault(name: str, limit: str) -> str:
+    if name in _LIMITS:
+        return _(_LIMITS[name]).format(limit=limit)
+    return _("This does not fit {name}: {limit}.").format(name=name, limit=limit)
 
 
 _TYPES: Final = {
-    "string": "a text",
-    "array": "a list",
-    "object": "an object",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
+    "string": gettext_noop("a text"),
+    "array": gettext_noop("a list"),
+    "object": gettext_noop("an object"),
+    "integer": gettext_noop("a whole number"),
+    "number": gettext_noop("a number"),
+    "boolean": gettext_noop("true or false"),
 }
 
 
 def _either(types: Any) -> str:
     names = types if isinstance(types, list) else [types]
-    return " or ".join(dict.fromkeys(_TYPES.get(str(name), str(name)) for name in names))
+    return _(" or ").join(dict.fromkeys(_(_TYPES[name]) if name in _TYPES else str(name) for name in map(str, names)))

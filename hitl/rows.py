@@ -14,6 +14,8 @@ from hitl.calls import calls_of
 from hitl.kinds import ApproverKind, RequestKind, RequestStatus
 from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
+from hyperagent.lib.text import revealed
+from hyperagent.lib.told import in_our_words
 
 GIST_CHARS: Final = 160
 
@@ -42,11 +44,8 @@ _HAPPENED: Final[Mapping[str, str]] = {
     **{str(status): words for status, words in ENDED.items()},
     "snoozed": gettext_noop("Put off"),
     "reminded": gettext_noop("Reminded"),
+    "refused": gettext_noop("Approval refused, for it was no longer what had been asked"),
 }
-# What agents ask by these very words, whoever will read it; what models ask is their own text.
-_OURS: Final = frozenset(
-    (gettext_noop("Send this mail?"), gettext_noop("Run this program?"), gettext_noop("Make this change?"))
-)
 _DOORS: Final[Mapping[str, str]] = {
     "admin": gettext_noop("in the administration"),
     "api": gettext_noop("by the API"),
@@ -81,7 +80,7 @@ def row_of(request: Request, *, reader: User, now: datetime) -> Row:
     return Row(
         request=request,
         title=title_of(request),
-        gist=gist_of(call) or request.task_description.partition("\n")[0][:GIST_CHARS],
+        gist=revealed(gist_of(call) or request.task_description.partition("\n")[0][:GIST_CHARS]),
         kind=_(KINDS.get(request.kind, request.kind)),
         risk_words=_(RISKS.get(request.risk, "")),
         irreversible=bool(call.get("irreversible")),
@@ -97,7 +96,7 @@ def title_of(request: Request) -> str:
     asked = request.question if isinstance(request.question, Mapping) else {"question": request.question}
     words = str(asked.get("question") or asked.get("text") or "").strip()
     if words:
-        return _(words) if words in _OURS else words
+        return revealed(in_our_words(words))
     tools = ", ".join(name.replace("_", " ") for name in request.tool_names)
     return _("Allow the use of {tools}?").format(tools=tools) if tools else _("May the agent go on?")
 

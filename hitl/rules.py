@@ -7,7 +7,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from hitl.calls import only_call
 from hitl.conditions import Condition, Remember, covers, items_at, touches
@@ -15,7 +18,7 @@ from hitl.kinds import RequestKind, RequestStatus, Risk, RuleEffect, RuleScope
 from hitl.models import Request, Rule
 from hitl.policy import Call, PolicyFacts, policy_for, rules_may_cover
 from hitl.standing import READ_STANDING, standing_of
-from hitl.wording import Draft, words_of
+from hitl.wording import Draft, in_each_language, words_of
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
@@ -30,10 +33,11 @@ EFFECTS: Final[Mapping[RequestStatus, RuleEffect]] = {
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A rule as it would be saved, and the same in words."""
+    """A rule as it would be saved, and the same in words: the reader's, and those that others would read."""
 
     rule: Rule
     text: str
+    readings: frozenset[str]
 
 
 def preview(
@@ -72,9 +76,10 @@ def remember(request: Request, *, by: User, given: Remember, effect: RuleEffect)
     Raises Refused with the reason, and Conflict if the rule would now read otherwise than it was shown.
     """
     proposed = _proposed(request, by=by, given=given, effect=effect)
-    if given.words and given.words != proposed.text:
-        message = f"What rules may cover has changed meanwhile. The rule would now be: {proposed.text}"
-        raise Conflict("rule_changed", message, text=proposed.text)
+    if given.words and given.words not in proposed.readings:
+        words = _("What rules may cover has changed meanwhile. The rule would now be: {text}")
+        raise Conflict("rule_changed", words.format(text=proposed.text), text=proposed.text)
+    proposed.rule.text = given.words or proposed.text
     proposed.rule.save(force_insert=True)
     _tell(AuditKind.RULE_MADE, proposed.rule, by)
     return proposed.rule
@@ -151,7 +156,7 @@ def _proposed(request: Request, *, by: User, given: Remember, effect: RuleEffect
         exception=exception,
     )
     text = words_of(draft)
-    return Proposed(_row(request, by, draft, text), text)
+    return Proposed(_row(request, by, draft, text), text, in_each_language(draft))
 
 
 def _row(request: Request, by: User, draft: Draft, text: str) -> Rule:
@@ -194,7 +199,7 @@ def _policies_for(call: Call) -> tuple[PolicyFacts, ...]:
         return standing_of(*cursor.fetchone()).policies
 
 
-def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str:
+def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str | Promise:
     """What is to be said if a policy lets a rule cover what rules otherwise do not. Raises Refused where none does."""
     policy = policy_for(call, policies)
     if not rules_may_cover(call, policy):
@@ -208,7 +213,8 @@ def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str:
         raise Refused("rules_not_allowed", f"{reason} {way_out}", fields={"remember": [f"{reason} {way_out}"]})
     if not call.irreversible:
         return ""
-    return f"It cannot be undone; the policy “{policy.name}” lets rules allow it all the same."
+    words = gettext_lazy("It cannot be undone; the policy “{name}” lets rules allow it all the same.")
+    return format_lazy(words, name=policy.name)
 
 
 def _check_extent(given: Remember, effect: RuleEffect, call: Call) -> None:

@@ -1,16 +1,19 @@
 """A standing rule in words: exactly what it does, as it is shown before it is saved and kept with it. Pure."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, assert_never
 
+from django.utils import formats
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext, pgettext
+
 from hitl.conditions import Condition
 from hitl.kinds import Op, RuleEffect, RuleScope
-
-# Written out: names of months depend on where a process runs.
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+from hyperagent.lib.languages import LANGUAGES, grouped, speaking
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +28,32 @@ class Draft:
     conditions: Sequence[Condition] = ()
     until: datetime | None = None
     uses: int | None = None
-    exception: str = ""
+    exception: str | Promise = ""
 
 
 def words_of(draft: Draft) -> str:
-    """Every argument that no condition names is said to be free: nobody is to find that out later."""
-    allows = draft.effect is RuleEffect.ALLOW
-    said = "Always allow" if allows else "Always deny"
-    parts = [f"{said} {draft.tool} by the {draft.agent_name} agent {_joined(_fitting(draft), 'and')}".rstrip()]
-    parts.append(_reach(draft))
+    """In the language of who reads it. Every argument that no condition names is said to be free: nobody is to find
+    that out later."""
+    parts = [" ".join(filter(None, (_deed(draft), _joined_by_and(_fitting(draft))))), _reach(draft)]
     if draft.until is not None:
-        parts.append(f"until {moment(draft.until)}")
+        parts.append(_("until {when}").format(when=moment(draft.until)))
     if draft.uses is not None:
-        parts.append("once" if draft.uses == 1 else f"at most {draft.uses:,} times")
-    return " ".join(filter(None, (f"{', '.join(parts)}.", _free(draft), draft.exception)))
+        parts.append(_times(draft.uses))
+    return " ".join(filter(None, (f"{', '.join(parts)}.", _free(draft), str(draft.exception))))
+
+
+def in_each_language(draft: Draft) -> frozenset[str]:
+    """The same words as each of our readers may have been shown them."""
+    found = set()
+    for code in LANGUAGES:
+        with speaking(code):
+            found.add(words_of(draft))
+    return frozenset(found)
 
 
 def moment(time: datetime) -> str:
-    time = time.astimezone(UTC)
-    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
+    written = formats.date_format(time.astimezone(UTC), pgettext("format of a time", "j M Y, H:i"))
+    return f"{written} UTC"
 
 
 def visible(text: str) -> str:
@@ -59,66 +69,87 @@ def quoted(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return str(value)
-    return f"“{visible(value)}”"
+    return _("“{text}”").format(text=visible(value))
+
+
+def _deed(draft: Draft) -> str:
+    words = (
+        _("Always allow {tool} by the {agent} agent")
+        if draft.effect is RuleEffect.ALLOW
+        else _("Always deny {tool} by the {agent} agent")
+    )
+    return words.format(tool=draft.tool, agent=draft.agent_name)
 
 
 def _reach(draft: Draft) -> str:
     match draft.scope:
         case RuleScope.RUN:
-            return "in this run"
+            return _("in this run")
         case RuleScope.CONVERSATION:
-            return "in this conversation"
+            return _("in this conversation")
         case RuleScope.RULE:
-            return "in every run of yours"
+            return _("in every run of yours")
         case _:
             assert_never(draft.scope)
 
 
-def _fitting(draft: Draft) -> Iterable[str]:
+def _times(uses: int) -> str:
+    if uses == 1:
+        return pgettext("how often", "once")
+    return ngettext("at most {count} time", "at most {count} times", uses).format(count=grouped(uses))
+
+
+def _fitting(draft: Draft) -> list[str]:
     phrase = _allowed if draft.effect is RuleEffect.ALLOW else _denied
     return [phrase(condition) for condition in draft.conditions]
 
 
+# By the operator: what follows "always allow" and the tool.
+_ALLOWED: Final[Mapping[Op, str]] = {
+    Op.EQUALS: gettext_noop("with {path} exactly {value}"),
+    Op.ONE_OF: gettext_noop("with {path} only {value}"),
+    Op.DOMAIN: gettext_noop("with {path} at {value} only"),
+    Op.STARTS_WITH: gettext_noop("with {path} beginning with {value}"),
+    Op.MATCHES: gettext_noop("with {path} like {value} (* is anything without a slash, ** anything, ? one character)"),
+    Op.AT_MOST: gettext_noop("with {path} at most {value}"),
+}
+# The same for what denies: in capitals or small letters; of a list, one item is enough.
+_DENIED: Final[Mapping[Op, str]] = {
+    Op.EQUALS: gettext_noop("if any {path} is {value}"),
+    Op.ONE_OF: gettext_noop("if any {path} is {value}"),
+    Op.DOMAIN: gettext_noop("if any {path} is at {value}"),
+    Op.STARTS_WITH: gettext_noop("if any {path} begins with {value}"),
+    Op.MATCHES: gettext_noop(
+        "if any {path} is like {value} (* is anything without a slash, ** anything, ? one character)"
+    ),
+    Op.AT_MOST: gettext_noop("if any {path} is at most {value}"),
+}
+
+
 def _allowed(condition: Condition) -> str:
-    path, value = visible(condition.path), condition.value
-    match condition.op:
-        case Op.EQUALS:
-            return f"with {path} exactly {quoted(value)}"
-        case Op.ONE_OF:
-            return f"with {path} only {_joined(map(quoted, value), 'or')}"
-        case Op.DOMAIN:
-            return f"to addresses at {value} only" if path == "to" else f"with {path} at {value} only"
-        case Op.STARTS_WITH:
-            return f"with {path} beginning with {quoted(value)}"
-        case Op.MATCHES:
-            return f"with {path} like {quoted(value)} ({_WILDCARDS})"
-        case Op.AT_MOST:
-            return f"with {path} at most {value}"
-        case _:
-            assert_never(condition.op)
+    if condition.op is Op.DOMAIN and condition.path == "to":
+        return _("to addresses at {domain} only").format(domain=condition.value)
+    return _said(_ALLOWED[condition.op], condition)
 
 
 def _denied(condition: Condition) -> str:
-    """In capitals or small letters; of a list, one item is enough."""
-    path, value = visible(condition.path), condition.value
+    return _said(_DENIED[condition.op], condition)
+
+
+def _said(words: str, condition: Condition) -> str:
+    return _(words).format(path=visible(condition.path), value=_compared(condition))
+
+
+def _compared(condition: Condition) -> str:
     match condition.op:
-        case Op.EQUALS:
-            return f"if any {path} is {quoted(value)}"
+        case Op.EQUALS | Op.STARTS_WITH | Op.MATCHES:
+            return quoted(condition.value)
         case Op.ONE_OF:
-            return f"if any {path} is {_joined(map(quoted, value), 'or')}"
-        case Op.DOMAIN:
-            return f"if any {path} is at {value}"
-        case Op.STARTS_WITH:
-            return f"if any {path} begins with {quoted(value)}"
-        case Op.MATCHES:
-            return f"if any {path} is like {quoted(value)} ({_WILDCARDS})"
-        case Op.AT_MOST:
-            return f"if any {path} is at most {value}"
+            return _joined_by_or([quoted(one) for one in condition.value])
+        case Op.DOMAIN | Op.AT_MOST:
+            return str(condition.value)
         case _:
             assert_never(condition.op)
-
-
-_WILDCARDS: Final = "* is anything without a slash, ** anything, ? one character"
 
 
 def _free(draft: Draft) -> str:
@@ -127,14 +158,25 @@ def _free(draft: Draft) -> str:
     within = dict.fromkeys(
         path.partition(".")[0] for path in paths if "." in path and path.partition(".")[0] not in paths
     )
-    names = [*(visible(name) for name in free), *(f"the rest of {visible(name)}" for name in within)]
+    names = [visible(name) for name in free]
+    names += [_("the rest of {name}").format(name=visible(name)) for name in within]
     if not names:
         return ""
     if draft.effect is RuleEffect.ALLOW:
-        return f"Its {_joined(names, 'and')} may be anything."
-    return f"Whatever its {_joined(names, 'and')} {'is' if len(names) == 1 else 'are'}."
+        return _("Its {names} may be anything.").format(names=_joined_by_and(names))
+    words = ngettext("Whatever its {names} is.", "Whatever its {names} are.", len(names))
+    return words.format(names=_joined_by_and(names))
 
 
-def _joined(items: Iterable[str], last: str) -> str:
-    some = list(items)
-    return f" {last} ".join(filter(None, (", ".join(some[:-1]), some[-1]))) if some else ""
+def _joined_by_and(items: Sequence[str]) -> str:
+    return _listed(items, _("{items} and {last}"))
+
+
+def _joined_by_or(items: Sequence[str]) -> str:
+    return _listed(items, _("{items} or {last}"))
+
+
+def _listed(items: Sequence[str], words: str) -> str:
+    if len(items) < 2:
+        return "".join(items)
+    return words.format(items=", ".join(items[:-1]), last=items[-1])

@@ -240,6 +240,8 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 EMAIL_CONFIG = environ.Env.email_url_config(CONFIG.email_url.get_secret_value())
+if EMAIL_CONFIG["EMAIL_BACKEND"] == "django.core.mail.backends.smtp.EmailBackend":
+    EMAIL_CONFIG["EMAIL_BACKEND"] = "hyperagent.lib.smtp_backend.EmailBackend"
 vars().update(EMAIL_CONFIG)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = CONFIG.email_from

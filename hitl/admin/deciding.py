@@ -11,16 +11,18 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from hitl import calls
 from hitl.answers import DECISIONS, MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, options_of, response_from
 from hitl.kinds import RequestKind, RequestStatus
+from hitl.line_diff import Line, line_diff
 from hitl.models import Request
 from hyperagent.lib.hashes import arguments_hash
 from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import table
 from hyperagent.lib.refusals import Refused
+from hyperagent.lib.text import revealed
 
 WORDS = {
     RequestStatus.APPROVED: gettext_lazy("Approve"),
@@ -137,28 +139,35 @@ def shown_calls(question: Any) -> SafeString:
         return format_html("{}", "—")
     parts = (
         (
-            call.get("tool", ""),
+            revealed(str(call.get("tool", ""))),
             _("risk:"),
             said(call.get("risk", "")),
             call.get("arguments_hash", ""),
             _arguments(call.get("arguments")),
+            _diff(call.get("preview")),
         )
         for call in found
     )
-    return format_html_join("", "<p><strong>{}</strong> · {} {} · <code>{}</code></p>{}", parts)
+    return format_html_join("", "<p><strong>{}</strong> · {} {} · <code>{}</code></p>{}{}", parts)
 
 
 def shown_tasks(question: Any) -> SafeString:
     """The tasks of a plan, one row for each; all of it as text."""
     tasks = question.get("tasks") if isinstance(question, Mapping) else None
     found = [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, list) else []
-    columns = {"id": "Task", "agent": "Agent", "task": "What it is to do", "depends_on": "After", "tools": "May use"}
+    columns = {
+        "id": _("Task"),
+        "agent": _("Agent"),
+        "task": _("What it is to do"),
+        "depends_on": pgettext("column", "After"),
+        "tools": _("May use"),
+    }
     rows = [tuple(_listed(task.get(name, "")) for name in columns) for task in found]
     return table(tuple(columns.values()), rows) if rows else format_html("{}", "—")
 
 
 def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return revealed(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def shown_changes(request: Request) -> SafeString:
@@ -173,9 +182,33 @@ def shown_changes(request: Request) -> SafeString:
 
 def _arguments(arguments: Any) -> SafeString:
     given = arguments if isinstance(arguments, Mapping) else {}
-    return table((_("Argument"), _("Value")), [(name, _written(value)) for name, value in given.items()])
+    return table((_("Argument"), _("Value")), [(revealed(name), _written(value)) for name, value in given.items()])
 
 
 def _written(value: Any) -> SafeString:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    return format_html("<pre>{}</pre>", text)
+    return format_html("<pre>{}</pre>", revealed(text))
+
+
+_SIGNS = {Line.GONE: "−", Line.NEW: "+", Line.SAME: " ", Line.LEFT_OUT: "…"}
+_NOTES = {
+    "new": gettext_lazy("There is no such file yet."),
+    "unreadable": gettext_lazy("What the file has now is no text that can be shown. All of it would be replaced."),
+    "misfit": gettext_lazy("The file does not have what would be replaced exactly once, so this change would fail."),
+    "clipped": gettext_lazy("Only the beginning of this change is shown."),
+}
+
+
+def _diff(preview: Any) -> SafeString:
+    """Of a call that writes a file: the file as it is against what it would be."""
+    if not isinstance(preview, Mapping) or preview.get("kind") != "diff":
+        return SafeString("")
+    changed = line_diff(preview.get("before"), preview.get("after"))
+    lines = format_html_join(
+        "", '<span class="is-{}">{} {}\n</span>', ((line.value, _SIGNS[line], revealed(text)) for line, text in changed)
+    )
+    notes = format_html_join(
+        "", "<p>{}</p>", ((_NOTES[note],) for note in preview.get("notes") or () if note in _NOTES)
+    )
+    title = _("Changes of {what}").format(what=revealed(str(preview.get("path") or "")))
+    return format_html('<div class="call-diff"><p>{}</p><pre dir="ltr">{}</pre>{}</div>', title, lines, notes)

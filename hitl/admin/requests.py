@@ -24,6 +24,7 @@ from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import link_to_id, table
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
+from hyperagent.lib.told import in_our_words
 
 PENDING = "pending"
 HISTORY_SHOWN = 100
@@ -46,6 +47,11 @@ class WhoseFilter(admin.SimpleListFilter):
 
 def _asked(row: Request) -> Mapping[str, Any]:
     return row.question if isinstance(row.question, Mapping) else {"question": row.question}
+
+
+def _in_our_words(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The question with what is asked, and why, as its reader would say it."""
+    return {**asked, **{name: in_our_words(str(asked.get(name) or "")) for name in ("question", "why")}}
 
 
 @admin.register(Request)
@@ -105,7 +111,7 @@ class RequestAdmin(ForReviewers):
         context = dict(extra_context or {})
         if row is not None and form is not None:
             shown = shown_tasks(row.question) if row.kind == RequestKind.PLAN else shown_calls(row.question)
-            context |= {"decision_form": form, "asked": _asked(row), "calls": shown}
+            context |= {"decision_form": form, "asked": _in_our_words(_asked(row)), "calls": shown}
         return super().change_view(request, object_id, form_url, context)
 
     def _form(self, request: HttpRequest, row: Request) -> DecisionForm | None:

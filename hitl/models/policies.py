@@ -76,7 +76,9 @@ class Policy(models.Model):
         """
         faults = {}
         if self.for_group_id is not None and self.for_person_id is not None:
-            faults["for_person"] = "A policy is about the runs of a group or of a person. Make two, or leave one out."
+            faults["for_person"] = _(
+                "A policy is about the runs of a group or of a person. Make two, or leave one out."
+            )
         if self.approver_kind == ApproverKind.ROLE and not self.approver_role:
             faults["approver_role"] = _("Choose the role whose holders decide, or another kind of approver.")
         if self.approver_kind == ApproverKind.GROUP and self.approver_group_id is None:

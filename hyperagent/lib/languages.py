@@ -8,6 +8,7 @@ log) is written in English, since nobody knows who will read it.
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
@@ -49,7 +50,7 @@ def remember_choice(response: HttpResponseBase, code: str) -> None:
     )
 
 
-def grouped(number: int) -> str:
+def grouped(number: int | Decimal) -> str:
     """12,345 in English, 12.345 in German."""
     return formats.number_format(number, force_grouping=True)
 

@@ -6,11 +6,28 @@ from typing import Any
 import orjson
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# As in static/js/plain_text.js: marks of direction, signs without width, fillers that look like nothing, tags, and
+# control characters but tab and line ends.
+_HIDDEN = re.compile(
+    "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5"
+    "\\u180b-\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb"
+    "\\U000e0000-\\U000e0fff]"
+)
 
 
 def clean_text(text: str) -> str:
     """Replaces what Postgres cannot store (NUL, lone surrogates) by U+FFFD; the rest stays as it was sent."""
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def named_sign(sign: str) -> str:
+    """A sign that cannot be seen, by its name: ⟨U+202E⟩."""
+    return f"⟨U+{ord(sign):04X}⟩"
+
+
+def revealed(text: str) -> str:
+    """The text with whatever is written to deceive shown by name, so that it reads as a machine reads it."""
+    return _HIDDEN.sub(lambda found: named_sign(found[0]), text)
 
 
 def title_from(text: str, *, limit: int = 60) -> str:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from hyperagent.lib.languages import speaking
+from hyperagent.lib.told import in_our_words
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind, pause_after
 from hyperagent.notices.models import HEAD_CHARS, Mail
@@ -69,7 +70,7 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
     kind = MailKind(mail.kind)
     heading = _(HEADINGS[kind])
     # Among the questions are sentences of ours; a model's own text has no translation and stays.
-    title = _(mail.title)
+    title = in_our_words(mail.title)
     context = {
         "heading": heading,
         "button": _(BUTTONS[kind]),

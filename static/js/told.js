@@ -58,19 +58,27 @@ const SENTENCES = [
   said("The workspace is not configured: set DATA_DIR or STORAGE_URL."),
   said("You have connected no mailbox yet."),
   said("Connect one at /mail/."),
-  // Questions to people: agents/tools/standing.py, agents/pipeline, agents/budget.py, agents/engine/effects.py.
+  // Questions to people: agents/tools/standing.py, agents/pipeline, hitl/policy.py, agents/budget.py, agents/engine/effects.py. Those
+  // that a server writes into lists and mails, too, are in hyperagent/lib/told.py.
   said("Send this mail?"),
   said("Run this program?"),
   said("Make this change?"),
   said("May the {agent} agent begin?"),
   said("May the {agent} agent call {tool}?"),
   said("The {agent} agent begins only when a person agrees."),
+  said("{tool} cannot be undone."),
+  said("{tool} needs a person's approval."),
+  said("The policy “{name}” asks for it."),
+  said("Nobody whom the policy “{name}” names can decide now; administrators can."),
+  said("This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."),
+  said("This run has read text that others wrote ({read}), and {tool} sends data out: a person decides each time."),
   said("This is the plan."),
   said("This is the plan for what is missing."),
   said("Accept it, change it, or reject it."),
   said("It may do what cannot be undone: {tools}."),
   said("It is reckoned to cost {usd}, and plans above {limit} are asked about."),
   said("With what was planned before, it is reckoned to cost {usd}, and plans above {limit} are asked about."),
+  said("It cannot be run as you changed it: {faults}."),
   said("This run has used {used}, and its budget is {budget}."),
   said("What {models} cost is not known, and is not counted."),
   said("The {agent} agent needs more to go on."),
@@ -95,6 +103,10 @@ const SENTENCES = [
   said("A person chose to stop the run there."),
   said("The price of {models} is not known, so no budget in money can hold for it, and this installation does not ask such models."),
   said("Choose another model, or ask an administrator to set its price."),
+  said('{tool} may have been carried out: an answer to a mail to {to} with the subject "{subject}".'),
+  said('{tool} may have been carried out: a mail to {to} with the subject "{subject}".'),
+  said("{tool} may have been carried out: a program in {language}."),
+  said("{tool} may have been carried out: a change of {path}."),
   said("{tool} may have been carried out."),
   said("{tool} was begun and interrupted, and it cannot be told from here whether it happened."),
   said("{tool} was begun at {when} and interrupted, and it cannot be told from here whether it happened."),
@@ -194,6 +206,7 @@ function sentence(text) {
 }
 
 function patternOf(original) {
-  const literal = original.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(PLACE, "(.+?)");
+  // A tool and an agent are one word each; otherwise a whole text would be taken for a sentence that ends like it.
+  const literal = original.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(PLACE, (_, name) => (name === "tool" || name === "agent" ? "(\\S+)" : "(.+?)"));
   return new RegExp(`^${literal}$`, "s");
 }

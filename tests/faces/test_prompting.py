@@ -33,6 +33,34 @@ def test_no_text_of_a_model_looks_like_the_call(alice: Any) -> None:
     assert "\x1b" not in text
 
 
+@pytest.mark.spec("B5")
+@pytest.mark.threat("T20")
+def test_signs_that_cannot_be_seen_or_that_act_on_the_terminal_are_named(alice: Any) -> None:
+    question = mail_question()
+    question["tool_calls"][0]["arguments"] |= {
+        "to": ["bob@corp.com\u200b.evil.example"],
+        "body": "1\u00a0kg\r\nall\rnone",
+    }
+
+    text = shown(request_shape(ask(alice, question=question)))
+
+    assert "bob@corp.com⟨U+200B⟩.evil.example" in text
+    assert "1\u00a0kg\n       all⟨U+000D⟩none" in text
+
+
+@pytest.mark.spec("S132")
+def test_what_of_a_file_would_go_and_come_stands_below_the_call(alice: Any) -> None:
+    question = mail_question(question="Make this change?")
+    kept = "".join(f"line {number}\n" for number in range(9))
+    preview = {"kind": "diff", "path": "a.toml", "before": f"old\n{kept}", "after": f"new\x1b\n{kept}"}
+    question["tool_calls"][0]["preview"] = preview
+
+    text = shown(request_shape(ask(alice, question=question)))
+
+    told = text[text.index("     changes of a.toml:") :].splitlines()
+    assert told[1:] == [f"     {line}" for line in ("- old", "+ new⟨U+001B⟩", "  line 0", "  line 1", "  line 2", "… ")]
+
+
 @pytest.mark.spec("S207")
 @pytest.mark.threat("T16", "T19")
 @pytest.mark.usefixtures("in_threads")

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from hitl.models import Decision, Policy, Request, RequestStatus, Rule, Switch
-from tests.hitl.asking import MAIL, ROLE, ask
+from tests.hitl.asking import MAIL, ROLE, ask, mail_question
 
 QUEUE = "/admin/hitl/request/"
 AUDIT = "/admin/hitl/decision/"
@@ -256,6 +256,46 @@ def test_hostile_arguments_are_shown_as_text(alice: Any, reviewer: Any, client_o
     page = content(client_of(reviewer).get(form_of(request)))
 
     assert "<script>alert" not in page
+
+
+@pytest.mark.spec("S132", "B5")
+def test_a_reviewer_sees_what_of_a_file_would_go_and_what_would_come(
+    alice: Any, reviewer: Any, client_of: ClientOf
+) -> None:
+    kept = "".join(f"line {number}\n" for number in range(20))
+    preview = {"kind": "diff", "path": "a.toml", "before": f"{kept}old\n", "after": f"{kept}<b>new</b>\n"}
+    question = mail_question(question="Make this change?")
+    question["tool_calls"][0]["preview"] = {**preview, "notes": ["clipped"]}
+    request = ask(alice, question=question, approvers=ROLE)
+    client = client_of(reviewer)
+
+    form = content(client.get(form_of(request)))
+    many = content(client.post(QUEUE, {"action": "approve", "_selected_action": [str(request.pk)]}))
+
+    for page in (form, many):
+        assert "Changes of a.toml" in page
+        assert '<span class="is-gone">− old\n</span><span class="is-new">+ &lt;b&gt;new&lt;/b&gt;\n</span>' in page
+        assert "line 16\n</span>" not in page
+        assert "line 17\n</span>" in page
+        assert "Only the beginning of this change is shown." in page
+
+
+@pytest.mark.spec("B5")
+@pytest.mark.threat("T20")
+def test_signs_that_cannot_be_seen_are_named_in_the_form_and_the_inbox(
+    alice: Any, reviewer: Any, client_of: ClientOf
+) -> None:
+    question = mail_question()
+    question["tool_calls"][0]["arguments"]["to"] = ["bob@corp.com\u200b.evil.example"]
+    question["tool_calls"][0]["preview"] = {"kind": "mail", "to": ["moc.proc\u202e@bob"], "subject": "Hi"}
+    request = ask(alice, question=question, approvers=ROLE)
+
+    form = content(client_of(reviewer).get(form_of(request)))
+    inbox = content(client_of(reviewer).get("/inbox/"))
+
+    assert "bob@corp.com⟨U+200B⟩.evil.example" in form[form.index('id="decide"') : form.index('name="decision"')]
+    assert "moc.proc⟨U+202E⟩@bob" in inbox
+    assert "\u202e" not in inbox
 
 
 # --- the audit

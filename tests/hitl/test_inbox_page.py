@@ -1,5 +1,6 @@
 """The inbox as the server draws it: whose requests stand where, in which order, and what a long list costs."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -9,8 +10,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from hitl.kinds import ApproverKind, Risk
-from hitl.models import Request
+from hitl.kinds import ApproverKind, Happening, Risk, Via
+from hitl.models import Decision, Request
 from tests.page import asked
 
 pytestmark = pytest.mark.django_db
@@ -107,3 +108,17 @@ def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any, django_ass
         answer = client.get("/inbox/?page=40")
 
     assert answer.content.decode().count("data-row=") == 25
+
+
+@pytest.mark.spec("B3")
+def test_the_history_has_words_for_whatever_can_happen_to_a_request(alice: Any) -> None:
+    asked = waits(alice, "Hello")
+    asked.save()
+    Decision.objects.bulk_create([Decision(request=asked, happening=one, via=Via.CLOCK) for one in Happening])
+
+    page = page_of(alice, f"/inbox/{asked.pk}/")
+
+    history = page[page.index('class="history"') :]
+    said = re.findall(r"<strong>([^<]+)</strong>", history[: history.index("</section>")])
+    assert len(set(said)) == len(Happening) + 1  # and that it was asked
+    assert [words for words in said if words == words.lower()] == []

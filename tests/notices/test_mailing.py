@@ -1,6 +1,9 @@
 """Mails to people: who gets one, once, in which words; and a mail server that is away."""
 
+import os
 import socket
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +16,8 @@ from hyperagent.notices import actions, mailing
 from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind
 from hyperagent.notices.models import Mail
 from hyperagent.notices.tasks import send_mail, sweep_mails
+from tests.mail.dovecot import PASSWORD, USER
+from tests.mail.sink import Sink
 from tests.notices.conftest import later
 
 pytestmark = pytest.mark.django_db
@@ -127,6 +132,47 @@ def test_a_mail_server_that_is_away_is_tried_again_with_pauses_and_then_given_up
     assert "refused" in once.last_error.lower()
     assert [mail.subject for mail in mailoutbox] == ["A request waits for your decision: Send the offer"]
     assert Mail.objects.get(subject_id="r1").sent_at is not None
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_mail_server_whose_password_has_letters_that_are_not_ascii_is_signed_in_to(bob: Any, settings: Any) -> None:
+    with Sink() as sink:
+        settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", sink.port
+        settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = USER, PASSWORD
+        tell(bob)
+
+        sweep_mails()
+
+    assert not PASSWORD.isascii()
+    assert [mail.recipients for mail in sink.arrived] == [(bob.email,)]
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_password_that_the_mail_server_does_not_take_is_told(bob: Any, settings: Any) -> None:
+    with Sink() as sink:
+        settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", sink.port
+        settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = USER, "wörd"
+        tell(bob)
+
+        sweep_mails()
+
+    assert sink.arrived == []
+    assert "Authentication credentials invalid" in Mail.objects.get().last_error
+
+
+def test_the_mail_server_of_the_settings_is_reached_by_the_backend_that_can(settings: Any) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "from hyperagent import settings; print(settings.EMAIL_BACKEND)"],
+        env={**os.environ, "EMAIL_URL": "smtp+tls://bob:w%C3%B6rd@mail.example.org:587"},
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert told.stdout.strip() == "hyperagent.lib.smtp_backend.EmailBackend"
 
 
 def test_after_enough_tries_a_mail_is_given_up(bob: Any, settings: Any) -> None:

@@ -1,0 +1,40 @@
+"""What two texts do not have in common, line by line, for where no page draws it. Pure."""
+
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import Any, Final
+
+AROUND: Final = 3
+"""So many lines that both have are shown before and after what differs."""
+
+
+class Line(StrEnum):
+    SAME = "same"
+    GONE = "gone"
+    NEW = "new"
+    LEFT_OUT = "left_out"
+    """Lines that both have, and that are not shown."""
+
+
+def line_diff(before: Any, after: Any) -> list[tuple[Line, str]]:
+    """Each line with what becomes of it. The line of what is left out has no text. What is no text counts as empty."""
+    old, new = _lines(before), _lines(after)
+    found: list[tuple[Line, str]] = []
+    shown = 0
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):
+        if group[0][1] > shown:
+            found.append((Line.LEFT_OUT, ""))
+        for tag, old_from, old_to, new_from, new_to in group:
+            if tag == "equal":
+                found += [(Line.SAME, line) for line in old[old_from:old_to]]
+                continue
+            found += [(Line.GONE, line) for line in old[old_from:old_to]]
+            found += [(Line.NEW, line) for line in new[new_from:new_to]]
+        shown = group[-1][2]
+    if found and shown < len(old):
+        found.append((Line.LEFT_OUT, ""))
+    return found
+
+
+def _lines(text: Any) -> list[str]:
+    return text.split("\n") if isinstance(text, str) and text else []

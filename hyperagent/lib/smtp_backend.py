@@ -1,0 +1,33 @@
+"""The way to the mail server of EMAIL_URL: Django's own, which also signs in with letters that are not ASCII."""
+
+import smtplib
+from base64 import b64encode
+from typing import Any, Final
+
+from django.core.mail.backends import smtp
+
+SIGNED_IN: Final = 235
+
+
+class EmailBackend(smtp.EmailBackend):
+    @property
+    def connection_class(self) -> type[smtplib.SMTP]:
+        return SslConnection if self.use_ssl else Connection
+
+
+class Connection(smtplib.SMTP):
+    def login(self, user: str, password: str, *, initial_response_ok: bool = True) -> Any:
+        """Raises SMTPAuthenticationError for a password that is not taken."""
+        self.ehlo_or_helo_if_needed()
+        offered = self.esmtp_features.get("auth", "").upper().split()
+        if (user + password).isascii() or "PLAIN" not in offered:
+            return super().login(user, password, initial_response_ok=initial_response_ok)
+        # The library's own way knows ASCII only.
+        code, said = self.docmd("AUTH", "PLAIN " + b64encode(f"\0{user}\0{password}".encode()).decode())
+        if code != SIGNED_IN:
+            raise smtplib.SMTPAuthenticationError(code, said)
+        return code, said
+
+
+class SslConnection(Connection, smtplib.SMTP_SSL):
+    """The same where the server speaks TLS from the first byte on."""

@@ -1,0 +1,100 @@
+"""Sentences of ours about what people are asked, which are stored in English with the question, said in the reader's
+language where a server writes them: lists, the administration, mails. What is not known here is a model's or a person's
+own text, and stays as it is. The page's own list, which has these too, is static/js/told.js.
+"""
+
+import re
+from functools import cache
+from typing import Final
+
+from django.utils.translation import get_language, gettext, gettext_noop
+
+from hyperagent.lib.languages import ENGLISH, known
+
+MOST_CHARS: Final = 4_000
+SENTENCES: Final = (
+    # Approvals: agents/tools/standing.py, agents/pipeline/approving.py, hitl/policy.py.
+    gettext_noop("Send this mail?"),
+    gettext_noop("Run this program?"),
+    gettext_noop("Make this change?"),
+    gettext_noop("May the {agent} agent begin?"),
+    gettext_noop("May the {agent} agent call {tool}?"),
+    gettext_noop("The {agent} agent begins only when a person agrees."),
+    gettext_noop("{tool} cannot be undone."),
+    gettext_noop("{tool} needs a person's approval."),
+    gettext_noop("The policy “{name}” asks for it."),
+    gettext_noop("Nobody whom the policy “{name}” names can decide now; administrators can."),
+    gettext_noop(
+        "This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."
+    ),
+    gettext_noop(
+        "This run has read text that others wrote ({read}), and {tool} sends data out: a person decides each time."
+    ),
+    # Plans: agents/pipeline/planner.py.
+    gettext_noop("This is the plan."),
+    gettext_noop("This is the plan for what is missing."),
+    gettext_noop("Accept it, change it, or reject it."),
+    gettext_noop("It may do what cannot be undone: {tools}."),
+    gettext_noop("It is reckoned to cost {usd}, and plans above {limit} are asked about."),
+    gettext_noop(
+        "With what was planned before, it is reckoned to cost {usd}, and plans above {limit} are asked about."
+    ),
+    gettext_noop("It cannot be run as you changed it: {faults}."),
+    # Budgets: agents/budget.py, hyperagent/accounts/budgets.py, agents/runtime/treasury.py.
+    gettext_noop("This run has used {used}, and its budget is {budget}."),
+    gettext_noop("What {models} cost is not known, and is not counted."),
+    gettext_noop("The {agent} agent needs more to go on."),
+    gettext_noop("What shall be done?"),
+    gettext_noop("Your budget of {amount} a day is used up: {used} are used."),
+    gettext_noop("Your budget of {amount} a month is used up: {used} are used."),
+    gettext_noop("The budget of the group {name} of {amount} a day is used up: {used} are used."),
+    gettext_noop("The budget of the group {name} of {amount} a month is used up: {used} are used."),
+    gettext_noop("The budget of this installation of {amount} a day is used up: {used} are used."),
+    gettext_noop("The budget of this installation of {amount} a month is used up: {used} are used."),
+    gettext_noop("The next call may take up to {wanted}, and {left} are left."),
+    gettext_noop("It starts anew on {when}."),
+    gettext_noop("An administrator can raise it."),
+    gettext_noop("You can do that under Usage, Budgets."),
+    # Doubts: agents/engine/effects.py, agents/tools/doubt.py.
+    gettext_noop('{tool} may have been carried out: an answer to a mail to {to} with the subject "{subject}".'),
+    gettext_noop('{tool} may have been carried out: a mail to {to} with the subject "{subject}".'),
+    gettext_noop("{tool} may have been carried out: a program in {language}."),
+    gettext_noop("{tool} may have been carried out: a change of {path}."),
+    gettext_noop("{tool} may have been carried out."),
+    gettext_noop("{tool} was begun and interrupted, and it cannot be told from here whether it happened."),
+    gettext_noop("{tool} was begun at {when} and interrupted, and it cannot be told from here whether it happened."),
+    gettext_noop("Look for yourself, then say what shall be done."),
+)
+_PLACE: Final = re.compile(r"\\\{(\w+)\\\}")
+# A tool and an agent are one word each; otherwise a whole text would be taken for a sentence that ends like it.
+_ONE_WORD: Final = frozenset({"tool", "agent"})
+
+
+def in_our_words(text: str) -> str:
+    """Whole if it is a sentence of ours, else sentence by sentence, else as it is."""
+    if not text or len(text) > MOST_CHARS or known(get_language() or ENGLISH) == ENGLISH:
+        return text
+    parts = re.split(r"(?<=[.?!]) ", text)
+    return _sentence(text) or " ".join(_sentence(part) or part for part in parts)
+
+
+def _sentence(text: str) -> str:
+    """In the reader's language; empty for what is not ours."""
+    for original, pattern in _patterns():
+        if found := pattern.fullmatch(text):
+            return _filled(gettext(original), found.groupdict())
+    return ""
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    """In one go: what was filled in is not looked through again."""
+    return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), text)
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((one, re.compile(_PLACE.sub(_group, re.escape(one)), re.DOTALL)) for one in SENTENCES)
+
+
+def _group(place: re.Match[str]) -> str:
+    return rf"(?P<{place[1]}>\S+)" if place[1] in _ONE_WORD else f"(?P<{place[1]}>.+?)"
