@@ -42,7 +42,7 @@ async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_
     Raises NotStarted where it ends or does not answer in time, and what a Box raises.
     """
     said = _Said()
-    env = {"PORT": str(port), "HOST": "127.0.0.1"}
+    env = {"PORT": str(port), "HOST": "127.0.0.1", "NEXT_TELEMETRY_DISABLED": "1"}
     if suffix := settings.CONFIG.preview_name:
         # Vite answers to names that it knows, and only to those.
         env["__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS"] = f".{suffix}"
