@@ -196,12 +196,16 @@ def _chars_of(message: Message) -> int:
 
 
 def _what_was_found(state: LoopState) -> str:
-    """For people, where the model itself says nothing: why, and what the tools brought until then."""
+    """For people, where the model itself says nothing: why, and what the tools brought until then; or, where they
+    brought nothing, what the last of them that failed said."""
     lines = [f"I could not finish this. {state.notice}".strip()]
     found = [called for called in state.calls if not called.reply.is_error and called.reply.content.strip()]
     if found:
         lines.append("\nThis is what I found until then:")
         lines += [f"- {called.call.name}: {_excerpt(called.reply.content)}" for called in found[-FOUND_SHOWN:]]
+    elif state.calls:
+        last = state.calls[-1]
+        lines.append(f"\nWhat was tried last: {last.call.name}: {_excerpt(last.reply.content.removeprefix('Error: '))}")
     return "\n".join(lines)
 
 

@@ -76,7 +76,7 @@ class OwnBudgets(APIView):
 
     @extend_schema(responses={200: StandingsSerializer, **dict.fromkeys((401, 403), ErrorSerializer)})
     def get(self, request: Request) -> Response:
-        """How the budgets stand that hold for oneself: one's own, those of one's groups, the installation's."""
+        """How the budgets stand that hold for you: your own, those of your groups, and the installation's."""
         assert isinstance(request.user, User)
         return Response({"budgets": [as_json(limit) for limit in purses.standing_of(request.user.pk)]})
 
@@ -86,7 +86,7 @@ class AllBudgets(APIView):
 
     @extend_schema(responses={200: SetBudgetsSerializer, **dict.fromkeys((401, 403), ErrorSerializer)})
     def get(self, request: Request) -> Response:
-        """Everything that is set, for administrators. What is not is as the settings have it."""
+        """Every budget that is set, for administrators. What is not set is as the installation's settings have it."""
         rows = Budget.objects.select_related("user", "group").order_by("whose", "id")
         return Response({"budgets": SetBudgetSerializer(rows, many=True).data})
 
@@ -95,7 +95,9 @@ class AllBudgets(APIView):
         responses={200: SetBudgetSerializer, **dict.fromkeys((400, 401, 403, 404), ErrorSerializer)},
     )
     def put(self, request: Request) -> Response:
-        """Sets a budget, or changes it. It holds within seconds, for what was used of the day or month already too."""
+        """Sets a budget, or changes it. It holds within seconds, and what was used of the day or month already
+        counts.
+        """
         assert isinstance(request.user, User)
         asked = NewBudgetSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -120,7 +122,7 @@ class BudgetDetail(APIView):
 
     @extend_schema(responses={204: None, **dict.fromkeys((401, 403, 404), ErrorSerializer)})
     def delete(self, request: Request, budget_id: int) -> Response:
-        """What is set for everybody holds then, or nothing."""
+        """Deletes a budget that was set. What is set for everybody holds in its place, or nothing."""
         assert isinstance(request.user, User)
         budget = own_or_404(Budget.objects.select_related("user", "group"), pk=budget_id)
         setting.end_budget(budget, by=request.user, request=request._request)

@@ -47,7 +47,7 @@ class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
 
 
 class ExecutionList(generics.ListAPIView[Execution]):
-    """Runs, newest first."""
+    """Your runs, newest first."""
 
     permission_classes = (HasScope(Scope.READ),)
     serializer_class = serializers.ExecutionListedSerializer

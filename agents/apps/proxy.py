@@ -8,6 +8,7 @@ shown can reach nothing but itself: a policy says so to the browser.
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -17,7 +18,9 @@ from django.db import DatabaseError
 
 from agents.apps import records
 from agents.apps.exchange import BadAnswer, Exchange, Head, Headers
+from agents.apps.joining import REFUSED, carry, is_of_its_page
 from agents.apps.records import LABEL_LENGTH, LABEL_LETTERS, AppRow
+from agents.apps.sockets import AppSocket
 from agents.sandbox.base import SandboxError
 from agents.sandbox.host.client import SandboxHost
 from hyperagent.lib.threads import in_thread
@@ -31,7 +34,11 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 MOST_BODY_BYTES: Final = 10_000_000
 ANSWERS_WITHIN_S: Final = 60.0
+OPENS_WITHIN_S: Final = 15.0
 KNOWN_FOR_S: Final = 5.0
+MOST_SOCKETS_OF_ONE: Final = 32
+MOST_SOCKETS: Final = 256
+"""In one process, of all apps."""
 _LABEL: Final = re.compile(rf"[{LABEL_LETTERS}]{{{LABEL_LENGTH}}}")
 # Of one connection, and not of what is passed on (RFC 9110, 7.6.1).
 _HOP_BY_HOP: Final = {
@@ -73,6 +80,7 @@ class Previews:
         self._suffix = f".{suffix}".lower()
         self._host = host
         self._known: dict[str, tuple[float, AppRow]] = {}
+        self._sockets: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         label = self._label_of(scope)
@@ -81,7 +89,7 @@ class Previews:
         elif scope["type"] == "http":
             await self._show(label, scope, receive, send)
         else:
-            await send({"type": "websocket.close", "code": 1008})
+            await self._join(label, scope, receive, send)
 
     def _label_of(self, scope: Scope) -> str | None:
         if self._suffix == "." or scope["type"] not in ("http", "websocket"):
@@ -111,6 +119,52 @@ class Previews:
             finally:
                 exchange.close()
 
+    async def _join(self, label: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """A websocket to the app; refused at the handshake where there is none to open, or it is another page's."""
+        await receive()  # websocket.connect
+        is_full = self._sockets[label] >= MOST_SOCKETS_OF_ONE or self._sockets.total() >= MOST_SOCKETS
+        if is_full or not is_of_its_page(scope["headers"]):
+            await send(_NOT_OPENED)
+            return
+        self._sockets[label] += 1
+        try:
+            await self._joined(label, scope, receive, send)
+        finally:
+            self._sockets[label] -= 1
+            self._sockets += Counter()  # without those that have none
+
+    async def _joined(self, label: str, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            app = await self._app(label)
+            box = None if app is None else await self._host().existing(app.user_id, app.task_id)
+            if app is None or box is None:
+                await send(_NOT_OPENED)
+                return
+            socket = AppSocket(*await box.connect(app.port))
+        except (DatabaseError, SandboxError) as error:
+            log.info("preview.no_socket", why=str(error))
+            await send(_NOT_OPENED)
+            return
+        try:
+            async with asyncio.timeout(OPENS_WITHIN_S):
+                chosen = await socket.open(
+                    _target(scope), port=app.port, headers=scope["headers"], subprotocols=scope["subprotocols"]
+                )
+            await send({"type": "websocket.accept", "subprotocol": chosen})
+            await carry(socket, receive, send, may_go_on=lambda: self._may_go_on(label))
+        except (BadAnswer, TimeoutError, OSError) as error:
+            log.info("preview.no_socket", why=str(error))
+            await send(_NOT_OPENED)
+        finally:
+            socket.close()
+
+    async def _may_go_on(self, label: str) -> bool:
+        """While the database is away nobody can say that it may not."""
+        try:
+            return await self._app(label) is not None
+        except DatabaseError:
+            return True
+
     async def _app(self, label: str) -> AppRow | None:
         """A page asks for many files at once: what was read of a label holds for some seconds."""
         if not _LABEL.fullmatch(label):
@@ -124,6 +178,9 @@ class Previews:
         if app is not None:
             self._known[label] = (now, app)
         return app
+
+
+_NOT_OPENED: Final = {"type": "websocket.close", "code": REFUSED}
 
 
 class _TooBig(Exception):

@@ -5,6 +5,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.conf import settings
+
 from agents.apps.exchange import BadAnswer, Exchange
 from agents.sandbox.base import APP, Box, Command, SandboxError, Stream
 
@@ -40,7 +42,10 @@ async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_
     Raises NotStarted where it ends or does not answer in time, and what a Box raises.
     """
     said = _Said()
-    env = {"PORT": str(port), "HOST": "127.0.0.1"}
+    env = {"PORT": str(port), "HOST": "127.0.0.1", "NEXT_TELEMETRY_DISABLED": "1"}
+    if suffix := settings.CONFIG.preview_name:
+        # Vite answers to names that it knows, and only to those.
+        env["__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS"] = f".{suffix}"
     server = await box.start(Command(("/bin/sh", "-c", command), env=env, cwd=APP, wall_s=LIVES_S), heard=said)
     until = asyncio.get_running_loop().time() + within_s
     while True:

@@ -9,7 +9,7 @@ from typing import Final
 
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MAX_ARTIFACTS
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext, DrivenRun, ToolReply
 from agents.spec import AgentSpec
 
 PROGRAMS: Final = frozenset({"execute_code", "execute_script", "sandbox_file"})
@@ -59,6 +59,17 @@ def _paths_of(reply: ToolReply) -> set[str]:
 
 async def clear_away(context: AgentContext, put: Sequence[str]) -> None:
     """What was put into the sandbox for an agent that has ended is gone from there. In the workspace it stays, and so
-    does in the sandbox what lay there anyway: it belongs to the conversation."""
+    does in the sandbox what lay there anyway: it belongs to the conversation.
+
+    An agent that was stopped comes by here no more: what was put there for it goes at the end of its run
+    (`agents.tools.gateway.Gateway.clear_up`)."""
     if put:
         await context.tool(CLEAN_UP, {"paths": list(put)})
+
+
+def may_lie_there(run: DrivenRun) -> bool:
+    """Whether files may have been put into the sandbox for an agent of this run, as far as its journal knows. It has
+    forgotten it of an agent that a person gave other instructions."""
+    if any(agent.modified for agent in run.loaded.agents.values()):
+        return True
+    return any(step.name == RESTORE for steps in run.loaded.steps.values() for step in steps.values())

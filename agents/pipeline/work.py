@@ -75,7 +75,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     try:
         task, done = await _as_people_want_it(agent, context, let_in)
         output = await _told(context, task, done, depends_on, began)
-    except StepFailed:
+    except (StepFailed, Skipped):
         await artifacts.clear_away(context, put)
         raise
     await artifacts.clear_away(context, put)

@@ -117,6 +117,10 @@ class ToolDoor(Protocol):
     async def lacks_for(self, about: About, names: Sequence[str]) -> str:
         """The same for this user, who may lack what the installation has, such as a mailbox."""
 
+    async def clear_up(self, run: "DrivenRun") -> None:
+        """Takes away what the run's calls put somewhere for their time only; called before its end is stored, again
+        after a crash. Takes a second or two at most, and raises nothing."""
+
     async def connected(self, context: "AgentContext") -> Mapping[str, Any]:
         """The tools (`agents.tools.tool.Tool`) of servers that people connected, as this agent has them, by name. A
         step: the agent keeps them to its end, on every replay."""

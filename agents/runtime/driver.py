@@ -292,6 +292,8 @@ class Driver:
         self.is_leaving = True
         over = ending.moved.status in TERMINAL_STATUSES
         if over:
+            if self._tools.gateway is not None:
+                await self._tools.gateway.clear_up(run)
             now = run.agent(root.id)
             _end_agents(run, ended(now, ending.root, ending.moved.result, error=ending.moved.error_message))
         run.outbox.write(ending.moved, Announced(root.id, ending.last))

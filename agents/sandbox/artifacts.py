@@ -6,6 +6,7 @@ back means something only where it was closed meanwhile, or where the next agent
 
 from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 import structlog
 from django.db import DatabaseError
@@ -23,6 +24,8 @@ from hyperagent.lib.text import clean_text
 log = structlog.get_logger(__name__)
 _MOST_BYTES: Final = 1 << 30
 _REMOVING_S: Final = 10.0
+GIVEN_FOR: Final = "given:"
+"""Before a path: for which run it was put into a box that did not have it, as the box's host remembers it."""
 
 
 async def collect_artifacts(
@@ -71,6 +74,8 @@ async def restore_artifacts(box: HostedBox, about: About, workspace: Workspace, 
             continue
         try:
             content = await workspace.read_bytes(about, path)
+            # Before the file itself: whoever is killed in between has put nothing there that nobody knows of.
+            await box.remember({f"{GIVEN_FOR}{path}": str(about.execution_id)})
             file = await box.write(f"{HOME}/{path}", content)
         except BoxGone:
             raise
@@ -87,6 +92,14 @@ async def cleanup_artifacts(box: HostedBox, paths: Sequence[str]) -> None:
     inside = [f"{HOME}/{path}" for path in paths if is_kept(path)]
     if inside:
         await box.run(Command(("rm", "-f", "--", *inside), wall_s=_REMOVING_S))
+        await box.remember({f"{GIVEN_FOR}{path}": "" for path in paths})
+
+
+async def clear_given(box: HostedBox, execution_id: UUID) -> None:
+    """Removes what was put there for this run and nobody removed since. Raises SandboxError."""
+    remembered = await box.remembered()
+    given = [name for name, run in remembered.items() if name.startswith(GIVEN_FOR) and run == str(execution_id)]
+    await cleanup_artifacts(box, [name.removeprefix(GIVEN_FOR) for name in given])
 
 
 async def _kept(box: HostedBox, about: About, workspace: Workspace, file: File) -> StoredFile:

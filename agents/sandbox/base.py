@@ -26,7 +26,8 @@ WITHOUT_NETWORK: Final[Mapping[str, str]] = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "NEXT_TELEMETRY_DISABLED": "1",
 }
-"""Told to programs of every box: who asks for what lies outside is refused at once, and does not try for minutes."""
+"""Told to programs of boxes that are images of others: who asks for what lies outside is refused at once, and does not
+try for minutes. The local boxes say the same in files (`agents.sandbox.local.bubblewrap`)."""
 
 Stream = Literal["stdout", "stderr"]
 Heard = Callable[[Stream, str], None]

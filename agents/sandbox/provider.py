@@ -88,6 +88,14 @@ class HostedSandbox:
 
         await _told(cleaned())
 
+    async def clear_given(self, about: About) -> None:
+        async def cleared() -> None:
+            box = await self._existing(about)
+            if box is not None:
+                await artifacts.clear_given(box, about.execution_id)
+
+        await _told(cleared())
+
     # --- inside
 
     async def _collected(

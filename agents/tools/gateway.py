@@ -1,10 +1,12 @@
 """The one door to the tools: every call of a model, an agent, a skill or a script goes through here, link by link."""
 
+import asyncio
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+import structlog
 from pydantic import BaseModel
 
 from agents.engine.context import Outcome
@@ -15,9 +17,10 @@ from agents.exchange import AgentInput
 from agents.guardrails.calls import look_at_call
 from agents.mcp.tools import tool_of
 from agents.mcp.values import Offered
+from agents.pipeline.artifacts import may_lie_there
 from agents.pipeline.effective_task import Intent
 from agents.runtime.attempts import INSTRUCTED, Attempt
-from agents.runtime.context import About, AgentContext, ToolReply
+from agents.runtime.context import About, AgentContext, DrivenRun, ToolReply
 from agents.tools.approval import approved
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import Changed, Checks, Instructed, Request, first_refusal, unapproved
@@ -25,12 +28,15 @@ from agents.tools.performing import carry_out, probed, settle
 from agents.tools.providers import NotConfigured, Providers
 from agents.tools.registry import tools as all_tools
 from agents.tools.replies import Stored, refused, reply_of, was_found_done
-from agents.tools.tool import Tool
+from agents.tools.tool import Tool, ToolError
 from hyperagent.lib.llm.types import ToolSpec
 from hyperagent.lib.text import clean_text
 
-NAME_CHARS = 80
+log = structlog.get_logger(__name__)
 
+NAME_CHARS = 80
+CLEARING_S: Final = 1.5
+"""A run that was cancelled says so within two."""
 
 CHECKS: Final = Checks(scanners=(look_at_call,), approvals=(approved,))
 """What every call of the product passes."""
@@ -147,6 +153,15 @@ class Gateway:
         if tool is None or not isinstance(values, BaseModel):
             return None
         return await probed(tool, values, context, key=begun.effect_key, providers=self._providers)
+
+    async def clear_up(self, run: DrivenRun) -> None:
+        if not may_lie_there(run):
+            return
+        try:
+            async with asyncio.timeout(CLEARING_S):
+                await self._providers.sandbox.clear_given(run.about)
+        except (ToolError, TimeoutError) as error:
+            log.warning("run.not_cleared_up", why=str(error))
 
     def _known(self, context: AgentContext) -> Mapping[str, Tool]:
         """Ours come first: no name of a stranger's takes the place of one."""

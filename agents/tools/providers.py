@@ -119,6 +119,9 @@ class Sandbox(Protocol):
 
     async def cleanup_artifacts(self, about: About, paths: Sequence[str]) -> None: ...
 
+    async def clear_given(self, about: About) -> None:
+        """Removes what `restore_artifacts` put there for this run and `cleanup_artifacts` did not remove."""
+
 
 class Scripts(Protocol):
     """Programs in the same closed place that call tools while they run."""

@@ -80,7 +80,7 @@ def share_shape(link: Share, request: Request) -> dict[str, Any]:
 class ConversationShares(ScopedView):
     @extend_schema(responses={200: SharesSerializer, 404: ErrorSerializer})
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """The links that are open, the newest first."""
+        """The conversation's links that are open, newest first."""
         links: QuerySet[Share] = actions.links_of(self.caller, conversation_id)
         return Response({"enabled": actions.is_on(), "results": [share_shape(link, request) for link in links]})
 
@@ -102,7 +102,7 @@ class ConversationShares(ScopedView):
         responses={204: None, 404: ErrorSerializer},
     )
     def delete(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """Revokes all of its links."""
+        """Revokes all links of the conversation: from now on nobody opens them."""
         actions.revoke_all(self.caller, conversation_id)
         return Response(status=204)
 
@@ -110,6 +110,6 @@ class ConversationShares(ScopedView):
 class ConversationShare(ScopedView):
     @extend_schema(request=None, responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, conversation_id: uuid.UUID, share_id: uuid.UUID) -> Response:
-        """Revokes it: from now on nobody opens it."""
+        """Revokes one link: from now on nobody opens it."""
         actions.revoke(self.caller, conversation_id, share_id)
         return Response(status=204)

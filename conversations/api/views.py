@@ -44,7 +44,9 @@ class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
         parameters=[serializers.ConversationQuerySerializer], responses=serializers.ConversationSerializer(many=True)
     )
     def get(self, request: Request) -> Response:
-        """Newest first. Those that the API began with a query are listed with `origin=api` only."""
+        """Your conversations, newest first. Those that the API began with a query are listed with `origin=api` or `all`
+        only.
+        """
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
@@ -53,7 +55,7 @@ class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
         responses={201: serializers.ConversationSerializer, 404: ErrorSerializer},
     )
     def post(self, request: Request) -> Response:
-        """An empty conversation, in a project if one is named."""
+        """Begins an empty conversation, in a project if one is named."""
         asked = serializers.ConversationWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -70,6 +72,7 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
 class ConversationDetail(ScopedView):
     @extend_schema(responses={200: serializers.ConversationSerializer, 404: ErrorSerializer})
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
+        """One conversation of yours, without its messages."""
         return Response(_shown(reading.own_conversation(self.caller, conversation_id)))
 
     @extend_schema(
@@ -93,7 +96,9 @@ class ConversationDetail(ScopedView):
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """It disappears and what runs in it is cancelled. Runs and their events are kept for the audit."""
+        """Deletes the conversation: it disappears, and what runs in it is cancelled. Runs and their events are kept for
+        the audit, for as long as the installation says.
+        """
         actions.delete(self.caller, conversation_id)
         return Response(status=204)
 
@@ -124,7 +129,9 @@ class ConversationMessages(ScopedView):
         },
     )
     def post(self, request: Request, conversation_id: uuid.UUID) -> Response:
-        """Asks. 200 with the first question and its reply if this `client_id` was seen before."""
+        """Asks a question, and answers at once with it and its reply, whose run goes on: follow it by
+        `/executions/{id}/events`. 200 with the first question and its reply if this `client_id` was seen before.
+        """
         reading.own_conversation(self.caller, conversation_id)
         asked = serializers.SaySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -148,7 +155,7 @@ class MessageRetry(ScopedView):
         request=None, responses={201: serializers.RetriedSerializer, 404: ErrorSerializer, 409: ErrorSerializer}
     )
     def post(self, request: Request, message_id: uuid.UUID) -> Response:
-        """Another reply to the same question, beside the old one."""
+        """Asks the same question once more: another reply, beside the old one, which stays as a branch."""
         said = actions.retry_reply(self.caller, message_id)
         return Response({"reply": message_shape(said.reply)}, status=201)
 

@@ -196,6 +196,7 @@ class ScheduleList(SchedulesView, generics.GenericAPIView[Schedule]):
 class ScheduleDetail(SchedulesView):
     @extend_schema(responses={200: ScheduleSerializer, 404: ErrorSerializer})
     def get(self, request: Request, schedule_id: uuid.UUID) -> Response:
+        """One schedule: its next times and its last run."""
         return self.shown(actions.own(self.caller, schedule_id))
 
     @extend_schema(
@@ -203,7 +204,7 @@ class ScheduleDetail(SchedulesView):
         responses={200: ScheduleSerializer, **dict.fromkeys((400, 403, 404, 409), ErrorSerializer)},
     )
     def patch(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Other times count from now on. One that was over goes on if a time is to come."""
+        """Changes what is sent. Other times count from now on, and one that was over goes on if a time is to come."""
         before = Wish.of(actions.own(self.caller, schedule_id))
         asked = ScheduleWriteSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
@@ -214,7 +215,7 @@ class ScheduleDetail(SchedulesView):
 
     @extend_schema(request=None, responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Its history goes too; conversations and runs stay."""
+        """Deletes it with its history. The conversations and runs that it began stay."""
         actions.delete(self.caller, schedule_id)
         return Response(status=204)
 
@@ -224,21 +225,23 @@ class ScheduleRun(SchedulesView):
         request=None, responses={202: ScheduledRunSerializer, **dict.fromkeys((400, 404, 409, 429), ErrorSerializer)}
     )
     def post(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Asks it now, whether it is paused or not; its times stay."""
+        """Asks its question now, whether it is paused or not; its own times stay as they are."""
         return Response(run_shape(actions.run_now(self.caller, schedule_id)), status=202)
 
 
 class SchedulePause(SchedulesView):
     @extend_schema(request=None, responses={200: ScheduleSerializer, **dict.fromkeys((404, 409), ErrorSerializer)})
     def post(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Times that come meanwhile are not made up for. Twice is as once."""
+        """Pauses it: times that come meanwhile are not made up for. Pausing it twice changes nothing. 409 if it is
+        over.
+        """
         return self.shown(actions.pause(self.caller, schedule_id))
 
 
 class ScheduleResume(SchedulesView):
     @extend_schema(request=None, responses={200: ScheduleSerializer, **dict.fromkeys((404, 409), ErrorSerializer)})
     def post(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Goes on with its next time from now on. Twice is as once."""
+        """Goes on with its next time from now on. Resuming it twice changes nothing. 409 if no time is to come."""
         return self.shown(actions.resume(self.caller, schedule_id))
 
 

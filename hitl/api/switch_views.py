@@ -53,7 +53,9 @@ class SwitchList(generics.ListAPIView[Switch]):
         responses={200: serializers.SwitchSerializer, **dict.fromkeys((400, 403), ErrorSerializer)},
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        """From the answer on no effect of that scope begins. If it is thrown already, that one is answered."""
+        """Throws a kill switch: from the answer on no call that changes the world begins in its scope. If it is thrown
+        already, that one is answered.
+        """
         asked = serializers.ThrowSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -69,7 +71,7 @@ class SwitchDetail(APIView):
 
     @extend_schema(responses={200: serializers.SwitchSerializer, **dict.fromkeys((403, 404), ErrorSerializer)})
     def delete(self, request: HttpRequest, switch_id: uuid.UUID) -> HttpResponse:
-        """Lifts it; it stays in the list with who and when. Lifted twice, the first stays."""
+        """Lifts the switch; it stays in the list, with who lifted it and when. Lifting it twice changes nothing."""
         assert isinstance(request.user, User)
         return _shown(switches.lift(request.user, switch_id))
 

@@ -79,8 +79,7 @@ class MeSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class TokenCreate(APIView):
-    """No session and no token open this door, only the password, so a foreign page has nothing to abuse."""
-
+    # No session and no token open this door, only the password, so a foreign page has nothing to abuse.
     authentication_classes = ()
     permission_classes = (AllowAny,)
     throttle_classes = ()  # The limits of `attempts` hold here, and outlive the cache.
@@ -104,6 +103,9 @@ class TokenCreate(APIView):
         },
     )
     def post(self, request: Request) -> Response:
+        """A token for an e-mail address and a password, for programs. It is shown this once; send it as `Authorization:
+        Bearer ha_…` with every other request.
+        """
         asked = Credentials(data=request.data)
         asked.is_valid(raise_exception=True)
         values: dict[str, Any] = asked.validated_data
@@ -127,6 +129,8 @@ class TokenCreate(APIView):
 
 
 class TokenList(ListAPIView[ApiToken]):
+    """Your API tokens, revoked and ended ones too, without the tokens themselves."""
+
     permission_classes = (HasScope(Scope.READ),)
     serializer_class = TokenSerializer
     pagination_class = Pages
@@ -145,10 +149,12 @@ class TokenDetail(APIView):
 
     @extend_schema(responses={200: TokenSerializer})
     def get(self, request: Request, token_id: uuid.UUID) -> Response:
+        """One of your own tokens: its name, scopes and times, without the token itself."""
         return Response(TokenSerializer(_own_token(request, token_id)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
+        """Revokes it: it is refused from the next request on. A token can revoke only itself."""
         token = _own_token(request, token_id)
         if isinstance(request.auth, ApiToken) and request.auth.pk != token.pk:
             raise PermissionDenied(_("A token can only revoke itself. Sign in to revoke others."), code="not_by_token")
@@ -161,6 +167,7 @@ class Me(APIView):
 
     @extend_schema(responses=MeSerializer)
     def get(self, request: Request) -> Response:
+        """Who you are: the account, its roles, and the budget that applies to it."""
         user = request.user
         assert isinstance(user, User)
         shown = {

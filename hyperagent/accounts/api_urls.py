@@ -12,10 +12,8 @@ urlpatterns = [
     path("me", api.Me.as_view(), name="me"),
     path("people", people_api.PeopleList.as_view(), name="people"),
     path("people/<uuid:person_id>", people_api.PersonDetail.as_view(), name="person"),
-    path(
-        "people/<uuid:person_id>/deactivate", people_api.PersonVerb.as_view(verb="deactivate"), name="person-deactivate"
-    ),
-    path("people/<uuid:person_id>/activate", people_api.PersonVerb.as_view(verb="activate"), name="person-activate"),
+    path("people/<uuid:person_id>/deactivate", people_api.PersonDeactivate.as_view(), name="person-deactivate"),
+    path("people/<uuid:person_id>/activate", people_api.PersonActivate.as_view(), name="person-activate"),
     path("groups", people_api.GroupList.as_view(), name="groups"),
     path("groups/<int:group_id>", people_api.GroupDetail.as_view(), name="group"),
     path("invitations", invitations_api.InvitationList.as_view(), name="invitations"),

@@ -54,10 +54,15 @@ class InvitationPage(serializers.Serializer[Any]):
 class InvitationList(AdministratorsView):
     @extend_schema(operation_id="api_v1_invitations_list", responses={200: InvitationPage})
     def get(self, request: Request) -> Response:
+        """Every invitation, newest first: open, accepted, revoked and ended ones."""
         return self.paged(request, _rows(), Pages.ordered_by("-made_at", "-id"), _shapes)
 
     @extend_schema(request=NewInvitation, responses={201: InvitationSerializer, **REFUSALS})
     def post(self, request: Request) -> Response:
+        """Invites an address, with the roles and groups that the person is to have. A mail is sent if the installation
+        sends any; else `link` is what you give to the person. 409 if the address has an account or an open
+        invitation.
+        """
         asked = NewInvitation(data=request.data)
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
@@ -70,11 +75,12 @@ class InvitationList(AdministratorsView):
 class InvitationDetail(AdministratorsView):
     @extend_schema(responses={200: InvitationSerializer, **REFUSALS})
     def get(self, request: Request, invitation_id: uuid.UUID) -> Response:
+        """One invitation and what has become of it."""
         return _answer(invitation_id)
 
     @extend_schema(responses={200: InvitationSerializer, **REFUSALS})
     def delete(self, request: Request, invitation_id: uuid.UUID) -> Response:
-        """Revokes it; it stays in the list."""
+        """Revokes it: its link opens nothing from then on. It stays in the list."""
         invitations.revoke(self.caller, invitation_id)
         return _answer(invitation_id)
 
@@ -82,6 +88,9 @@ class InvitationDetail(AdministratorsView):
 class InvitationSend(AdministratorsView):
     @extend_schema(request=None, responses={200: InvitationSerializer, **REFUSALS})
     def post(self, request: Request, invitation_id: uuid.UUID) -> Response:
+        """Sends it again with a new link and a new end; the link before opens nothing any more. 409 if it was accepted
+        or revoked.
+        """
         invitations.send_again(self.caller, invitation_id)
         return _answer(invitation_id)
 

@@ -79,6 +79,7 @@ class PeopleList(AdministratorsView):
         operation_id="api_v1_people_list", parameters=[PeopleFilter], responses={200: PeoplePage, 400: ErrorSerializer}
     )
     def get(self, request: Request) -> Response:
+        """Everybody with an account, by e-mail address; people and service accounts. Filters can be combined."""
         asked = PeopleFilter(data=request.query_params.dict())
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
@@ -95,10 +96,14 @@ class PeopleList(AdministratorsView):
 class PersonDetail(AdministratorsView):
     @extend_schema(responses={200: PersonSerializer, **REFUSALS})
     def get(self, request: Request, person_id: uuid.UUID) -> Response:
+        """One account: its roles and groups, whether it is active, and how many runs of it are going on."""
         return Response(shape_of(person_id))
 
     @extend_schema(request=PersonChange, responses={200: PersonSerializer, **REFUSALS})
     def patch(self, request: Request, person_id: uuid.UUID) -> Response:
+        """Sets the roles, the groups, or both: each list is all that the person has from then on, and what is left out
+        stays as it is. 409 for the last administrator, who has to stay one.
+        """
         asked = PersonChange(data=request.data)
         asked.is_valid(raise_exception=True)
         shape_of(person_id)
@@ -111,15 +116,23 @@ class PersonDetail(AdministratorsView):
         return Response(shape_of(person_id))
 
 
-class PersonVerb(AdministratorsView):
-    """`deactivate` or `activate`; twice is as once."""
-
-    verb = "deactivate"
-
+class PersonDeactivate(AdministratorsView):
     @extend_schema(request=None, responses={200: PersonSerializer, **REFUSALS})
     def post(self, request: Request, person_id: uuid.UUID) -> Response:
-        act = people.deactivate if self.verb == "deactivate" else people.activate
-        act(self.caller, person_id)
+        """Deactivates the account: no session and no token of it opens anything from the answer on, and what goes on in
+        its name is stopped. Doing it twice changes nothing. 409 for yourself and for the last administrator.
+        """
+        people.deactivate(self.caller, person_id)
+        return Response(shape_of(person_id))
+
+
+class PersonActivate(AdministratorsView):
+    @extend_schema(request=None, responses={200: PersonSerializer, **REFUSALS})
+    def post(self, request: Request, person_id: uuid.UUID) -> Response:
+        """Activates the account again: the person may sign in. Its tokens are gone for good, and what was stopped or
+        paused stays so. Doing it twice changes nothing.
+        """
+        people.activate(self.caller, person_id)
         return Response(shape_of(person_id))
 
 
@@ -147,14 +160,14 @@ class GroupChange(serializers.Serializer[Any]):
 
 
 class GroupList(AdministratorsView):
-    """Those that are roles are no groups here."""
-
     @extend_schema(operation_id="api_v1_groups_list", responses={200: GroupPage})
     def get(self, request: Request) -> Response:
+        """All groups with the number of their members, by name. Roles are no groups: `/people` has them."""
         return self.paged(request, groups_with_members(), Pages.ordered_by("name"), _groups)
 
     @extend_schema(request=NewGroup, responses={201: GroupSerializer, **REFUSALS})
     def post(self, request: Request) -> Response:
+        """A new group without members. 400 if the name cannot be used, 409 if there is one of this name."""
         asked = NewGroup(data=request.data)
         asked.is_valid(raise_exception=True)
         made = people_groups.make(self.caller, asked.validated_data["name"])
@@ -164,10 +177,12 @@ class GroupList(AdministratorsView):
 class GroupDetail(AdministratorsView):
     @extend_schema(responses={200: GroupSerializer, **REFUSALS})
     def get(self, request: Request, group_id: int) -> Response:
+        """One group and how many members it has. 404 for a role."""
         return Response(_group(group_id))
 
     @extend_schema(request=GroupChange, responses={200: GroupSerializer, **REFUSALS})
     def patch(self, request: Request, group_id: int) -> Response:
+        """Another name, or other members: `members` are all that it then has. What is left out stays as it is."""
         asked = GroupChange(data=request.data)
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
@@ -180,6 +195,9 @@ class GroupDetail(AdministratorsView):
 
     @extend_schema(responses={204: None, **REFUSALS})
     def delete(self, request: Request, group_id: int) -> Response:
+        """Deletes the group. Its members keep their accounts, and see no longer what was shared with it. 409 while an
+        approval policy names it.
+        """
         people_groups.delete(self.caller, group_id)
         return Response(status=204)
 

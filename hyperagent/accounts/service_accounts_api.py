@@ -84,10 +84,14 @@ class Rotation(serializers.Serializer[Any]):
 class ServiceAccountList(AdministratorsView):
     @extend_schema(operation_id="api_v1_service_accounts_list", responses={200: ServiceAccountPage})
     def get(self, request: Request) -> Response:
+        """The accounts of programs, newest first."""
         return self.paged(request, _rows(), Pages.ordered_by("-made_at"), _shapes)
 
     @extend_schema(request=NewServiceAccount, responses={201: ServiceAccountSerializer, **REFUSALS})
     def post(self, request: Request) -> Response:
+        """An account for a program: with the most that its tokens may do (`scopes`), a person who answers for it, and
+        an end. It has no password and no token yet.
+        """
         asked = NewServiceAccount(data=request.data)
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
@@ -108,10 +112,14 @@ class ServiceAccountList(AdministratorsView):
 class ServiceAccountDetail(AdministratorsView):
     @extend_schema(responses={200: ServiceAccountSerializer, **REFUSALS})
     def get(self, request: Request, service_id: uuid.UUID) -> Response:
+        """One service account."""
         return Response(_shape(_program(service_id)))
 
     @extend_schema(request=ServiceAccountChange, responses={200: ServiceAccountSerializer, **REFUSALS})
     def patch(self, request: Request, service_id: uuid.UUID) -> Response:
+        """Changes what is sent; what is left out stays as it is. Its tokens reach as far as the account does from now
+        on, and end no later than it.
+        """
         asked = ServiceAccountChange(data=request.data)
         asked.is_valid(raise_exception=True)
         program, values = _program(service_id), asked.validated_data
@@ -134,11 +142,15 @@ class ServiceAccountDetail(AdministratorsView):
 class ServiceTokens(AdministratorsView):
     @extend_schema(responses={200: TokenSerializer(many=True), **REFUSALS})
     def get(self, request: Request, service_id: uuid.UUID) -> Response:
+        """Its tokens, revoked and ended ones too, without the tokens themselves."""
         own = ApiToken.objects.owned_by(_program(service_id).user)
         return Response({"next": None, "previous": None, "results": TokenSerializer(own, many=True).data})
 
     @extend_schema(request=ServiceToken, responses={201: NewToken, **REFUSALS})
     def post(self, request: Request, service_id: uuid.UUID) -> Response:
+        """A new token, shown this once. Without `scopes` it may do all that the account may. 409 while the account is
+        deactivated.
+        """
         asked = ServiceToken(data=request.data)
         asked.is_valid(raise_exception=True)
         return _new_token(service_accounts.make_token(self.caller, service_id, **asked.validated_data))
@@ -147,6 +159,7 @@ class ServiceTokens(AdministratorsView):
 class ServiceTokenDetail(AdministratorsView):
     @extend_schema(responses={204: None, **REFUSALS})
     def delete(self, request: Request, service_id: uuid.UUID, service_token_id: uuid.UUID) -> Response:
+        """Revokes the token: it is refused from the next request on."""
         service_accounts.revoke(self.caller, service_id, service_token_id)
         return Response(status=204)
 
@@ -154,6 +167,7 @@ class ServiceTokenDetail(AdministratorsView):
 class ServiceTokenRotate(AdministratorsView):
     @extend_schema(request=Rotation, responses={201: NewToken, **REFUSALS})
     def post(self, request: Request, service_id: uuid.UUID, service_token_id: uuid.UUID) -> Response:
+        """A new token in the place of this one, which still works for `grace_hours`. The new one is shown this once."""
         asked = Rotation(data=request.data)
         asked.is_valid(raise_exception=True)
         grace = timedelta(hours=asked.validated_data["grace_hours"])

@@ -78,7 +78,7 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
 
 
 class WebhookList(generics.ListAPIView[Endpoint]):
-    """One's own, and with the scope `admin` those of the installation, newest first."""
+    """Your webhooks, and with the scope `admin` those of the installation, newest first."""
 
     serializer_class = EndpointSerializer
     pagination_class = Pages
@@ -93,6 +93,9 @@ class WebhookList(generics.ListAPIView[Endpoint]):
 
     @extend_schema(request=NewEndpoint, responses={201: EndpointWithSecret, 400: ErrorSerializer, 409: ErrorSerializer})
     def post(self, request: Request) -> Response:
+        """Has events sent to an address from now on. `secret`, by which what is sent is signed, is shown this once.
+        `owner` installation (scope `admin`): the events of everybody. 409 if there are too many.
+        """
         asked = NewEndpoint(data=request.data)
         asked.is_valid(raise_exception=True)
         values: dict[str, Any] = asked.validated_data
@@ -110,12 +113,14 @@ class WebhookDetail(APIView):
 
     @extend_schema(responses={200: EndpointSerializer, 404: ErrorSerializer})
     def get(self, request: Request, endpoint_id: uuid.UUID) -> Response:
+        """One webhook: where it sends what, and since when it fails, if it does."""
         return Response(EndpointSerializer(own_or_404(_visible(request), pk=endpoint_id)).data)
 
     @extend_schema(
         request=EndpointChange, responses={200: EndpointSerializer, **dict.fromkeys((400, 404), ErrorSerializer)}
     )
     def patch(self, request: Request, endpoint_id: uuid.UUID) -> Response:
+        """Another address, other events, or switches it on or off. What is left out stays as it is."""
         endpoint = own_or_404(_visible(request), pk=endpoint_id)
         asked = EndpointChange(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -124,6 +129,7 @@ class WebhookDetail(APIView):
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, endpoint_id: uuid.UUID) -> Response:
+        """Deletes it with its log: nothing more is sent there."""
         actions.delete_endpoint(own_or_404(_visible(request), pk=endpoint_id), by=_person(request))
         return Response(status=204)
 
@@ -133,13 +139,15 @@ class WebhookTest(APIView):
 
     @extend_schema(request=None, responses={202: DeliverySerializer, **dict.fromkeys((404, 409), ErrorSerializer)})
     def post(self, request: Request, endpoint_id: uuid.UUID) -> Response:
-        """Sends an event of type `webhook.test` to this endpoint alone."""
+        """Sends an event of type `webhook.test` to this endpoint alone. 409 if it is switched off, or a test is on its
+        way.
+        """
         delivery = actions.send_test(own_or_404(_visible(request), pk=endpoint_id))
         return Response(DeliverySerializer(delivery).data, status=202)
 
 
 class DeliveryList(generics.ListAPIView[Delivery]):
-    """What was sent, or is to be, and what came of it, newest first."""
+    """The deliveries of a webhook: what was sent or is to be, and what came of it, newest first."""
 
     permission_classes = (HasScope(Scope.READ),)
     serializer_class = DeliverySerializer
@@ -156,7 +164,7 @@ class Redeliver(APIView):
 
     @extend_schema(request=None, responses={202: DeliverySerializer, **dict.fromkeys((404, 409), ErrorSerializer)})
     def post(self, request: Request, delivery_id: uuid.UUID) -> Response:
-        """Sends the event again, under the same id."""
+        """Sends the event again at once, under the same id. 409 if the webhook is switched off."""
         found = own_or_404(Delivery.objects.filter(endpoint__in=_visible(request)), pk=delivery_id)
         return Response(DeliverySerializer(actions.deliver_again(found)).data, status=202)
 

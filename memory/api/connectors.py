@@ -66,13 +66,15 @@ class ConnectorList(DocumentsView, generics.GenericAPIView[Connector]):
 
     @extend_schema(responses=ConnectorSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """The caller's own, newest first."""
+        """Your connectors, newest first."""
         page = self.paginate_queryset(counted(Connector.objects.of(self.caller)))
         return self.get_paginated_response([connector_shape(one) for one in page or []])
 
     @extend_schema(request=ConnectorWriteSerializer, responses={201: ConnectorSerializer, **ERRORS})
     def post(self, request: Request) -> Response:
-        """A web page, the pages of a sitemap, or (administrators only) a folder of the server."""
+        """Has documents read from a place, now and every so often: a web page, the pages of a sitemap, or
+        (administrators only) a folder of the server.
+        """
         asked = ConnectorWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -85,10 +87,12 @@ class ConnectorList(DocumentsView, generics.GenericAPIView[Connector]):
 class ConnectorDetail(DocumentsView):
     @extend_schema(responses={200: ConnectorSerializer, 404: ErrorSerializer})
     def get(self, request: Request, connector_id: UUID) -> Response:
+        """One connector: what became of its last look, and when it looks again."""
         return _shown(self.caller, connector_id)
 
     @extend_schema(request=ConnectorChangeSerializer, responses={200: ConnectorSerializer, **ERRORS})
     def patch(self, request: Request, connector_id: UUID) -> Response:
+        """How often it looks (`every_s`, in seconds), or switches it on or off. What is left out stays as it is."""
         own_or_404(Connector.objects.of(self.caller), pk=connector_id)
         asked = ConnectorChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -97,7 +101,7 @@ class ConnectorDetail(DocumentsView):
 
     @extend_schema(parameters=[WITH_DOCUMENTS], responses={204: None, **ERRORS})
     def delete(self, request: Request, connector_id: UUID) -> Response:
-        """Its documents stay, unless `documents=delete`."""
+        """Deletes the connector. The documents that it brought stay, unless `documents=delete`."""
         with_documents = request.query_params.get("documents") == "delete"
         actions.delete(self.caller, connector_id, with_documents=with_documents)
         return Response(status=204)
@@ -106,7 +110,7 @@ class ConnectorDetail(DocumentsView):
 class ConnectorLook(DocumentsView):
     @extend_schema(request=None, responses={202: ConnectorSerializer, **ERRORS})
     def post(self, request: Request, connector_id: UUID) -> Response:
-        """Looks now, in the background."""
+        """Looks now, in the background: whether there are new documents, changed ones, or some are gone."""
         actions.look_now(self.caller, connector_id)
         return _shown(self.caller, connector_id, status=202)
 
@@ -119,7 +123,7 @@ class ConnectorItems(DocumentsView, generics.GenericAPIView[ConnectorItem]):
 
     @extend_schema(responses=ItemSerializer(many=True))
     def get(self, request: Request, connector_id: UUID) -> Response:
-        """What it found, and what became of each."""
+        """The files or pages that it found: which document each became, or why it could not be read."""
         page = self.paginate_queryset(own_or_404(Connector.objects.of(self.caller), pk=connector_id).items.all())
         return self.get_paginated_response([_item_shape(item) for item in page or []])
 

@@ -85,7 +85,9 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
 
     @extend_schema(responses=serializers.DocumentSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """What the caller may see, newest first."""
+        """The documents that you may see, newest first: your own, those of your projects and groups, and those for
+        everybody.
+        """
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([document_shape(row, self.caller) for row in page or []])
 
@@ -98,7 +100,9 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
         },
     )
     def post(self, request: Request) -> Response:
-        """One file. 200 with the first document if the caller gave the same bytes before."""
+        """Uploads one file, which is read in the background; `status` says how far it is. 200 with the first document
+        if you gave the same bytes before.
+        """
         asked = serializers.UploadSerializer(data=_received(request))
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -129,13 +133,14 @@ def _received(request: Request) -> Any:
 class DocumentDetail(DocumentsView):
     @extend_schema(responses={200: serializers.DocumentSerializer, 404: ErrorSerializer})
     def get(self, request: Request, document_id: UUID) -> Response:
+        """One document: what it is, who sees it, and how far it is read."""
         return self.shown(document_id)
 
     @extend_schema(
         request=serializers.DocumentChangeSerializer, responses={200: serializers.DocumentSerializer, **ERRORS}
     )
     def patch(self, request: Request, document_id: UUID) -> Response:
-        """Another title, or other people who see it. Its owner only."""
+        """Another title, or other people who see it; by its owner only."""
         own_or_404(self.seen(), pk=document_id)
         asked = serializers.DocumentChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -149,7 +154,7 @@ class DocumentDetail(DocumentsView):
 
     @extend_schema(responses={204: None, **ERRORS})
     def delete(self, request: Request, document_id: UUID) -> Response:
-        """All of it, for everybody: the file, what was read, and by what it is found. Its owner only."""
+        """Deletes it for everybody: the file, its text and whatever is found by it. By its owner only."""
         actions.delete(self.caller, document_id)
         return Response(status=204)
 
@@ -157,7 +162,7 @@ class DocumentDetail(DocumentsView):
 class DocumentCancel(DocumentsView):
     @extend_schema(request=None, responses={200: serializers.DocumentSerializer, **ERRORS})
     def post(self, request: Request, document_id: UUID) -> Response:
-        """Stops the reading. The file stays; twice changes nothing."""
+        """Stops the reading; the file stays. Stopping it twice changes nothing."""
         actions.cancel(self.caller, document_id)
         return self.shown(document_id)
 
@@ -165,7 +170,7 @@ class DocumentCancel(DocumentsView):
 class DocumentAgain(DocumentsView):
     @extend_schema(request=None, responses={202: serializers.DocumentSerializer, **ERRORS})
     def post(self, request: Request, document_id: UUID) -> Response:
-        """Reads it from the start. 409 while it is being read."""
+        """Reads the file again from the start. 409 while it is being read."""
         actions.again(self.caller, document_id)
         return self.shown(document_id, status=202)
 
@@ -215,7 +220,7 @@ class DocumentFile(DocumentsView):
         }
     )
     def get(self, request: Request, document_id: UUID) -> HttpResponseBase:
-        """The file as it was given, to be saved."""
+        """The bytes of the file as it was uploaded, as a download."""
         return files.download(own_or_404(self.seen(), pk=document_id))
 
 

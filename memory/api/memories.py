@@ -42,14 +42,14 @@ class Memories(ScopedView):
 
     @extend_schema(operation_id="v1_memory_forget_everything", responses={200: serializers.ForgottenSerializer})
     def delete(self, request: Request) -> Response:
-        """Forgets everything."""
+        """Forgets everything that is remembered of you. It cannot be taken back."""
         return Response({"forgotten": actions.forget_everything(self.caller)})
 
 
 class MemoryExport(ScopedView):
     @extend_schema(responses=serializers.MemoriesSerializer)
     def get(self, request: Request) -> HttpResponseBase:
-        """Everything, as a JSON file."""
+        """Everything that is remembered of you, as a JSON file."""
         record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=Target("memories", ""))
         response = JsonResponse(looking.export_of(self.caller), json_dumps_params={"indent": 1, "ensure_ascii": False})
         response["Content-Disposition"] = 'attachment; filename="memories.json"'
@@ -59,13 +59,14 @@ class MemoryExport(ScopedView):
 class OneMemory(ScopedView):
     @extend_schema(responses={200: serializers.MemorySerializer, 404: ErrorSerializer})
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
+        """One memory: its text, the message that it comes from, when and why it was used."""
         return Response(looking.one_of(self.caller, memory_id))
 
     @extend_schema(
         request=serializers.MemoryChangeSerializer, responses={200: serializers.MemorySerializer, **REFUSALS}
     )
     def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
-        """Corrects it, pins it, or takes it out of quarantine."""
+        """Corrects it (`text`), pins it (`pinned`), or takes it out of quarantine (`status`)."""
         looking.one_of(self.caller, memory_id)
         asked = serializers.MemoryChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)

@@ -78,12 +78,15 @@ class ProjectList(DocumentsView, generics.GenericAPIView[Project]):
 
     @extend_schema(responses=ProjectSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """Those that the caller is a member of, by name."""
+        """The projects that you are a member of, by name."""
         page = self.paginate_queryset(counted(Project.objects.seen_by(self.caller)))
         return self.get_paginated_response([project_shape(project, self.caller) for project in page or []])
 
     @extend_schema(request=ProjectWriteSerializer, responses={201: ProjectSerializer, 400: ErrorSerializer})
     def post(self, request: Request) -> Response:
+        """A project of your own: you are its owner and first member. `instructions` are told to every agent in its
+        conversations.
+        """
         asked = ProjectWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         made = projects.create(self.caller, **asked.validated_data)
@@ -93,11 +96,14 @@ class ProjectList(DocumentsView, generics.GenericAPIView[Project]):
 class ProjectDetail(DocumentsView):
     @extend_schema(responses={200: ProjectSerializer, 404: ErrorSerializer})
     def get(self, request: Request, project_id: UUID) -> Response:
+        """One project that you are a member of."""
         return Response(_shown(self.caller, project_id))
 
     @extend_schema(request=ProjectChangeSerializer, responses={200: ProjectSerializer, **ERRORS})
     def patch(self, request: Request, project_id: UUID) -> Response:
-        """By its owner."""
+        """Another name or other instructions; by its owner only, 403 for other members. What is left out stays as it
+        is.
+        """
         projects.seen(self.caller, project_id)
         asked = ProjectChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -106,7 +112,7 @@ class ProjectDetail(DocumentsView):
 
     @extend_schema(responses={204: None, **ERRORS})
     def delete(self, request: Request, project_id: UUID) -> Response:
-        """By its owner. Documents and conversations stay with theirs."""
+        """Deletes the project; by its owner only. Documents and conversations stay with whoever they belong to."""
         projects.delete(self.caller, project_id)
         return Response(status=204)
 
@@ -114,13 +120,13 @@ class ProjectDetail(DocumentsView):
 class ProjectMembers(DocumentsView):
     @extend_schema(responses={200: MembersSerializer, 404: ErrorSerializer})
     def get(self, request: Request, project_id: UUID) -> Response:
-        """All of them, by name."""
+        """The members, by name, the owner among them."""
         project = projects.seen(self.caller, project_id)
         return Response({"results": [member_shape(person, project) for person in members_of(project)]})
 
     @extend_schema(request=NewMemberSerializer, responses={201: MemberSerializer, 200: MemberSerializer, **ERRORS})
     def post(self, request: Request, project_id: UUID) -> Response:
-        """By its owner. 200 if the person was a member already."""
+        """Makes the person with this e-mail address a member; by the owner only. 200 if they were one already."""
         project = projects.seen(self.caller, project_id)
         asked = NewMemberSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -131,7 +137,9 @@ class ProjectMembers(DocumentsView):
 class ProjectMember(DocumentsView):
     @extend_schema(responses={204: None, **ERRORS})
     def delete(self, request: Request, project_id: UUID, member_id: UUID) -> Response:
-        """By the owner, or by the member: that is to leave. The member's documents go out of the project."""
+        """Takes a member out; by the owner, or by the member: that is to leave. The member's own documents leave the
+        project too.
+        """
         projects.remove_member(self.caller, project_id, member_id)
         return Response(status=204)
 
@@ -144,7 +152,7 @@ class ProjectDocuments(DocumentsView, generics.GenericAPIView[Document]):
 
     @extend_schema(responses=DocumentSerializer(many=True))
     def get(self, request: Request, project_id: UUID) -> Response:
-        """Newest first."""
+        """The documents of the project, newest first."""
         page = self.paginate_queryset(documents_of(projects.seen(self.caller, project_id)))
         return self.get_paginated_response([document_shape(document, self.caller) for document in page or []])
 

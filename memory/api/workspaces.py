@@ -77,7 +77,7 @@ class FileList(FilesView, generics.GenericAPIView[WorkspaceFile]):
         responses={200: shapes.FileSerializer(many=True), 404: ErrorSerializer},
     )
     def get(self, request: Request, scope: str, scope_id: UUID) -> Response:
-        """The files of a place by their paths."""
+        """The files of one place, by their paths."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response([shapes.file_shape(self.place, row) for row in page or []])
 
@@ -98,7 +98,7 @@ class FileDetail(FilesView):
         },
     )
     def get(self, request: Request, scope: str, scope_id: UUID, path: str) -> HttpResponseBase:
-        """The file's bytes, to be saved."""
+        """The bytes of the file, as a download."""
         asked = shapes.FileQuerySerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -132,7 +132,9 @@ class FileDetail(FilesView):
         responses={200: shapes.FileSerializer, 201: shapes.FileSerializer, **WRITING},
     )
     def put(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
-        """The body is what stands there from now on; what stood there is a version. 201 for a new file."""
+        """Writes the file: the body is what stands there from now on, and what stood there is a version. 201 for a new
+        file.
+        """
         places.rights(self.caller.pk, self.place)
         size_bytes = int(request.META.get("CONTENT_LENGTH") or 0)
         files.check_size(size_bytes)
@@ -150,7 +152,7 @@ class FileDetail(FilesView):
 
     @extend_schema(parameters=[_IF_MATCH], request=None, responses={204: None, 412: ErrorSerializer, **ERRORS})
     def delete(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
-        """It is kept for some days: `POST /file-versions/…` takes it back."""
+        """Deletes the file. It is kept for some days: `POST /file-versions/…` takes it back."""
         files.delete(self.caller.pk, self.place, path, expected=_expected(request))
         return Response(status=204)
 
@@ -165,7 +167,7 @@ class FileVersions(FilesView):
 
     @extend_schema(request=shapes.RestoreSerializer, responses={200: shapes.FileSerializer, **ERRORS})
     def post(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
-        """What it was becomes what it is, as a new version; a deleted file stands there again."""
+        """Takes a version back: it becomes the newest one. A deleted file stands there again."""
         places.rights(self.caller.pk, self.place)
         asked = shapes.RestoreSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -177,7 +179,7 @@ class FileVersions(FilesView):
 class FileMoves(FilesView):
     @extend_schema(request=shapes.MoveSerializer, responses={200: shapes.FileSerializer, **ERRORS})
     def post(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
-        """Another path in the same place, with all versions. 409 if there is something already."""
+        """Moves the file to another path in the same place, with all versions. 409 if a file is there already."""
         places.rights(self.caller.pk, self.place)
         asked = shapes.MoveSerializer(data=request.data)
         asked.is_valid(raise_exception=True)

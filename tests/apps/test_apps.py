@@ -17,6 +17,7 @@ from agents.sandbox.local.runtime import INSTALLED
 from agents.tools.tool import ToolError
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
+from tests.apps.test_sockets import Browser
 from tests.sandbox.sessions.working import Agent, needs_walls
 
 pytestmark = [pytest.mark.django_db(transaction=True), needs_walls]
@@ -126,3 +127,55 @@ async def test_what_does_not_come_up_says_what_it_wrote_and_what_is_not_in_the_p
         await apps.write(agent.about, "/etc/passwd", "x", by="chat", key="")
     with pytest.raises(ToolError):
         await apps.write(agent.about, "../outside.txt", "x", by="chat", key="")
+
+
+LIVE = """
+import asyncio, base64, hashlib, os
+
+async def serve(reader, writer):
+    lines = (await reader.readuntil(b"\\r\\n\\r\\n")).decode().split("\\r\\n")
+    told = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    if "upgrade" not in told:
+        writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\nok")
+        writer.close()
+        return
+    key = told["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+    writer.write(("HTTP/1.1 101 Switching Protocols\\r\\nupgrade: websocket\\r\\nconnection: Upgrade\\r\\n"
+                  f"sec-websocket-accept: {accept}\\r\\n\\r\\n").encode())
+    while True:
+        head = await reader.readexactly(2)
+        mask, content = await reader.readexactly(4), await reader.readexactly(head[1] & 127)
+        said = bytes(byte ^ mask[at % 4] for at, byte in enumerate(content))
+        writer.write(bytes((0x80 | (head[0] & 15), len(said))) + said[::-1])
+
+async def main():
+    server = await asyncio.start_server(serve, os.environ["HOST"], int(os.environ["PORT"]))
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.spec("S201")
+async def test_a_websocket_reaches_the_server_in_its_box_and_ends_with_it(
+    working: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    apps = OwnApps(lambda: agent.client, agent.workspace)
+    await apps.write(agent.about, "live.py", LIVE, by="chat", key="")
+    started = await apps.start(agent.about, title="Live", command="python3 -u live.py", port=5173)
+    assert started.running, started.said
+    host = f"{(await row_of(agent)).label}.localhost:8000"
+    previews: Any = Previews(django, suffix="localhost", host=lambda: agent.client)
+
+    async with Browser(previews, host=host, origin=f"http://{host}") as one:
+        assert (await one.hears())["type"] == "websocket.accept"
+        one.say("stressed")
+        assert await one.is_told() == "desserts"
+        async with Browser(previews, host=host, origin="http://localhost:8000") as of_the_product:
+            assert await of_the_product.is_refused()
+        await agent.client.cleanup(agent.about.user_id, agent.about.conversation_id)
+        assert await one.is_closed() == 1001
+    async with Browser(previews, host=host, origin=f"http://{host}") as asleep:
+        assert await asleep.is_refused()

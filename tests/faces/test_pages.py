@@ -72,6 +72,22 @@ def test_the_page_of_the_api_asks_strangers_to_sign_in(client: Client, db: None)
     assert (answer.status_code, answer["location"]) == (302, "/accounts/login/?next=/api/docs/")
 
 
+def test_every_operation_says_in_words_of_its_own_what_it_does(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    described = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()
+
+    said = {
+        f"{method} {path}": operation.get("description", "")
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert len(said) > 100
+    assert not [name for name, words in said.items() if len(words) < 20]
+    # An upload has two addresses.
+    twice = [name for name, words in said.items() if list(said.values()).count(words) > 1]
+    assert twice == ["post /api/v1/documents", "post /api/v1/upload"]
+    assert not [name for name, words in said.items() if "`looking`" in words], "that is for who reads the code"
+
+
 def test_the_description_is_made_without_a_warning(tmp_path: Any) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
 

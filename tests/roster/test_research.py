@@ -6,10 +6,11 @@ import pytest
 
 from agents.exchange import Options
 from agents.roster.research.config import Proposal, Subquestion, config_of
+from agents.roster.research.report import NO_SECOND
 from agents.roster.research.scenarios import DEPTHS, SCENARIOS
 from agents.tools.values import FetchedPage
 from tests.roster.driving import Cases, calls, prompt, says, task_for
-from tests.scripted.script import Script
+from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 from tests.tools.doubles import FakePages, FakeWeb, fake_providers
@@ -96,6 +97,80 @@ async def test_a_subquestion_that_fails_costs_its_own_answer_only(
     assert output.data["subquestions"] == [{"question": SALES, "agent": "web", "answered": False}]
     assert "It was not answered." in prompt(scripted_server, -1)
     assert output.confidence_score < 0.3
+
+
+QUICK = Options(depth="quick")
+WHICH = {"question": "For Austria or for all of Europe?", "options": ["Austria", "Europe"]}
+
+
+def asking_first(*more: ScriptedCall) -> Script:
+    """The report's own model wants to know something first."""
+    return Script(text="I ask first.", tool_calls=[*calls("ask_user", **WHICH).tool_calls, *more])
+
+
+@pytest.mark.spec("S101", "S104", "S112")
+async def test_before_the_report_one_last_question_may_be_asked_and_its_answer_is_used(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    second = ScriptedCall(name="ask_user", arguments='{"question": "And for when?"}')
+    scripted_server.script(
+        says({**PROPOSAL, "subquestions": []}),
+        says("Notes."),
+        asking_first(second),
+        says("# Report\nOn Austria."),
+    )
+    case = cases(task_for("research", "Research heat pumps", options=QUICK), fake_providers())
+
+    end = await case.drive()
+
+    assert end.how == "waiting"
+    (asked,) = case.open_requests
+    assert (asked.kind, asked.question["question"]) == ("decision", WHICH["question"])
+    assert next(agent.status for agent in case.store.agents(case.execution_id) if agent.name == "research") == (
+        "awaiting_user"
+    )
+    case.answer({"status": "answered", "choice": "Austria"})
+    output = await case.output()
+    assert output.result == "# Report\nOn Austria." == shown(case.all_events)
+    assert "The person answered: Austria" in prompt(scripted_server, -1)
+    assert NO_SECOND in prompt(scripted_server, -1)
+    assert not scripted_server.calls[-1].body.get("tools"), "it is the last one"
+    assert "ask_user" not in names_of(scripted_server, 1), "the search itself asks nobody"
+
+
+@pytest.mark.spec("S97", "S101", "S107")
+@pytest.mark.parametrize("answer", [{"status": "denied"}, {"status": "timed_out"}])
+async def test_who_does_not_answer_the_last_question_gets_the_report_all_the_same(
+    answer: dict[str, Any], scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        says({**PROPOSAL, "subquestions": []}), says("Notes."), asking_first(), says("On Europe, as I assume.")
+    )
+    case = cases(task_for("research", "Research heat pumps", options=QUICK), fake_providers())
+    await case.drive()
+
+    case.answer(answer)
+
+    assert (await case.output()).result == "On Europe, as I assume."
+    assert "Go on without it" in prompt(scripted_server, -1)
+
+
+@pytest.mark.spec("S101", "B8")
+async def test_where_nobody_can_be_asked_the_report_is_written_without_a_last_question(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(says({**PROPOSAL, "subquestions": []}), says("Notes."), says("The report."))
+    options = Options(depth="quick", interactive=False)
+    case = cases(task_for("research", "Research heat pumps", options=options), fake_providers())
+
+    assert (await case.output()).result == "The report."
+    assert names_of(scripted_server, -1) == []
+    assert "ask_user" not in prompt(scripted_server, -1)
+
+
+def names_of(server: ScriptedServer, number: int) -> list[str]:
+    """The tools that the model was offered in its request `number`."""
+    return [tool["function"]["name"] for tool in server.calls[number].body.get("tools") or ()]
 
 
 @pytest.mark.spec("S35")

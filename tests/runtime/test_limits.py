@@ -134,6 +134,7 @@ async def test_a_model_that_calls_what_never_works_and_never_answers_is_ended_an
 
     assert run.status == "completed"
     assert "All 5 steps for this were used" in run.answer
+    assert words in run.answer, "what was in the way is said, too"
     results = told(said, "tool_result", is_error=True)
     assert len(results) == 5
     assert all(words in result["content"] for result in results)

@@ -143,6 +143,7 @@ class FakeSandbox:
     outputs: dict[str, CodeRun] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
+    given: dict[str, UUID] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
     has_network: bool = False
 
@@ -178,7 +179,9 @@ class FakeSandbox:
         return Artifacts(files=(await self.list_files(about, "."))[:max_files])
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts:
-        self.files.update({path: self.kept[path] for path in paths if path in self.kept})
+        missing = [path for path in paths if path in self.kept and path not in self.files]
+        self.given.update(dict.fromkeys(missing, about.execution_id))
+        self.files.update({path: self.kept[path] for path in missing})
         return await self.lying_there(about, paths)
 
     async def lying_there(self, about: About, paths: Sequence[str]) -> Artifacts:
@@ -188,6 +191,11 @@ class FakeSandbox:
     async def cleanup_artifacts(self, about: About, paths: Sequence[str]) -> None:
         for path in paths:
             self.files.pop(path, None)
+            self.given.pop(path, None)
+
+    async def clear_given(self, about: About) -> None:
+        given = [path for path, execution_id in self.given.items() if execution_id == about.execution_id]
+        await self.cleanup_artifacts(about, given)
 
 
 @dataclass

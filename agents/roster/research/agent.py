@@ -13,6 +13,7 @@ from agents.prompts import fill, read_prompt
 from agents.roster.research import subquestions
 from agents.roster.research.config import Config, Proposal, Subquestion, config_of
 from agents.roster.research.findings import Findings, passages_in
+from agents.roster.research.report import ASK, ASKING, may_ask, written
 from agents.roster.research.scenarios import SCENARIOS
 from agents.runtime.context import AgentContext
 from agents.small import ask_small
@@ -40,6 +41,7 @@ SPEC = AgentSpec(
         "analyze_image",
         "fork",
         "wait",
+        ASK,
     ),
     temperature=0.3,
     max_iterations=8,
@@ -130,7 +132,7 @@ async def _searched(context: AgentContext, task: AgentInput, config: Config, tod
         SPEC,
         system=system,
         user=user,
-        tools=(*SPEC.tools, *context.connected),
+        tools=(*(name for name in SPEC.tools if name != ASK), *context.connected),
         stage="search_agent",
         max_iterations=config.depth.rounds,
     )
@@ -153,18 +155,23 @@ async def _weighed(context: AgentContext, task: AgentInput, config: Config, told
 async def _report(
     context: AgentContext, task: AgentInput, config: Config, told: str, *, today: str
 ) -> tuple[str, str | None]:
-    more = {"words": str(config.depth.words), "report": config.scenario.report, "today": today}
-    reply = await _ask(context, task, "report", told, stage_name="write", **more)
+    system = fill(
+        read_prompt(HERE / "report.md"),
+        words=str(config.depth.words),
+        report=config.scenario.report,
+        asking=ASKING if may_ask(context, task) else "",
+        today=today,
+        rules=house_rules(),
+    )
+    reply = await written(context, task, SPEC, system=system, user=told)
     return reply.text, reply.model
 
 
-async def _ask(
-    context: AgentContext, task: AgentInput, prompt: str, told: str, *, stage_name: str = "", **more: str
-) -> ModelReply:
+async def _ask(context: AgentContext, task: AgentInput, prompt: str, told: str, **more: str) -> ModelReply:
     system = fill(read_prompt(HERE / f"{prompt}.md"), rules=house_rules(), **more)
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=told))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.model(request, stage=stage_name or prompt, shown=task.speaks)
+    return await context.model(request, stage=prompt, shown=task.speaks)
 
 
 def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model: str | None) -> Work:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agents.sandbox.base import DOORS, HOME
+from agents.sandbox.base import DOORS, HOME, WITHOUT_NETWORK
 
 INNER_ID: Final = 1000
 ARCHIVE: Final = "/run/box/keeper.zip"
@@ -25,12 +25,22 @@ RUNTIME: Final = "/run/box/python"
 MEMORY_FOLDERS: Final = (HOME, "/tmp", "/dev/shm", DOORS)  # noqa: S108 - folders of the box
 _WAIT_S: Final = 1.0
 
+
+def _told(settings: Mapping[str, str], *, of: str) -> str:
+    """What stands in the environment of other boxes, as these programs read it from a file."""
+    names = [name for name in settings if name.startswith(of)]
+    return "".join(f"{name.removeprefix(of).lower().replace('_', '-')}={settings[name]}\n" for name in names)
+
+
 _ETC: Final[Mapping[str, str]] = {
     "passwd": f"user:x:{INNER_ID}:{INNER_ID}::{HOME}:/bin/bash\n",
     "group": f"user:x:{INNER_ID}:\n",
     # So that servers can listen at `localhost`, and that nothing waits for a name server.
     "hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    # As files, for programs are told nothing by their environment that they could do without.
+    "pip.conf": f"[global]\n{_told(WITHOUT_NETWORK, of='PIP_')}",
+    "npmrc": _told(WITHOUT_NETWORK, of="npm_config_"),
 }
 _LIBRARY_FOLDERS: Final = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 

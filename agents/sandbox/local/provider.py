@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agents.sandbox.base import DOORS, HOME, WITHOUT_NETWORK, Box, BoxSpec, Limits, SandboxError
+from agents.sandbox.base import DOORS, HOME, Box, BoxSpec, Limits, SandboxError
 from agents.sandbox.local import bubblewrap, selftest
 from agents.sandbox.local.box import LocalBox
 from agents.sandbox.local.bubblewrap import PACKAGES, RUNTIME, Identity
@@ -136,11 +136,12 @@ def _prepared(libraries: Path) -> _House:
 
 
 def _links(runtime: Runtime) -> dict[str, str]:
-    """The list of fonts, which takes matplotlib seconds to make."""
+    """What npm looks for in the home folder; and the list of fonts, which takes matplotlib seconds to make."""
+    own = {f"{HOME}/.npmrc": "/etc/npmrc"}
     if runtime.packages is None or not (runtime.packages / _FONTS).is_dir():
-        return {}
+        return own
     names = [path.name for path in (runtime.packages / _FONTS).glob("fontlist-*.json")]
-    return {f"{HOME}/.cache/matplotlib/{name}": f"{PACKAGES}/{_FONTS}/{name}" for name in names}
+    return own | {f"{HOME}/.cache/matplotlib/{name}": f"{PACKAGES}/{_FONTS}/{name}" for name in names}
 
 
 def _environment(runtime: Runtime) -> dict[str, str]:
@@ -157,7 +158,6 @@ def _environment(runtime: Runtime) -> dict[str, str]:
         # One thread for each core of a large machine would not fit into the number of processes.
         "OPENBLAS_NUM_THREADS": threads,
         "OMP_NUM_THREADS": threads,
-        **WITHOUT_NETWORK,
     }
 
 

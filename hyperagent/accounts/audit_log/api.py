@@ -98,7 +98,7 @@ class AuditPageSerializer(serializers.Serializer[Any]):
 
 @extend_schema_view(get=extend_schema(parameters=FILTERS))
 class AuditList(generics.ListAPIView[AuditEvent]):
-    """Who did what, newest first."""
+    """The audit log: who did what, newest first."""
 
     permission_classes = (ReadsAudit,)
     serializer_class = AuditEventSerializer
@@ -120,7 +120,7 @@ class AuditExport(APIView):
         responses={(200, "text/csv"): str, (200, "application/jsonl"): str, 400: ErrorSerializer, 403: ErrorSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """All that fits, oldest first, as a file of any size. That it was taken is in the log."""
+        """Every entry that fits the filters, oldest first, as a file. That it was taken is written into the log."""
         asked = ExportSerializer(data=request.query_params)
         rows, actor = found(_wanted(asked)), actor_of(request.user)
         assert actor is not None

@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -310,8 +312,6 @@ async def test_files_of_the_sandbox_are_read_written_and_listed_by_path_and_noth
 
 
 async def test_without_a_conversation_a_program_runs_and_its_files_stay_with_it(working: Any, people: Any) -> None:
-    from dataclasses import replace
-
     alice = await working("alice")
     alice.about = replace(alice.about, conversation_id=None)
 
@@ -371,3 +371,31 @@ async def test_what_goes_along_with_a_handoff_is_kept_and_lies_in_the_next_box(w
     assert (
         await bob.call.providers.sandbox.collect_artifacts(bob.about, ("*",), max_files=9, max_size_mb=9)
     ).files == ()
+
+
+@pytest.mark.spec("S48", "S107")
+async def test_what_was_put_into_a_box_for_a_run_that_left_it_there_can_be_cleared_away(working: Any) -> None:
+    alice = await working("alice")
+    await alice.runs("for name in ('given.csv', 'own.csv'): open(name, 'w').write('1')")
+    await alice.runs("import os; os.remove('given.csv')")
+    sandbox, another = alice.call.providers.sandbox, replace(alice.about, execution_id=uuid4())
+
+    await sandbox.restore_artifacts(alice.about, ("given.csv", "own.csv"))
+    await sandbox.clear_given(another)
+    before = [file.path for file in await sandbox.list_files(alice.about, ".")]
+    await sandbox.clear_given(alice.about)
+    await sandbox.clear_given(alice.about)
+    after = [file.path for file in await sandbox.list_files(alice.about, ".")]
+
+    assert {"given.csv", "own.csv"} <= set(before)
+    assert "given.csv" not in after
+    assert "own.csv" in after
+    assert "given.csv" in await _workspace(alice)
+
+
+async def test_where_there_is_no_box_nothing_is_opened_to_clear_it(working: Any) -> None:
+    alice = await working("alice")
+
+    await alice.call.providers.sandbox.clear_given(alice.about)
+
+    assert await alice.client.existing(alice.about.user_id, alice.about.conversation_id) is None
