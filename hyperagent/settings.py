@@ -98,7 +98,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "hyperagent.accounts.sessions.Sessions",
     "django.middleware.locale.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "hyperagent.headers.KnownHosts",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "hyperagent.accounts.mfa.middleware.SecondFactorFirst",
