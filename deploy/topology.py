@@ -80,7 +80,7 @@ async def _carry_out(topology: Topology, verb: str, name: str) -> dict[str, Any]
     if verb != "status":
         if verb not in VERBS:
             raise ValueError(f"there is no verb {verb!r}; there are: {', '.join(VERBS)}, status")
-        if verb != "roll" and name not in topology.programs:
+        if verb not in ("roll", "deploy") and name not in topology.programs:
             raise ValueError(f"there is no part {name!r}; there are: {', '.join(topology.programs)}")
         topology.say(f"{verb} {name}".strip())
         await VERBS[verb](topology, name)
@@ -95,6 +95,7 @@ VERBS: Final[dict[str, Callable[[Topology, str], Awaitable[None]]]] = {
     "partition": Topology.partition_part,
     "rejoin": Topology.rejoin_part,
     "roll": Topology.roll,
+    "deploy": Topology.deploy,
 }
 
 
@@ -121,7 +122,7 @@ def _socket_path(data_dir: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="topology", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("verb", choices=["up", "status", *VERBS])
-    parser.add_argument("name", nargs="?", default="", help="of the part: web1, worker2, postgres, redis, nginx …")
+    parser.add_argument("name", nargs="?", default="", help="of the part: web1, worker2, postgres …; deploy: a folder")
     parser.add_argument("--data-dir", type=Path, default=Path(os.environ.get("TOPOLOGY_DIR") or "var/topology"))
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 8080), help="of nginx on 127.0.0.1")
     parser.add_argument("--web", type=int, default=2, metavar="N")
@@ -132,7 +133,8 @@ def main() -> None:
     data_dir = said.data_dir if said.data_dir.is_absolute() else BASE_DIR / said.data_dir
     try:
         if said.verb != "up":
-            print(json.dumps(ask(data_dir, said.verb, said.name), indent=1))
+            name = str(Path(said.name).resolve()) if said.verb == "deploy" else said.name
+            print(json.dumps(ask(data_dir, said.verb, name), indent=1))
             return
         sys.exit(_up(said, data_dir))
     except (RuntimeError, NoNetwork) as refusal:

@@ -9,7 +9,7 @@ import signal
 import urllib.error
 import urllib.request
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,6 +62,7 @@ class Topology:
     programs: dict[str, Program] = field(default_factory=dict)
     ports: dict[str, int] = field(default_factory=dict)
     services: dict[str, Any] = field(default_factory=dict)
+    preparing: Program | None = None
 
     # --- the order of the start
 
@@ -169,18 +170,23 @@ class Topology:
         self.env = {**self.env, **plan.env, **shared, **here}
         password, is_untold = instance.first_password(plan.data_dir)
         command, more = self._of_app("prepare", "hyperagent-prepare.service")
-        program = Program(
+        self.preparing = Program(
             "prepare",
             self._inside(plan.worker_names[0], command),
             env={**self._app_env(), **more, "HYPERAGENT_ADMIN_PASSWORD": password},
             cwd=BASE_DIR,
         )
-        status, words = await self.supervisor.run_once(program)
-        if status != 0:
-            raise StartFailed("the database", "could not be prepared", words)
+        words = await self._prepared(self.preparing)
         if is_untold or '"administrator": null' not in (words[-1] if words else ""):
             self.say(f"The first administrator's password is {password}   (shown this once; change it)")
             instance.forget_first_password(plan.data_dir)
+
+    async def _prepared(self, program: Program) -> tuple[str, ...]:
+        """What it said. Raises StartFailed."""
+        status, words = await self.supervisor.run_once(program)
+        if status != 0:
+            raise StartFailed("the database", "could not be prepared", words)
+        return words
 
     # --- what the parts are
 
@@ -290,6 +296,17 @@ class Topology:
             self.say(f"restarting {name}")
             await self.restart_part(name)
             await asyncio.sleep(SEEN_BY_NGINX_S)
+
+    async def deploy(self, folder: str) -> None:
+        """A new version, which lies in this folder: its migrations while the old one runs, then all from there."""
+        assert self.preparing is not None
+        here = Path(folder).resolve()
+        if not (here / "manage.py").is_file():
+            raise StartFailed(folder, "has no manage.py: name the folder of a whole project")
+        await self._prepared(replace(self.preparing, cwd=here))
+        for name in (*self.plan.worker_names, *self.plan.web_names):
+            self.programs[name] = replace(self.programs[name], cwd=here)
+        await self.roll("")
 
     def _network(self) -> Network:
         if self.network is None:

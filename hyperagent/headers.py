@@ -1,10 +1,12 @@
 """Headers of every answer that Django has no setting for. What stands in a content security policy: the settings."""
 
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponseBase
+from django.middleware.common import CommonMiddleware
 
 from hyperagent.lib.middleware import OfBothKinds
+from hyperagent.lib.telemetry.requests import WATCHERS
 
 HEADERS: Final = {
     # Other sites load nothing of ours, not even what needs no cookie.
@@ -21,6 +23,14 @@ HEADERS: Final = {
 # What is answered is somebody's, and no proxy's or browser's to keep: whoever sits at the machine after them finds
 # nothing. Files of the page and a public card say for themselves how long they are good.
 NOT_KEPT: Final = "private, no-store"
+
+
+class KnownHosts(CommonMiddleware):
+    """Django's own, which answers 400 where the name that is asked for is not ours. Who watches us asks from inside,
+    past the proxy, by whatever name a machine has there."""
+
+    def process_request(self, request: HttpRequest) -> Any:
+        return None if request.path in WATCHERS else super().process_request(request)
 
 
 class Headers(OfBothKinds):

@@ -98,7 +98,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "hyperagent.accounts.sessions.Sessions",
     "django.middleware.locale.LocaleMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "hyperagent.headers.KnownHosts",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "hyperagent.accounts.mfa.middleware.SecondFactorFirst",
@@ -385,7 +385,12 @@ TIME_ZONE = "UTC"
 
 if CONFIG.log_format is conf.LogFormat.JSON:
     take_what_python_prints()
-LOGGING = logging_config(level=CONFIG.log_level, log_format=CONFIG.log_format, secrets=conf.secrets_in(os.environ))
+LOGGING = logging_config(
+    level=CONFIG.log_level,
+    log_format=CONFIG.log_format,
+    secrets=conf.secrets_in(os.environ),
+    faults_to=CONFIG.sentry_dsn.get_secret_value(),
+)
 DJANGO_STRUCTLOG_CELERY_ENABLED = False
 # The address is logged by `hyperagent.apps`.
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False

@@ -102,7 +102,8 @@ async def _recalled(desk: Desk, user_id: UUID, question: str) -> Recollection:
         if not has_any:
             return Recollection(is_on=True)
         found, has_vectors = await desk.read(lambda connection: reading.by_words(connection, user_id, question))
-        vector = await asyncio.to_thread(query_vector, question, timeout_s=PATIENCE_S) if has_vectors else None
+        asking = asyncio.to_thread(query_vector, question, timeout_s=PATIENCE_S, payer=user_id) if has_vectors else None
+        vector = await asking if asking is not None else None
         if vector is not None:
             close = await desk.read(
                 lambda connection: reading.by_meaning(connection, user_id, vector.model, vector.values)

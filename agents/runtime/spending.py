@@ -119,6 +119,8 @@ class Spending(Context):
         held, self._held = self._held, None
         if held is not None:
             self.run.outbox.write(_settled(held, used))
+        elif used is not None and self.run.treasury is not None:
+            self.run.treasury.count_late(self.run.about.user_id)
         return used
 
     @property

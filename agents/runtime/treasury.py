@@ -21,8 +21,17 @@ from agents.runtime.outbox import lost
 from agents.usage import purse_sql
 from agents.usage.estimates import Estimate
 from agents.usage.prices import READ_PRICES, price_rows
-from agents.usage.purses import KNOWN_FOR_S, is_set_by_settings, limit_of, opening, usual_amounts
-from hyperagent.accounts.budgets import Limit, Unit, sentence
+from agents.usage.purses import (
+    KNOWN_FOR_S,
+    asked_of,
+    is_set_by_settings,
+    limit_of,
+    not_priced,
+    opening,
+    usual_amounts,
+    why_not,
+)
+from hyperagent.accounts.budgets import Limit, Unit
 from hyperagent.lib.conf import BudgetEnd, Config, UnpricedModels
 from hyperagent.lib.llm.prices import PriceBook, read
 
@@ -31,6 +40,8 @@ log = structlog.get_logger(__name__)
 Connect = Callable[[], Any]
 # Settled calls of one moment are moved together.
 TOGETHER_S: Final = 0.02
+# A step and its row in the ledger are committed by then.
+WRITTEN_WITHIN_S: Final = 1.0
 FREE_EVERY_S: Final = 10.0
 MOST_KNOWN: Final = 2_000
 _TRIES: Final = 4
@@ -89,7 +100,7 @@ class Treasury:
         self._priced = priced
         self._known: dict[UUID | None, _Known] = {}
         self._abandoned: list[tuple[Driving, UUID]] = []
-        self._late: set[UUID | None] = set()
+        self._late: dict[UUID | None, float] = {}
         self._woken = asyncio.Event()
         self._freed_at = 0.0
         self.is_on = self._always_on
@@ -112,8 +123,9 @@ class Treasury:
                 await asyncio.sleep(1)
 
     def count_late(self, user_id: UUID | None) -> None:
-        """Something of this person's was paid for that was not reserved: a tool's model. Counted within seconds."""
-        self._late.add(user_id)
+        """Something of this person's was paid for that was not reserved: a tool's model, or a call that began before
+        this process knew of a budget. Counted within seconds, once it is in the ledger."""
+        self._late[user_id] = time.monotonic()
 
     def wake(self) -> None:
         self._woken.set()
@@ -147,7 +159,7 @@ class Treasury:
         in_money = any(limit.unit is Unit.USD for limit in limits)
         costs = await prices() if in_money else {}
         if self._unpriced is UnpricedModels.REFUSE and (names := estimate.unpriced(costs)):
-            return Lacking(_cannot_be_held(names))
+            return Lacking(not_priced(names))
         output = estimate.output_tokens(wanted_output)
         for attempt in range(_TRIES):
             took = estimate.of(output, costs)
@@ -167,13 +179,13 @@ class Treasury:
                     break
                 output = fitting
         least = estimate.of(estimate.least_output, costs)
-        return Lacking(_why(limits, least.tokens, least.usd), await self._may_raise(driving.user_id))
+        return Lacking(why_not(limits, least.tokens, least.usd), await self._may_raise(driving.user_id))
 
     async def _reserve(
         self, driving: Driving, call_id: UUID, tokens: int, usd: Decimal, limits: Sequence[Limit], *, unpriced: bool
     ) -> "_Reserved":
         values = {
-            **_asked(limits),
+            **asked_of(limits),
             "call_id": call_id,
             "execution_id": driving.execution_id,
             "epoch": driving.epoch,
@@ -247,16 +259,27 @@ class Treasury:
     async def _tidy(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Gives back what calls reserved that were interrupted here, and now and then what the dead hold."""
         abandoned, self._abandoned = self._abandoned, []
-        late, self._late = self._late, set()
-        for user_id in late:
+        for user_id in self._due_late():
             limits = await self._read_limits(connection, user_id)
-            await connection.execute(purse_sql.RECOUNT, {"purses": [limit.purse_id for limit in limits]})
+            if limits:
+                await connection.execute(purse_sql.RECOUNT, {"purses": [limit.purse_id for limit in limits]})
         for driving, call_id in abandoned:
             values = {"call_id": call_id, "execution_id": driving.execution_id, "epoch": driving.epoch}
             await connection.execute(purse_sql.SETTLE, {**values, "usd": 0, "tokens": 0, "is_unpriced": False})
         if abandoned or (self.is_on and time.monotonic() - self._freed_at > FREE_EVERY_S):
             self._freed_at = time.monotonic()
             await self._clear(connection)
+
+    def _due_late(self) -> list[UUID | None]:
+        """Where nobody has a budget, for a while none: one that was just set is not known yet."""
+        now = time.monotonic()
+        if not self.is_on:
+            self._late = {one: since for one, since in self._late.items() if now - since < 2 * KNOWN_FOR_S}
+            return []
+        due = [one for one, since in self._late.items() if now - since > WRITTEN_WITHIN_S]
+        for one in due:
+            del self._late[one]
+        return due
 
     @staticmethod
     async def _clear(connection: psycopg.AsyncConnection[Any]) -> None:
@@ -279,30 +302,3 @@ class _Reserved:
 async def _standing(connection: psycopg.AsyncConnection[Any], values: Mapping[str, Any]) -> tuple[Limit, ...]:
     cursor = await connection.execute(purse_sql.STANDING, values)
     return tuple(limit_of(row) for row in await cursor.fetchall())
-
-
-def _asked(limits: Sequence[Limit]) -> dict[str, Any]:
-    """The purses with their limits, as arguments of RESERVE."""
-    usd = {limit.purse_id: limit.amount for limit in limits if limit.unit is Unit.USD}
-    tokens = {limit.purse_id: limit.amount for limit in limits if limit.unit is Unit.TOKENS}
-    purses = sorted({limit.purse_id for limit in limits if limit.purse_id is not None})
-    return {
-        "purses": purses,
-        "most_usd": [usd.get(purse) for purse in purses],
-        "most_tokens": [tokens.get(purse) for purse in purses],
-    }
-
-
-def _why(limits: Sequence[Limit], tokens: int, usd: Decimal) -> str:
-    """Of several that are at their end, the one that lasts longest."""
-    wanted = {Unit.TOKENS: Decimal(tokens), Unit.USD: usd}
-    lacking = [limit for limit in limits if limit.lacks(wanted[limit.unit])] or list(limits)
-    limit = max(lacking, key=lambda limit: (limit.is_used_up, limit.ends_at))
-    return sentence(limit, wanted=wanted[limit.unit])
-
-
-def _cannot_be_held(names: Sequence[str]) -> str:
-    return (
-        f"The price of {' and '.join(names)} is not known, so no budget in money can hold for it, and this "
-        "installation does not ask such models. Choose another model, or ask an administrator to set its price."
-    )

@@ -49,7 +49,7 @@ class ModelCallAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Step"))
     def step(self, call: ModelCall) -> SafeString | str:
-        return link_to_id("agents_step", call.step_id)
+        return link_to_id("agents_step", max(call.step_id, 0))
 
     @admin.display(description=_("Execution"))
     def run(self, call: ModelCall) -> SafeString | str:

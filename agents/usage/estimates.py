@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from hyperagent.lib.llm.plain import BYTES_PER_TOKEN
 from hyperagent.lib.llm.prices import Price
 from hyperagent.lib.text import json_text
 
-BYTES_PER_TOKEN: Final = 2.5
 TOKENS_PER_MESSAGE: Final = 8
 # What an answer may write where nothing else is said and a budget holds; and what is not worth a call any more.
 OUTPUT_TOKENS: Final = 16_384

@@ -15,8 +15,9 @@ from hyperagent.lib.llm.prices import MOST_USD
 
 
 class ModelCall(models.Model):
-    """What one step's call of a model took, its repairs included. It outlives step, run, conversation and person: what
-    was paid for stays paid for. So it names them by id, and nothing is deleted with them.
+    """What one step's call of a model took, its repairs included; or a call of the embedder's, which is of no run and
+    has a negative number. It outlives step, run, conversation and person: what was paid for stays paid for. So it
+    names them by id, and nothing is deleted with them.
     """
 
     step_id = models.BigIntegerField(primary_key=True)
@@ -29,7 +30,7 @@ class ModelCall(models.Model):
         # A foreign key would lock the person's row for each call of each of their runs.
         db_constraint=False,
     )
-    execution_id = models.UUIDField()
+    execution_id = models.UUIDField(null=True)
     conversation_id = models.UUIDField(null=True)
     project_id = models.UUIDField(null=True)
     agent_name = models.CharField(max_length=64)

@@ -121,7 +121,8 @@ FROM locked JOIN counted c ON c.id = locked.id LEFT JOIN pending w ON w.id = loc
 WHERE p.id = locked.id
 """
 
-# All limits at once or none. `is_held`: by this call now; `is_ours`: the run's lease is still that of the caller;
+# All limits at once or none. Without `execution_id` it is the call of no run: one of the embedder's. `is_held`: by this
+# call now; `is_ours`: the run's lease is still that of the caller;
 # `is_known`: it was held by this call before, so the first answer was lost on its way; `is_whole`: no purse is gone.
 RESERVE: Final = f"""
 WITH {_QUICK}, asked AS (
@@ -137,11 +138,12 @@ WITH {_QUICK}, asked AS (
            min(a.most_usd - l.usd) AS usd_left, min(a.most_tokens - l.tokens) AS tokens_left
     FROM asked a JOIN locked l USING (id)
 ), ours AS (
-    SELECT EXISTS (SELECT FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
-                   AND e.status = 'running') AS is_ours
+    SELECT %(execution_id)s::uuid IS NULL
+           OR EXISTS (SELECT FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+                      AND e.status = 'running') AS is_ours
 ), held AS (
     INSERT INTO accounts_hold (call_id, execution_id, epoch, purses, usd, tokens, is_unpriced, made_at)
-    SELECT %(call_id)s, %(execution_id)s, %(epoch)s, %(purses)s::bigint[], %(usd)s::numeric, %(tokens)s::bigint,
+    SELECT %(call_id)s, %(execution_id)s::uuid, %(epoch)s, %(purses)s::bigint[], %(usd)s::numeric, %(tokens)s::bigint,
            %(is_unpriced)s, clock_timestamp()
     FROM verdict, ours, quick WHERE is_ours AND is_whole AND fits
     ON CONFLICT (call_id) DO NOTHING
@@ -164,7 +166,8 @@ SETTLE: Final = """
 UPDATE accounts_hold h SET settled_usd = %(usd)s::numeric, settled_tokens = %(tokens)s::bigint,
        is_unpriced = %(is_unpriced)s, settled_at = clock_timestamp()
 WHERE h.call_id = %(call_id)s AND h.settled_at IS NULL AND h.epoch = %(epoch)s
-  AND EXISTS (SELECT FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s)
+  AND (h.execution_id IS NULL
+       OR EXISTS (SELECT FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s))
 """
 
 # Moves what is settled into all purses at once: whoever comes first takes it, and nobody twice.
@@ -190,12 +193,16 @@ WITH {_QUICK}, done AS (
 SELECT (SELECT count(*) FROM done), (SELECT count(*) FROM moved)
 """
 
-# What calls had reserved whose driver is gone: the run is another's by now, or nobody's. What they took, nobody knows.
+# What calls had reserved whose driver is gone: the run is another's by now, or nobody's, or it is one of no run's and
+# lasts longer than any. What they took, nobody knows.
 FREE: Final = f"""
 WITH {_QUICK}, dead AS (
     SELECT h.call_id FROM accounts_hold h, quick
-    WHERE h.settled_at IS NULL AND NOT EXISTS (
-        SELECT FROM agents_execution e WHERE e.id = h.execution_id AND e.epoch = h.epoch AND e.status = 'running')
+    WHERE h.settled_at IS NULL AND CASE WHEN h.execution_id IS NULL
+        THEN h.made_at < clock_timestamp() - interval '10 minutes'
+        ELSE NOT EXISTS (
+            SELECT FROM agents_execution e WHERE e.id = h.execution_id AND e.epoch = h.epoch AND e.status = 'running')
+        END
     ORDER BY h.call_id FOR UPDATE OF h SKIP LOCKED
 )
 UPDATE accounts_hold h SET settled_usd = 0, settled_tokens = 0, is_unpriced = false, settled_at = clock_timestamp()

@@ -82,6 +82,33 @@ def opening(missing: Sequence[Limit]) -> dict[str, Any]:
     }
 
 
+def asked_of(limits: Sequence[Limit]) -> dict[str, Any]:
+    """The purses with their limits, as arguments of RESERVE."""
+    usd = {limit.purse_id: limit.amount for limit in limits if limit.unit is Unit.USD}
+    tokens = {limit.purse_id: limit.amount for limit in limits if limit.unit is Unit.TOKENS}
+    purses = sorted({limit.purse_id for limit in limits if limit.purse_id is not None})
+    return {
+        "purses": purses,
+        "most_usd": [usd.get(purse) for purse in purses],
+        "most_tokens": [tokens.get(purse) for purse in purses],
+    }
+
+
+def why_not(limits: Sequence[Limit], tokens: int, usd: Decimal) -> str:
+    """Of several that are at their end, the one that lasts longest."""
+    wanted = {Unit.TOKENS: Decimal(tokens), Unit.USD: usd}
+    lacking = [limit for limit in limits if limit.lacks(wanted[limit.unit])] or list(limits)
+    limit = max(lacking, key=lambda limit: (limit.is_used_up, limit.ends_at))
+    return in_words(limit, wanted=wanted[limit.unit])
+
+
+def not_priced(names: Sequence[str]) -> str:
+    return (
+        f"The price of {' and '.join(names)} is not known, so no budget in money can hold for it, and this "
+        "installation does not ask such models. Choose another model, or ask an administrator to set its price."
+    )
+
+
 def everybodys() -> list[tuple[Limit, int]]:
     """Every budget that something was counted for in this day and month, with the percentage told of last. A query."""
     with connection.cursor() as cursor:

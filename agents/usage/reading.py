@@ -19,7 +19,7 @@ PREVIEW_CHARS: Final = 160
 
 _SUMS = """count(*) AS calls, count(*) - count(c.cost_usd) AS unpriced, sum(c.prompt_tokens) AS prompt,
            sum(c.completion_tokens) AS completion, coalesce(sum(c.cost_usd), 0) AS cost"""
-_SUMS_OF_RUNS = """count(*)::int, sum(calls)::bigint, sum(unpriced)::bigint, sum(prompt)::bigint,
+_SUMS_OF_RUNS = """count(execution_id)::int, sum(calls)::bigint, sum(unpriced)::bigint, sum(prompt)::bigint,
        sum(completion)::bigint, sum(cost)"""
 _WHERE = "c.at >= %(start)s AND c.at < %(end)s"
 _OWN = " AND c.user_id = %(user_id)s"
@@ -50,7 +50,7 @@ SELECT stretch, {_SUMS_OF_RUNS} FROM c GROUP BY 1
 _DEAREST = f"""
 WITH c AS (
     SELECT c.execution_id, c.conversation_id, c.user_id, {_SUMS}
-    FROM agents_modelcall c WHERE {{where}} GROUP BY 1, 2, 3
+    FROM agents_modelcall c WHERE {{where}} AND c.execution_id IS NOT NULL GROUP BY 1, 2, 3
     ORDER BY cost DESC, sum(c.prompt_tokens) + sum(c.completion_tokens) DESC, 1 LIMIT %(limit)s
 )
 SELECT c.execution_id, c.conversation_id, c.user_id, coalesce(left(e.question, {PREVIEW_CHARS}), ''),

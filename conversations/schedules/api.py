@@ -26,6 +26,7 @@ from conversations.schedules.kinds import (
     SkippedWhy,
     State,
     Talk,
+    WhenMissed,
 )
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.shapes import run_shape, schedule_shape
@@ -90,6 +91,11 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
         required=False,
         help_text='What needs no yes: [{"tool", "conditions": [{"path", "op", "value"}]}]. Needs the scope approve.',
     )
+    when_missed = OneOf(
+        WhenMissed,
+        required=False,
+        help_text="Times that came while nothing ran here. once: one run makes up for them. skip: they are left out.",
+    )
     ends_at = LocalMoment(required=False, allow_null=True, help_text="Nothing comes after. Null: it has no end.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +112,13 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
     def wishes(self) -> dict[str, Any]:
         """What was given, as a Wish has it."""
         given: dict[str, Any] = dict(self.validated_data)
-        words = {"on_approval": ApprovalRule, "kind": Kind, "talk": Talk, "document_ids": tuple}
+        words = {
+            "on_approval": ApprovalRule,
+            "kind": Kind,
+            "talk": Talk,
+            "when_missed": WhenMissed,
+            "document_ids": tuple,
+        }
         return {name: words[name](value) if name in words else value for name, value in given.items()}
 
 
@@ -142,6 +154,7 @@ class ScheduleSerializer(serializers.Serializer[Any]):
     document_ids = serializers.ListField(child=serializers.UUIDField())
     on_approval = serializers.ChoiceField(choices=APPROVAL_RULES)
     preapproved = serializers.JSONField()
+    when_missed = serializers.ChoiceField(choices=[way.value for way in WhenMissed])
     ends_at = serializers.DateTimeField(allow_null=True)
     state = serializers.ChoiceField(choices=[state.value for state in State])
     paused_why = serializers.ChoiceField(choices=[why.value for why in PausedWhy], allow_null=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.modes import available_modes
 from agents.tools.registry import tools
-from conversations.schedules.kinds import CRON_CHARS, TITLE_CHARS, ApprovalRule, Kind, Talk
+from conversations.schedules.kinds import CRON_CHARS, TITLE_CHARS, ApprovalRule, Kind, Talk, WhenMissed
 from conversations.schedules.models import Schedule
 from conversations.schedules.wishes import Wish
 from conversations.schedules.words import LAST_DAY, Frequency, Picked, cron_of, parts_of, pause_of, picked_from
@@ -62,6 +62,10 @@ RULES: Final = (
 TALKS: Final = (
     (Talk.NEW, gettext_lazy("Each time in a new conversation")),
     (Talk.SAME, gettext_lazy("All in one conversation, which knows what was said before")),
+)
+MISSED: Final = (
+    (WhenMissed.ONCE, gettext_lazy("One run makes up for all of them")),
+    (WhenMissed.SKIP, gettext_lazy("They are left out")),
 )
 OPERATORS: Final = (
     (Op.EQUALS, gettext_lazy("is exactly")),
@@ -139,6 +143,13 @@ class ScheduleForm(forms.Form):
         choices=RULES,
         widget=forms.RadioSelect,
         help_text=gettext_lazy("Nobody watches when it runs. Sending a mail, say, needs a yes."),
+    )
+    when_missed = forms.ChoiceField(
+        label=gettext_lazy("If times were missed"),
+        choices=MISSED,
+        widget=forms.RadioSelect,
+        required=False,
+        help_text=gettext_lazy("Because nothing ran here when they came."),
     )
     talk = forms.ChoiceField(label=gettext_lazy("Where"), choices=TALKS, widget=forms.RadioSelect)
     mode = forms.ChoiceField(label=gettext_lazy("Who works on it"), required=False)
@@ -221,6 +232,7 @@ class ScheduleForm(forms.Form):
             project_id=UUID(typed["project"]) if typed["project"] else None,
             document_ids=tuple(UUID(one) for one in typed["documents"]),
             preapproved=self._approved(),
+            when_missed=WhenMissed(typed["when_missed"] or WhenMissed.ONCE),
         )
 
     def times(self) -> Wish | None:
@@ -291,6 +303,7 @@ def _initial(user: User, schedule: Schedule | None) -> dict[str, Any]:
         return {
             "frequency": Frequency.WORKDAYS, "at": time(9, 0), "count": 6, "unit": "hours", "talk": Talk.NEW,
             "time_zone": user.time_zone or UTC, "mode": "task", "weekdays": ["1"], "day": "1",
+            "when_missed": WhenMissed.ONCE,
         }  # fmt: skip
     return {
         **_initial(user, None),
@@ -299,6 +312,7 @@ def _initial(user: User, schedule: Schedule | None) -> dict[str, Any]:
         "time_zone": schedule.time_zone,
         "until": schedule.local(schedule.ends_at).date() if schedule.ends_at else None,
         "on_approval": schedule.on_approval,
+        "when_missed": schedule.when_missed,
         "talk": schedule.talk,
         "mode": schedule.mode or "task",
         "project": str(schedule.project_id or ""),

@@ -35,6 +35,13 @@ class ApprovalRule(StrEnum):
     PREAPPROVED = "preapproved"
 
 
+class WhenMissed(StrEnum):
+    """What becomes of times that came while nothing ran here: one run makes up for them all, or they are left out."""
+
+    ONCE = "once"
+    SKIP = "skip"
+
+
 class State(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
@@ -69,4 +76,5 @@ class Outcome(StrEnum):
 class SkippedWhy(StrEnum):
     STILL_RUNNING = "still_running"
     STILL_WAITING = "still_waiting"
+    MISSED = "missed"
     OWNER_INACTIVE = "owner_inactive"

@@ -25,6 +25,7 @@ from conversations.schedules.kinds import (
     SkippedWhy,
     State,
     Talk,
+    WhenMissed,
 )
 from conversations.schedules.times import Cron, Every, Once, Rhythm
 from memory.models import Project
@@ -77,6 +78,13 @@ class Schedule(models.Model):
     document_ids = ArrayField(models.UUIDField(), default=list, blank=True)
     on_approval = models.CharField(max_length=16, choices=[(rule.value, rule.value) for rule in ApprovalRule])
     preapproved = models.JSONField(default=list, blank=True, help_text="Tools, each with conditions on its arguments.")
+    when_missed = models.CharField(
+        max_length=8,
+        choices=[(way.value, way.value) for way in WhenMissed],
+        default=WhenMissed.ONCE,
+        db_default=WhenMissed.ONCE.value,
+        help_text="What becomes of times that came while nothing ran here.",
+    )
     next_due_at = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     paused_why = models.CharField(max_length=16, blank=True, choices=[(why.value, why.value) for why in PausedWhy])
@@ -100,6 +108,10 @@ class Schedule(models.Model):
             models.CheckConstraint(
                 condition=Q(on_approval__in=[rule.value for rule in ApprovalRule]),
                 name="conversations_schedule_rule_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(when_missed__in=[way.value for way in WhenMissed]),
+                name="conversations_schedule_missed_known",
             ),
             models.CheckConstraint(
                 condition=Q(next_due_at__isnull=False, paused_at=None, ended_at=None)
@@ -154,7 +166,7 @@ class ScheduledRun(models.Model):
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs", db_index=False)
     due_at = models.DateTimeField()
     cause = models.CharField(max_length=8, choices=[(cause.value, cause.value) for cause in Cause])
-    missed = models.PositiveIntegerField(default=0, help_text="Later times that this run stands for too.")
+    missed = models.PositiveIntegerField(default=0, help_text="Later times that this one stands for too.")
     outcome = models.CharField(max_length=8, choices=[(outcome.value, outcome.value) for outcome in Outcome])
     skipped_why = models.CharField(max_length=16, blank=True, choices=[(why.value, why.value) for why in SkippedWhy])
     refusal = models.CharField(max_length=_MESSAGE_CHARS, blank=True, help_text="Why it could not be asked, in words.")

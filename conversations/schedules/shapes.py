@@ -43,6 +43,7 @@ def schedule_shape(schedule: Schedule, last_run: ScheduledRun | None) -> dict[st
         "document_ids": [str(one) for one in schedule.document_ids],
         "on_approval": schedule.on_approval,
         "preapproved": schedule.preapproved,
+        "when_missed": schedule.when_missed,
         "ends_at": iso(schedule.ends_at),
         "state": schedule.state.value,
         "paused_why": schedule.paused_why or None,

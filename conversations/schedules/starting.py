@@ -17,7 +17,7 @@ from conversations import actions as talk
 from conversations.models import Conversation
 from conversations.options import OnApproval, approval_rule, chosen
 from conversations.schedules import telling
-from conversations.schedules.kinds import ApprovalRule, Cause, Outcome, PausedWhy, SkippedWhy, Talk
+from conversations.schedules.kinds import ApprovalRule, Cause, Outcome, PausedWhy, SkippedWhy, Talk, WhenMissed
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.times import count_between, next_after
 from hyperagent.lib.languages import speaking
@@ -50,11 +50,15 @@ def start_due(schedule_id: uuid.UUID) -> ScheduledRun | None:
         if schedule is None or schedule.next_due_at is None:
             return None
         now, due_at = db_now(), schedule.next_due_at
-        why = hindrance(schedule)
-        if not _taken(schedule, due_at, now, is_stopped=why is SkippedWhy.OWNER_INACTIVE):
+        why, until = hindrance(schedule), now
+        if schedule.when_missed == WhenMissed.SKIP and now - due_at > LATE and why is not SkippedWhy.OWNER_INACTIVE:
+            # A time of the last minutes is not missed: it is due at the next look.
+            why, until = SkippedWhy.MISSED, now - LATE
+        if not _taken(schedule, due_at, now, after=until, is_stopped=why is SkippedWhy.OWNER_INACTIVE):
             return None
-        missed = count_between(schedule.rhythm, due_at, _last(schedule, now), most=MOST_MISSED)
-        cause = Cause.CATCH_UP if missed or now - due_at > LATE else Cause.TIME
+        missed = count_between(schedule.rhythm, due_at, _last(schedule, until), most=MOST_MISSED)
+        is_made_up_for = why is not SkippedWhy.MISSED and (missed or now - due_at > LATE)
+        cause = Cause.CATCH_UP if is_made_up_for else Cause.TIME
         with speaking(schedule.user.language):
             run = _asked_or_not(schedule, due_at, cause, missed, why)
         _forget_old(schedule)
@@ -152,9 +156,9 @@ def ended(execution: Execution) -> None:
                 _pause(schedule, run, failures=FAILED_IN_A_ROW)
 
 
-def _taken(schedule: Schedule, due_at: datetime, now: datetime, *, is_stopped: bool) -> bool:
-    """Moves it on to its next time, unless somebody else has. `is_stopped`: to none."""
-    following = next_after(schedule.rhythm, max(now, due_at))
+def _taken(schedule: Schedule, due_at: datetime, now: datetime, *, after: datetime, is_stopped: bool) -> bool:
+    """Moves it on to its first time later than `after`, unless somebody else has. `is_stopped`: to none."""
+    following = next_after(schedule.rhythm, max(after, due_at))
     if following is not None and schedule.ends_at is not None and following > schedule.ends_at:
         following = None
     schedule.next_due_at = None if is_stopped else following

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from conversations.schedules import actions, reading
-from conversations.schedules.forms import MODE_NAMES, OPERATORS, RULES, TALKS, ScheduleForm
+from conversations.schedules.forms import MISSED, MODE_NAMES, OPERATORS, RULES, TALKS, ScheduleForm
 from conversations.schedules.kinds import Outcome, State
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.starting import db_now
@@ -84,6 +84,7 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
         "mode": MODE_NAMES.get(found.mode or "task", found.mode),
         "rule": dict(RULES)[found.on_approval],  # type: ignore[index]
         "talk": dict(TALKS)[found.talk],  # type: ignore[index]
+        "missed": dict(MISSED)[found.when_missed],  # type: ignore[index]
         "documents": list(names),
         "approved": [{"tool": one["tool"], "conditions": _conditions(one)} for one in found.preapproved],
     }

@@ -24,6 +24,7 @@ from conversations.schedules.kinds import (
     ApprovalRule,
     Kind,
     Talk,
+    WhenMissed,
 )
 from conversations.schedules.models import Schedule
 from conversations.schedules.times import Cron, Every, Once, Rhythm, next_after
@@ -54,6 +55,7 @@ class Wish:
     project_id: uuid.UUID | None = None
     document_ids: tuple[uuid.UUID, ...] = ()
     preapproved: Any = ()
+    when_missed: WhenMissed = WhenMissed.ONCE
     ends_at: datetime | None = None
 
     @property
@@ -79,6 +81,7 @@ class Wish:
             project_id=schedule.project_id,
             document_ids=tuple(schedule.document_ids),
             preapproved=tuple(schedule.preapproved),
+            when_missed=WhenMissed(schedule.when_missed),
             ends_at=schedule.ends_at,
         )
 
@@ -102,6 +105,7 @@ def checked(user: User, wish: Wish, *, now: datetime, counts_from: datetime) -> 
         "mode": _tried(faults, "mode", lambda: resolve_mode(wish.mode).name if wish.mode else "") or "",
         "on_approval": wish.on_approval,
         "preapproved": _preapproved(faults, wish),
+        "when_missed": wish.when_missed,
         **_place(faults, user, wish),
         **_documents(faults, user, wish),
     }

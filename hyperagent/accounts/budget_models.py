@@ -78,12 +78,12 @@ class Purse(models.Model):
 
 class Hold(models.Model):
     """What a call under way has reserved, in all purses that it counts in. Its run's lease is its own: under another
-    epoch, or once the run is not driven any more, it comes free. `settled_at`: it is over, and what it took is to be
-    moved into the purses.
+    epoch, or once the run is not driven any more, it comes free; of no run, after ten minutes. `settled_at`: it is
+    over, and what it took is to be moved into the purses.
     """
 
     call_id = models.UUIDField(primary_key=True)
-    execution_id = models.UUIDField()
+    execution_id = models.UUIDField(null=True, help_text="Empty for a call of no run.")
     epoch = models.IntegerField()
     purses = ArrayField(models.BigIntegerField())
     usd = models.DecimalField(max_digits=24, decimal_places=10)

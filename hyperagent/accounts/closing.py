@@ -14,7 +14,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import models, transaction
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -121,10 +121,12 @@ def _forget_the_name(user: User) -> None:
     sign_ins.end_all(user)
     ApiToken.objects.owned_by(user).filter(revoked_at=None).update(revoked_at=Now())
     LoginAttempt.objects.filter(subject=email_key(email)[:254]).delete()
-    Invitation.objects.filter(Q(accepted_by=user) | Q(email__iexact=email)).delete()
     user.groups.clear()
     user.user_permissions.clear()
     user.email = f"deleted-{user.pk}@deleted.invalid"
+    # They go once the audit log does not call them by the address any more.
+    came_by = Invitation.objects.filter(Q(accepted_by=user) | Q(email__iexact=email))
+    came_by.update(email=user.email, revoked_at=Coalesce("revoked_at", Now()))
     user.display_name = name
     user.is_active = user.is_staff = user.is_superuser = False
     user.time_zone = user.language = ""

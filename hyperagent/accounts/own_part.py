@@ -9,6 +9,7 @@ from hyperagent.accounts import exporting
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.closing import pseudonym
 from hyperagent.accounts.models import ApiToken, SignIn, User, UserMeter, UserQuota
+from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.personal import PersonalPart
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.audit.forgetting import forget
@@ -64,7 +65,10 @@ def _ways_in_erased(user_id: UUID) -> int:
 
 def _forgotten(user_id: UUID) -> int:
     """What was done stays in the audit log, by a deleted user."""
-    return forget(user_id, name=pseudonym(user_id))
+    user = User.objects.get(pk=user_id)
+    came_by = Invitation.objects.filter(email=user.email)
+    named = forget(user_id, name=pseudonym(user_id), invitations=came_by.values_list("pk", flat=True))
+    return named or came_by.delete()[0]
 
 
 def _token(token: ApiToken) -> dict[str, object]:

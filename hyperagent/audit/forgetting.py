@@ -3,6 +3,7 @@ in the chain leads back to nobody; the address is cut to its network.
 """
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Final
 from uuid import UUID
 
@@ -15,13 +16,15 @@ from hyperagent.audit.sql import changed
 AT_ONCE: Final = 500
 
 
-def forget(person_id: UUID, *, name: str, limit: int = AT_ONCE) -> int:
+def forget(person_id: UUID, *, name: str, invitations: Iterable[UUID] = (), limit: int = AT_ONCE) -> int:
     """Up to `limit` events lose the person's name, for `name` such as "deleted user 3f2a", and how they called what
-    was theirs. Returns how many were left to change when it began, at most `limit`; 0: nothing names them."""
+    was theirs. `invitations`: those by which they came, which name them too. Returns how many were left to change when
+    it began, at most `limit`; 0: nothing names them."""
     seal()  # the indexes are over what is sealed
     by_them = Q(actor_id=person_id, actor_salt__isnull=False)
     of_theirs = Q(actor_id=person_id, target_salt__isnull=False) & ~Q(target_type="user")
-    to_them = Q(target_id=str(person_id), target_type="user", target_salt__isnull=False)
+    asked_in = Q(target_type="invitation", target_id__in=[str(one) for one in invitations])
+    to_them = (Q(target_id=str(person_id), target_type="user") | asked_in) & Q(target_salt__isnull=False)
     done = 0
     for which in (by_them, of_theirs, to_them):
         rows = AuditEvent.objects.sealed().filter(which).order_by("number")[: limit - done]

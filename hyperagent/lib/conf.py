@@ -16,6 +16,7 @@ import environ
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from hyperagent.lib.bucket_address import BUCKET_FORM, bucket_at
+from hyperagent.lib.fault_address import DSN_FORM, fault_address
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
 from hyperagent.lib.llm.prices import FORM as PRICES_FORM
 from hyperagent.lib.llm.prices import read as read_prices
@@ -362,6 +363,7 @@ class Config(BaseModel):
         0, alias="METRICS_PORT", ge=0, le=65535, description="a port for a worker's /metrics, 1 to 65535; 0 for none"
     )
     otel_capture_content: bool = Field(False, alias="OTEL_CAPTURE_CONTENT", description=FLAG)
+    sentry_dsn: SecretStr = Field(SecretStr(""), alias="SENTRY_DSN", description=DSN_FORM)
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
     log_format: LogFormat = Field(LogFormat.TEXT, alias="LOG_FORMAT", description="text or json")
 
@@ -555,6 +557,13 @@ class Config(BaseModel):
     def _bucket(cls, value: SecretStr) -> SecretStr:
         if value.get_secret_value():
             bucket_at(value.get_secret_value())
+        return value
+
+    @field_validator("sentry_dsn")
+    @classmethod
+    def _takes_faults(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value():
+            fault_address(value.get_secret_value())
         return value
 
     @field_validator("redis_url")

@@ -84,8 +84,10 @@ class RedisAway(logging.Filter):
         return True
 
 
-def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str]) -> dict[str, Any]:
-    """The value of Django's LOGGING; also sets structlog up, so that both take the same road."""
+def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str], faults_to: str = "") -> dict[str, Any]:
+    """The value of Django's LOGGING; also sets structlog up, so that both take the same road. `faults_to`: a Sentry's
+    address that is told of errors, too."""
+    secrets = tuple(secrets)
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -115,7 +117,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
                 "()": RedactingFormatter,
                 "foreign_pre_chain": shared,
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderer(log_format)],
-                "secrets": tuple(secrets),
+                "secrets": secrets,
             },
             "bare": {"format": "%(message)s"},
         },
@@ -123,8 +125,9 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
         "handlers": {
             "console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"},
             "stdout": {"class": "logging.StreamHandler", "stream": sys.stdout, "formatter": "bare"},
+            **({"faults": {"()": _fault_handler, "dsn": faults_to, "secrets": secrets}} if faults_to else {}),
         },
-        "root": {"handlers": ["console"], "level": level},
+        "root": {"handlers": ["console", *(["faults"] if faults_to else [])], "level": level},
         "loggers": {
             # Ours is the request log of django-structlog; these say the same again, or speak for every query.
             "django": {"handlers": [], "level": level, "propagate": True},
@@ -144,6 +147,12 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str])
             "opentelemetry.sdk._shared_internal": {"level": "CRITICAL"},
         },
     }
+
+
+def _fault_handler(dsn: str, secrets: tuple[str, ...]) -> logging.Handler:
+    from hyperagent.lib.telemetry.faults import FaultHandler  # where nobody is told, nothing of it is needed
+
+    return FaultHandler(dsn, lambda text: redact(text, secrets))
 
 
 def take_what_python_prints() -> None:

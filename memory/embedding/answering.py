@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from memory.embedding.asking import client_of_asking
 from memory.embedding.messages import ALIVE, ALIVE_S, ASKED, REPLY_KEPT_S, Answer, Ask, ModelVectors
 from memory.embedding.model import EmbeddingModel, Unusable
+from memory.embedding.paying import Unaffordable
 
 log = logging.getLogger(__name__)
 LOOK_EVERY_S: Final = 2.0
@@ -82,7 +83,11 @@ def answer_to(ask: Ask, models: Sequence[EmbeddingModel]) -> Answer:
     found: list[ModelVectors] = []
     for place, model in enumerate(models):
         try:
-            vectors = model.whole(ask.texts, timeout_s=ask.timeout_s)
+            vectors = model.whole(ask.texts, timeout_s=ask.timeout_s, payer=ask.payer)
+        except Unaffordable as error:
+            if place == 0:
+                return Answer(problem=str(error), is_unaffordable=True)
+            continue
         except Unusable as error:
             log.warning("no vectors for a question: %s", error)
             if place == 0:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, cast
+from uuid import UUID
 
 import redis
 from django.conf import settings
@@ -44,13 +45,15 @@ class QueryVector:
     older: tuple["QueryVector", ...] = ()
 
 
-def query_vector(text: str, *, timeout_s: float = 3.0) -> QueryVector | None:
-    """None when no embedder answers in time: then a search goes by words alone."""
-    found = texts_vectors([text], timeout_s=timeout_s)
+def query_vector(text: str, *, timeout_s: float = 3.0, payer: UUID | None = None) -> QueryVector | None:
+    """None when no embedder answers in time, or the payer's budget is used up: then a search goes by words alone."""
+    found = texts_vectors([text], timeout_s=timeout_s, payer=payer)
     return found[0] if found else None
 
 
-def texts_vectors(texts: Sequence[str], *, timeout_s: float = 3.0) -> list[QueryVector] | None:
+def texts_vectors(
+    texts: Sequence[str], *, timeout_s: float = 3.0, payer: UUID | None = None
+) -> list[QueryVector] | None:
     """One for each of a few short texts, in order; what is very long counts by its beginning. None when no embedder
     answers in time, and at once for a few seconds after that."""
     if not texts or _quiet.is_set():
@@ -58,7 +61,9 @@ def texts_vectors(texts: Sequence[str], *, timeout_s: float = 3.0) -> list[Query
     if len(texts) > MOST_TEXTS:
         raise ValueError(f"{len(texts)} texts are asked for at once; {MOST_TEXTS} is the most")
     try:
-        answer = _ask([clean_text(text)[:MOST_CHARS] for text in texts], min(timeout_s, _LONGEST_S))
+        answer = _ask([clean_text(text)[:MOST_CHARS] for text in texts], min(timeout_s, _LONGEST_S), payer)
+        if answer is not None and answer.is_unaffordable:
+            return None
         found = None if answer is None else _vectors(answer, len(texts))
     except (redis.RedisError, ValidationError) as error:
         log.warning("the embedder cannot be asked: %s", type(error).__name__)
@@ -68,11 +73,11 @@ def texts_vectors(texts: Sequence[str], *, timeout_s: float = 3.0) -> list[Query
     return found
 
 
-def _ask(texts: list[str], timeout_s: float) -> Answer | None:
+def _ask(texts: list[str], timeout_s: float, payer: UUID | None) -> Answer | None:
     client = client_of_asking()
     if not client.exists(ALIVE):
         return None
-    ask = Ask(reply_to=reply_name(uuid.uuid4().hex), texts=tuple(texts), timeout_s=timeout_s)
+    ask = Ask(reply_to=reply_name(uuid.uuid4().hex), texts=tuple(texts), timeout_s=timeout_s, payer=payer)
     said = ask.model_dump_json()
     with client.pipeline(transaction=False) as pipeline:
         pipeline.lpush(ASKED, said)

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from memory.embedding.model import LOCAL, Pulse, Unusable, Vector
 from memory.tokens import token_ids
@@ -30,7 +31,7 @@ class LocalModel:
     def __init__(self) -> None:
         self._session = _session()
 
-    def windows(self, texts: Sequence[str], pulse: Pulse) -> list[list[Vector]]:
+    def windows(self, texts: Sequence[str], pulse: Pulse, *, payer: UUID | None = None) -> list[list[Vector]]:
         cut = [windows_of(token_ids(text)) for text in texts]
         places = [(place, number) for place, windows in enumerate(cut) for number in range(len(windows))]
         # By length, so that little of a batch is padding.
@@ -44,7 +45,7 @@ class LocalModel:
                 found[place][number] = vector
         return found
 
-    def whole(self, texts: Sequence[str], *, timeout_s: float) -> list[Vector]:
+    def whole(self, texts: Sequence[str], *, timeout_s: float, payer: UUID | None = None) -> list[Vector]:
         """Of a long text, its first window."""
         return [self._vectors([windows_of(token_ids(text))[0]])[0] for text in texts]
 

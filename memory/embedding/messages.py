@@ -1,6 +1,7 @@
 """What is said between those who need a vector at once and the embedder, in Redis. Says nothing itself."""
 
 from typing import Annotated, Final
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,11 +23,13 @@ class _Said(BaseModel):
 
 
 class Ask(_Said):
-    """`reply_to`: the list that the answer is pushed to. `timeout_s`: how long somebody waits for it."""
+    """`reply_to`: the list that the answer is pushed to. `timeout_s`: how long somebody waits for it. `payer`: whose
+    question it is."""
 
     reply_to: str = Field(pattern=r"^hyperagent:embedding:reply:[0-9a-f]{32}$")
     texts: Annotated[tuple[str, ...], Field(min_length=1, max_length=MOST_TEXTS)]
     timeout_s: float = Field(gt=0, le=60)
+    payer: UUID | None = None
 
 
 class ModelVectors(_Said):
@@ -37,10 +40,12 @@ class ModelVectors(_Said):
 
 
 class Answer(_Said):
-    """The current model first; the others still have vectors of documents. None at all: `problem` says why."""
+    """The current model first; the others still have vectors of documents. None at all: `problem` says why, and
+    `is_unaffordable` that it is so for this payer only."""
 
     models: tuple[ModelVectors, ...] = ()
     problem: str = ""
+    is_unaffordable: bool = False
 
 
 def reply_name(token: str) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
+from uuid import UUID
 
 LOCAL: Final = "local"
 Vector = Sequence[float]
@@ -29,11 +30,12 @@ class EmbeddingModel(Protocol):
         """How many chunks make a batch: the same for all processes that use the model."""
         ...
 
-    def windows(self, texts: Sequence[str], pulse: Pulse) -> list[list[Vector]]:
-        """For each text the vectors of its windows, of unit length. Raises Unusable, and Stopped from `pulse`."""
+    def windows(self, texts: Sequence[str], pulse: Pulse, *, payer: UUID | None = None) -> list[list[Vector]]:
+        """For each text the vectors of its windows, of unit length. `payer`: whose budget a call of a provider is of.
+        Raises Unusable, and Stopped from `pulse`."""
         ...
 
-    def whole(self, texts: Sequence[str], *, timeout_s: float) -> list[Vector]:
+    def whole(self, texts: Sequence[str], *, timeout_s: float, payer: UUID | None = None) -> list[Vector]:
         """One vector of unit length for each of a few short texts. Raises Unusable."""
         ...
 

@@ -15,6 +15,7 @@ from hyperagent.lib.notes import is_notified
 from memory.embedding import chosen
 from memory.embedding.answering import Answering
 from memory.embedding.model import LOCAL, EmbeddingModel, Stopped, Unusable
+from memory.embedding.paying import Till
 from memory.embedding.remote import RemoteModel
 from memory.embedding.wake import CHANNEL
 from memory.embedding.work import Work
@@ -40,8 +41,9 @@ _SESSION_NICE: Final = 5
 class Embedder:
     """`name`: of the model, as EMBEDDING_MODEL has it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, till: Till | None = None) -> None:
         self.name = name
+        self._till = till
         self._models: dict[str, EmbeddingModel] = {}
         self._in_use: list[chosen.Known] = []
         self._loading = threading.Lock()
@@ -121,7 +123,7 @@ class Embedder:
             from memory.embedding.local import LocalModel  # late: its libraries
 
             return LocalModel()
-        return RemoteModel(name, dimensions=lambda: self._dimensions(name))
+        return RemoteModel(name, dimensions=lambda: self._dimensions(name), till=self._till)
 
     def _dimensions(self, name: str) -> int:
         return next((known.dimensions for known in self._in_use if known.name == name), 0)

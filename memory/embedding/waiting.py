@@ -15,10 +15,11 @@ DESCRIPTIONS_AT_ONCE: Final = 16
 
 # First those that people wait for, of these the one with the least left; then what another model made.
 _DOCUMENTS: Final = """
-    (SELECT id FROM memory_document WHERE status = 'embedding'
+    (SELECT id FROM memory_document WHERE status = 'embedding' AND NOT owner_id = ANY(%(without)s)
       ORDER BY total_chunks - chunks_embedded, created_at LIMIT %(limit)s)
     UNION ALL
     (SELECT id FROM memory_document WHERE status = 'ready' AND (embedded_by < %(model)s OR embedded_by > %(model)s)
+        AND NOT owner_id = ANY(%(without)s)
       LIMIT %(limit)s)
     LIMIT %(limit)s
 """
@@ -28,7 +29,7 @@ _BLOCKS: Final = """
      ORDER BY 1
 """
 _CHUNKS: Final = """
-    SELECT c.key, c.text FROM memory_chunk c JOIN memory_document d ON d.id = c.document_id
+    SELECT c.key, c.text, d.owner_id FROM memory_chunk c JOIN memory_document d ON d.id = c.document_id
      WHERE c.document_id = %(document)s AND d.status IN ('embedding', 'ready')
        AND c.ordinal >= %(size)s * %(block)s AND c.ordinal < %(size)s * (%(block)s + 1)
        AND NOT EXISTS (SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s)
@@ -47,8 +48,9 @@ _DONE: Final = """
                SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s))
 """
 _MEMORIES: Final = """
-    SELECT id, text FROM memory_memory
-     WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s LIMIT %(limit)s
+    SELECT id, text, user_id FROM memory_memory
+     WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s
+       AND NOT user_id = ANY(%(without)s) LIMIT %(limit)s
 """
 _REMEMBER: Final = """
     UPDATE memory_memory SET embedding = %(vector)s::halfvec, embedded_by = %(model)s
@@ -57,9 +59,10 @@ _REMEMBER: Final = """
 # The same words as `described_text` joins.
 _DESCRIBED: Final = """concat_ws(E'\\n', nullif(d.title, ''), d.filename, nullif(d.description, ''))"""
 _DESCRIPTIONS: Final = f"""
-    SELECT d.id, {_DESCRIBED} FROM memory_document d
+    SELECT d.id, {_DESCRIBED}, d.owner_id FROM memory_document d
       LEFT JOIN memory_documentvector v ON v.document_id = d.id AND v.model = %(model)s
      WHERE d.status IN ('embedding', 'ready') AND v.text_hash IS DISTINCT FROM md5({_DESCRIBED})
+       AND NOT d.owner_id = ANY(%(without)s)
      LIMIT %(limit)s
 """
 _ALL_HAVE: Final = """
@@ -71,10 +74,11 @@ _ALL_HAVE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that waits, and the key of its row."""
+    """A text that waits, the key of its row, and whose it is."""
 
     key: int
     text: str
+    owner: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class Said:
 
     id: UUID
     text: str
+    owner: UUID
 
     @property
     def hash(self) -> str:
@@ -90,9 +95,9 @@ class Said:
         return hashlib.md5(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
-def documents(model: str) -> list[UUID]:
-    """Which may have chunks that wait, in the order in which they are served."""
-    return [row[0] for row in _rows(_DOCUMENTS, model=model, limit=DOCUMENTS_AT_ONCE)]
+def documents(model: str, *, without: Sequence[UUID] = ()) -> list[UUID]:
+    """Which may have chunks that wait, in the order in which they are served. `without`: those of these people."""
+    return [row[0] for row in _rows(_DOCUMENTS, model=model, without=list(without), limit=DOCUMENTS_AT_ONCE)]
 
 
 def blocks(document_id: UUID, model: str, *, size: int) -> list[int]:
@@ -104,13 +109,20 @@ def chunks(document_id: UUID, model: str, *, block: int, size: int) -> list[Text
     return [Text(*row) for row in _rows(_CHUNKS, document=document_id, model=model, block=block, size=size)]
 
 
-def memories(model: str) -> list[Said]:
-    return [Said(*row) for row in _rows(_MEMORIES, model=model, limit=MEMORIES_AT_ONCE)]
+def memories(model: str, *, without: Sequence[UUID] = ()) -> list[Said]:
+    """Of one person. `without`: those whose budget is used up."""
+    return _of_one([Said(*row) for row in _rows(_MEMORIES, model=model, without=list(without), limit=MEMORIES_AT_ONCE)])
 
 
-def descriptions(model: str) -> list[Said]:
-    """Documents whose names or description are not those that their vector was made of."""
-    return [Said(*row) for row in _rows(_DESCRIPTIONS, model=model, limit=DESCRIPTIONS_AT_ONCE)]
+def descriptions(model: str, *, without: Sequence[UUID] = ()) -> list[Said]:
+    """Documents of one person whose names or description are not those that their vector was made of."""
+    rows = _rows(_DESCRIPTIONS, model=model, without=list(without), limit=DESCRIPTIONS_AT_ONCE)
+    return _of_one([Said(*row) for row in rows])
+
+
+def _of_one(found: list[Said]) -> list[Said]:
+    """A call of a provider is paid by one."""
+    return [one for one in found if one.owner == found[0].owner]
 
 
 def have_all(model: str) -> bool:

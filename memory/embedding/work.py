@@ -14,7 +14,8 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory.embedding import chosen, waiting
-from memory.embedding.model import EmbeddingModel, Pulse, Unusable
+from memory.embedding.model import EmbeddingModel, Pulse, Unusable, Vector
+from memory.embedding.paying import Unaffordable
 from memory.telling import tell
 from memory.vectors import writing
 
@@ -31,18 +32,36 @@ class Work:
         self.model = model
         self.windows_stored = 0
         self._pulse = pulse
+        # Documents, and people whose budget is used up.
         self._resting: dict[UUID, float] = {}
         self._told: dict[UUID, float] = {}
 
     def step(self) -> bool:
         """False if nothing waits, or others are at all of it. Raises Unusable, and Stopped from the pulse."""
+        now = time.monotonic()
+        self._resting = {id_: until for id_, until in self._resting.items() if until > now}
         return self._memories() or self._chunks() or self._descriptions() or self._old_vectors()
 
+    def _vectors_of(self, found: list[waiting.Said]) -> list[Vector] | None:
+        """None where their owner cannot pay for them; that one's others rest too."""
+        try:
+            windows = self.model.windows([one.text for one in found], self._pulse, payer=found[0].owner)
+        except Unaffordable as error:
+            self._rest(found[0].owner, error)
+            return None
+        return [some[0] for some in windows]
+
+    def _rest(self, owner: UUID, why: Unusable) -> None:
+        self._resting[owner] = time.monotonic() + REST_S
+        log.warning("no vectors for now: %s", why)
+
     def _memories(self) -> bool:
-        found = waiting.memories(self.model.name)
+        found = waiting.memories(self.model.name, without=[*self._resting])
         if not found:
             return False
-        vectors = [some[0] for some in self.model.windows([one.text for one in found], self._pulse)]
+        vectors = self._vectors_of(found)
+        if vectors is None:
+            return True
         with transaction.atomic(), connection.cursor() as cursor:
             writing.settle_length(cursor, model=self.model.name, dimensions=len(vectors[0]))
             for memory, vector in zip(found, vectors, strict=True):
@@ -50,9 +69,7 @@ class Work:
         return True
 
     def _chunks(self) -> bool:
-        now = time.monotonic()
-        self._resting = {id_: until for id_, until in self._resting.items() if until > now}
-        for document_id in waiting.documents(self.model.name):
+        for document_id in waiting.documents(self.model.name, without=[*self._resting]):
             if document_id not in self._resting and self._chunks_of(document_id):
                 return True
         return False
@@ -62,6 +79,8 @@ class Work:
         if self._finish(document_id):
             return True
         for block in waiting.blocks(document_id, self.model.name, size=self.model.chunks_at_once):
+            if document_id in self._resting:
+                break
             with _alone(f"{document_id} {self.model.name} {block}") as is_alone:
                 if is_alone and self._block(document_id, block):
                     self._finish(document_id)
@@ -75,7 +94,11 @@ class Work:
         if not texts:
             return False
         try:
-            windows = self.model.windows([one.text for one in texts], self._pulse)
+            windows = self.model.windows([one.text for one in texts], self._pulse, payer=texts[0].owner)
+        except Unaffordable as error:
+            self._resting[document_id] = time.monotonic() + REST_S
+            self._rest(texts[0].owner, error)
+            return False
         except Unusable:
             self._resting[document_id] = time.monotonic() + REST_S
             raise
@@ -103,10 +126,12 @@ class Work:
             tell(document_id)
 
     def _descriptions(self) -> bool:
-        found = waiting.descriptions(self.model.name)
+        found = waiting.descriptions(self.model.name, without=[*self._resting])
         if not found:
             return False
-        vectors = [some[0] for some in self.model.windows([one.text for one in found], self._pulse)]
+        vectors = self._vectors_of(found)
+        if vectors is None:
+            return True
         with transaction.atomic(), connection.cursor() as cursor:
             for one, vector in zip(found, vectors, strict=True):
                 writing.store_document(

@@ -39,7 +39,8 @@ def store(
     transaction, so that nobody waits for an embedder with locks in hand.
     """
     findings = [clean for finding in findings if (clean := _cleaned(finding)) is not None]
-    vectors = texts_vectors([finding.text for finding in findings], timeout_s=PATIENCE_S) if findings else None
+    spoken = [finding.text for finding in findings]
+    vectors = texts_vectors(spoken, timeout_s=PATIENCE_S, payer=user_id) if spoken else None
     with transaction.atomic():
         # Of two runs of one person the second sees what the first stored.
         user = User.objects.select_for_update(no_key=True).filter(pk=user_id).first()

@@ -49,7 +49,7 @@ def search(user_id: UUID, wanted: Wanted) -> Found:
     sought = asked(query)
     vector = None
     if wanted.mode is not Mode.KEYWORD:
-        vector = query_vector(text_for_vector(query, sought))
+        vector = query_vector(text_for_vector(query, sought), payer=user_id)
     return search_by(user_id, wanted, sought, vector)
 
 

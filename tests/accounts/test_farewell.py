@@ -11,9 +11,11 @@ from agents.engine.states import ExecutionStatus
 from agents.models import Execution, Step
 from agents.usage.models import ModelCall
 from hitl.models import Decision, Request, Rule, RuleUse
-from hyperagent.accounts import actions, closing, exporting
+from hyperagent.accounts import actions, closing, exporting, invitations
 from hyperagent.accounts.models import ApiToken, Closing, User
+from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.tokens import user_for_token
+from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, NotAllowed
 from memory.models import Document, Project
 from tests.accounts.conftest import PASSWORD
@@ -65,6 +67,26 @@ def test_nothing_of_alice_is_left_but_the_audit_which_names_nobody(
     assert Step.objects.get().usage == {"prompt_tokens": 12}
     assert str(User.objects.get(pk=alice.pk).display_name) == name
     assert Closing.objects.get().done_at is not None
+
+
+@pytest.mark.spec("B21")
+def test_who_came_by_an_invitation_is_not_named_by_it_either(
+    charlie: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        invited = invitations.invite(None, "Zora@example.org", roles=["auditor"])
+        zora = invitations.accept_as_new(invited, PASSWORD)
+        before = tables_with("zora@")
+        closing.close(zora, by=zora)
+        link_is_open = Invitation.objects.unanswered().exists()
+        closing.erase(zora.pk)
+
+    assert {"audit_event", "accounts_invitation"} <= before.keys()
+    assert tables_with("zora@") == {}
+    assert not link_is_open
+    assert not Invitation.objects.exists()
+    named = dict(AuditEvent.objects.filter(target_type="invitation").values_list("kind", "target_name"))
+    assert set(named.values()) == {"", closing.pseudonym(zora.pk)}
 
 
 def test_a_worker_that_is_killed_at_any_lot_leaves_nothing_undone(alice: Any, charlie: Any, monkeypatch: Any) -> None:

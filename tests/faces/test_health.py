@@ -55,6 +55,17 @@ async def test_the_process_is_alive_without_asking_anybody() -> None:
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_who_watches_asks_by_whatever_name_the_machine_has_inside(
+    path: str, a_model: None, a_runner: Runner, in_threads: None, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["agents.example.org"]
+
+    watched, others = Client().get(path, headers={"host": "web-1:8000"}), Client().get("/", headers={"host": "web-1"})
+
+    assert (watched.status_code, others.status_code) == (200, 400)
+
+
 def test_ready_when_everything_is_there(a_model: None, a_runner: Runner, in_threads: None) -> None:
     answer = Client().get("/readyz")
 

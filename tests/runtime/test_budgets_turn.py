@@ -93,6 +93,27 @@ async def test_what_a_run_took_is_counted_for_its_person_and_the_installation_an
     assert {call.body.get("max_tokens") for call in scripted_server.calls} == {16_384}
 
 
+@pytest.mark.spec("B11")
+async def test_a_call_that_began_before_a_budget_was_set_is_counted_in_it_within_seconds(
+    alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="word " * 30, tokens_per_s=20))
+    await make_runner(scripted_server.url)
+
+    id_ = await start(alice, "What is known of it?", mode="chat")
+    await until(sync_to_async(lambda: bool(scripted_server.calls)))
+    await allow(bob, Whose.USER, 1_000_000, user=alice)
+    # As a page does, which opens the purse while there is nothing in the ledger yet.
+    await sync_to_async(purses.standing_of)(alice.pk)
+    await ended(id_)
+
+    async def counted() -> bool:
+        purse = await _purse(f"user:{alice.pk}")
+        return purse is not None and purse.used_tokens == (await ledger())[0] > 0
+
+    await until(counted, timeout_s=20)
+
+
 @pytest.mark.spec("B11", "B12")
 async def test_at_the_end_of_a_persons_budget_the_run_finishes_says_which_and_the_next_is_refused_at_the_door(
     alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners

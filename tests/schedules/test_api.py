@@ -31,7 +31,9 @@ def test_a_program_makes_reads_changes_runs_pauses_and_deletes_a_schedule(alice:
     ran = api.post(f"{one}/run")
     again = api.post(f"{one}/run")
     paused, resumed = api.post(f"{one}/pause"), api.post(f"{one}/resume")
-    changed = api.patch(one, {"kind": "every", "every_s": 7200, "talk": "same", "title": "News"}, format="json")
+    changed = api.patch(
+        one, {"kind": "every", "every_s": 7200, "talk": "same", "title": "News", "when_missed": "skip"}, format="json"
+    )
     listed, history = api.get(SCHEDULES).json(), api.get(f"{one}/runs").json()
 
     assert made_.status_code == 201
@@ -39,6 +41,7 @@ def test_a_program_makes_reads_changes_runs_pauses_and_deletes_a_schedule(alice:
     assert (shown["words"], shown["state"], shown["talk"]) == ("Monday to Friday at 09:00", "active", "new")
     assert (len(shown["next_at"]), shown["last_run"], shown["title"]) == (5, None, QUESTION)
     assert all(moment.endswith("Z") for moment in shown["next_at"])
+    assert (shown["when_missed"], changed.json()["when_missed"]) == ("once", "skip")
     assert (ran.status_code, ran.json()["cause"], ran.json()["status"]) == (202, "now", "pending")
     assert (again.status_code, again.json()["error"]["code"]) == (409, "still_running")
     assert (paused.json()["state"], paused.json()["next_at"], resumed.json()["state"]) == ("paused", [], "active")
@@ -59,6 +62,7 @@ def test_a_program_makes_reads_changes_runs_pauses_and_deletes_a_schedule(alice:
         ({"on_approval": None}, {"on_approval"}),
         ({"on_approval": "yes"}, {"on_approval"}),
         ({"kind": "sometimes"}, {"kind"}),
+        ({"when_missed": "never"}, {"when_missed"}),
         ({"cron": "* * * * *"}, {"cron"}),
         ({"kind": "once", "at": "tomorrow"}, {"at"}),
         ({"kind": "every", "every_s": 60}, {"every_s"}),

@@ -17,6 +17,7 @@ __all__ = ["browser", "open_page"]
 TYPED = {
     "question": QUESTION, "title": "News", "frequency": "weekly", "at": "08:30", "weekdays": ["1", "5"], "day": "1",
     "unit": "hours", "time_zone": "Europe/Berlin", "on_approval": "wait", "talk": "new", "mode": "task",
+    "when_missed": "skip",
 }  # fmt: skip
 SEND = {
     "on_approval": "preapproved", "tool_1": "send_email", "path_1": "to", "op_1": "domain", "value_1": "example.org"
@@ -52,7 +53,7 @@ def test_what_is_picked_is_made_and_stands_in_the_form_again(
     assert words in answer.content.decode()
     assert schedule.local(schedule.ends_at).isoformat() == "2036-01-31T23:59:59+01:00"  # type: ignore[arg-type]
     schedule.refresh_from_db()
-    assert schedule.next_due_at == due
+    assert (schedule.next_due_at, schedule.when_missed) == (due, "skip")
     assert words in page.get("/schedules/").content.decode()
 
 
@@ -183,6 +184,8 @@ def test_alice_picks_sees_the_next_times_before_she_saves_and_runs_it(alice: Any
     page.get_by_text("Every Friday at 17:15").wait_for()
     times = page.locator(".schedule-coming li").all_inner_texts()
     hidden = page.get_by_label("Cron expression").is_visible()
+    # "Once" stands among what becomes of missed times too, and is not how often it comes.
+    of_once, end = page.locator("#id_moment").is_visible(), page.locator("#id_until").is_visible()
     page.get_by_role("radio", name="Only what I approve").check()
     page.get_by_label("Tool").first.select_option("send_email")
     page.get_by_label("Argument").first.fill("to")
@@ -200,6 +203,7 @@ def test_alice_picks_sees_the_next_times_before_she_saves_and_runs_it(alice: Any
 
     assert found == {name: [] for name in found}
     assert (len(times), {time[:3] for time in times}, hidden) == (5, {"Fri"}, False)
+    assert (of_once, end) == (False, True)
     assert errors == []
 
 

@@ -17,7 +17,17 @@ from agents.models import Execution
 from conversations import actions as talk
 from conversations.models import Conversation, Message
 from conversations.schedules import clock, reading, starting
-from conversations.schedules.kinds import ApprovalRule, Cause, Kind, Outcome, PausedWhy, SkippedWhy, State, Talk
+from conversations.schedules.kinds import (
+    ApprovalRule,
+    Cause,
+    Kind,
+    Outcome,
+    PausedWhy,
+    SkippedWhy,
+    State,
+    Talk,
+    WhenMissed,
+)
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.starting import due_ids, start_due
 from conversations.schedules.tasks import start_due as look_at_the_clock
@@ -94,6 +104,37 @@ def test_times_that_were_missed_are_made_up_for_once_and_the_history_says_so(ali
     schedule.refresh_from_db()
     assert schedule.next_due_at is not None
     assert timezone.now() < schedule.next_due_at < timezone.now() + timedelta(hours=1)
+
+
+@pytest.mark.spec("B27")
+def test_times_that_were_missed_are_left_out_where_that_was_chosen_but_for_one_of_the_last_minutes(alice: Any) -> None:
+    schedule = made(alice, hourly(when_missed=WhenMissed.SKIP))
+
+    come_again(schedule, timedelta(hours=5, minutes=20))
+    assert start_due(schedule.pk) is None
+    left_out = history(schedule)
+    Schedule.objects.filter(pk=schedule.pk).update(counts_from=Now() - timedelta(hours=7, minutes=5))
+    Schedule.objects.filter(pk=schedule.pk).update(next_due_at=Now() - timedelta(hours=3, minutes=5))
+    start_due(schedule.pk)
+    start_due(schedule.pk)
+
+    assert left_out == [("time", "skipped", 5, "missed")]
+    assert history(schedule)[1:] == [("time", "skipped", 2, "missed"), ("time", "started", 0, "")]
+    assert Execution.objects.count() == 1
+    schedule.refresh_from_db()
+    assert schedule.next_due_at is not None
+    assert timezone.now() < schedule.next_due_at < timezone.now() + timedelta(hours=1)
+
+
+def test_what_comes_once_and_was_missed_is_over_where_that_was_chosen(alice: Any) -> None:
+    asked = wish(kind=Kind.ONCE, cron="", at=timezone.now() + timedelta(hours=1), when_missed=WhenMissed.SKIP)
+    schedule = made(alice, asked)
+
+    come_again(schedule, timedelta(days=2))
+
+    assert history(schedule) == [("time", "skipped", 0, "missed")]
+    schedule.refresh_from_db()
+    assert (schedule.state, Execution.objects.count()) == (State.OVER, 0)
 
 
 @pytest.mark.spec("B27")

@@ -1,15 +1,23 @@
 """What the topology takes from the files of deploy/, and what it leaves behind on the machine: nothing."""
 
 import os
+import socket
 import subprocess
 import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from deploy import topology_network, topology_parts
 from deploy.topology_parts import BadDeployment
+from hyperagent.embedded import files, instance
 from hyperagent.lib.conf import BASE_DIR
+from tests.house.waiting import until
 
 needs_namespaces = pytest.mark.skipif(bool(topology_network.why_impossible()), reason=topology_network.why_impossible())
 needs_nginx = pytest.mark.skipif(not topology_parts.nginx_program(), reason="nginx is not installed (deploy/apt.txt)")
@@ -63,6 +71,74 @@ def test_nginx_takes_the_file_for_web_servers_at_other_addresses(tmp_path: Path)
 
     assert "test is successful" in tested.stderr, tested.stderr
     assert site.count("max_fails=") == 2
+
+
+@needs_nginx
+@pytest.mark.parametrize(("said", "told"), [(None, "http"), ("https", "https"), ("ftp", "http")])
+def test_nginx_passes_on_what_a_load_balancer_before_it_says_of_tls(
+    tmp_path: Path, said: str | None, told: str
+) -> None:
+    port = instance.free_port()
+    with _echo() as upstream:
+        topology_parts.write_nginx_conf(tmp_path, topology_parts.nginx_site(port=port, webs=[upstream]))
+        if os.geteuid() == 0:
+            files.let_pass(tmp_path / "nginx.conf")
+        proxy = subprocess.Popen(topology_parts.nginx_command(tmp_path), cwd=tmp_path, stderr=subprocess.DEVNULL)
+        try:
+            asked = urllib.request.Request(f"http://127.0.0.1:{port}/")
+            if said is not None:
+                asked.add_header("X-Forwarded-Proto", said)
+            until(lambda: _listens(port), what="nginx")
+            with urllib.request.urlopen(asked) as answer:
+                heard = answer.read().decode()
+        finally:
+            proxy.terminate()
+            proxy.wait()
+
+    assert heard == told
+
+
+@contextmanager
+def _echo() -> Iterator[str]:
+    """A web server that answers with the X-Forwarded-Proto that it was told."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.headers["X-Forwarded-Proto"].encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Not in the tests' output."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def test_the_parts_wait_for_a_database_that_is_starting() -> None:
+    services = topology_parts.compose()["services"]
+
+    commands = [
+        topology_parts.unit("hyperagent-prepare.service")[0],
+        topology_parts.service_command(services, "prepare"),
+    ]
+
+    assert all("--wait" in command for command in commands)
+    # Nothing waits for one that is only being made: over TCP it answers once it is whole.
+    assert "-h" in services["postgres"]["healthcheck"]["test"]
 
 
 @needs_namespaces

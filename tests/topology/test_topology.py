@@ -4,10 +4,13 @@ import asyncio
 import http.client
 import io
 import json
+import shutil
+import subprocess
 import time
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -15,6 +18,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from hyperagent.lib.conf import BASE_DIR
 from tests.invariants import take_overs_s
 from tests.site import Follower, words
 from tests.topology.people import Knocker, Watcher
@@ -278,3 +282,53 @@ async def test_f26_a_rolling_restart_loses_no_run_and_refuses_nobody(town: Town)
     assert knocker.refused() == []
     assert all(town.execution(id_)["crashes"] == 0 for id_ in load.runs)
     assert max(watcher.connections for watcher in load.watchers) > 1
+
+
+TOMORROW = """
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("agents", "{last}")]
+    operations = [
+        migrations.AddField("execution", "tomorrow", models.CharField(max_length=8, db_default="new")),
+        migrations.AddIndex("execution", models.Index(fields=["tomorrow"], name="agents_execution_tomorrow")),
+    ]
+"""
+
+
+def tomorrows_version(folder: Path) -> Path:
+    """This project with a migration more, which rewrites nothing."""
+    listed = subprocess.run(("git", "ls-files", "-z"), cwd=BASE_DIR, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (BASE_DIR / name).is_file() and not name.startswith("tests/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(BASE_DIR / name, folder / name)
+    migrations = folder / "agents" / "migrations"
+    last = max(path.stem for path in migrations.glob("0*.py"))
+    (migrations / "9999_tomorrow.py").write_text(TOMORROW.format(last=last))
+    return folder
+
+
+@pytest.mark.spec("B1")
+async def test_a_new_version_with_a_migration_is_rolled_out_and_loses_no_run_and_refuses_nobody(
+    town: Town, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o755)
+    version = await asyncio.to_thread(tomorrows_version, tmp_path / "tomorrow")
+    load = await Load(town).begin(streams=4, tokens=300, rate=10, mails=2)
+    mails = iter(load.mails.values())
+
+    async with Knocker(town) as knocker:
+        await approved(town, next(mails))
+        await hit(town, "deploy", str(version))
+        await approved(town, next(mails))
+        wrong = await load.end(answers=knocker.answered())
+    print(load.report(), wrong, f"; {len(knocker.knocks)} requests, refused: {knocker.refused()}")
+
+    assert wrong == []
+    assert knocker.refused() == []
+    assert all(town.execution(id_)["crashes"] == 0 for id_ in load.runs)
+    assert {row["tomorrow"] for row in town.query("SELECT tomorrow FROM agents_execution")} == {"new"}
+    folders = {Path(f"/proc/{town.status['parts'][name]['pid']}/cwd").resolve() for name in ("web1", "worker2")}
+    assert folders == {version}

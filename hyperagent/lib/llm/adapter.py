@@ -267,8 +267,8 @@ async def stream_through_litellm(
     yield reader.answer()
 
 
-async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-    """Raises ModelError."""
+async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> tuple[list[list[float]], int]:
+    """The vectors, and the tokens that they took. Raises ModelError."""
     library = await asyncio.to_thread(litellm_library)
     try:
         async with asyncio.timeout(timeout_s):
@@ -277,7 +277,8 @@ async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> li
             )
     except Exception as error:
         raise _error(error, target, begun=False) from error
-    return [row["embedding"] for row in sorted(response.data, key=lambda row: row["index"])]
+    vectors = [row["embedding"] for row in sorted(response.data, key=lambda row: row["index"])]
+    return vectors, plain.tokens_of(response.usage.model_dump() if response.usage else None, texts)
 
 
 async def draw(target: Target, prompt: str, shape: Shape, *, timeout_s: float) -> Drawn:

@@ -24,7 +24,7 @@ from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
 from hyperagent.lib.llm.structured import Structured, Unfit
 from hyperagent.lib.llm.transport import ERROR_BODY_LIMIT_BYTES, Response, Transport, TransportFault
-from hyperagent.lib.llm.types import Delta, FinishReason, ModelReply, ModelRequest, Piece, Restarted
+from hyperagent.lib.llm.types import Delta, Embedded, FinishReason, ModelReply, ModelRequest, Piece, Restarted, Usage
 from hyperagent.lib.llm.watching import Watched
 from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_fields, reason_of
 from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer
@@ -128,6 +128,28 @@ class ModelGateway:
 
     async def embed(self, texts: Sequence[str], *, model: str | None = None) -> list[list[float]]:
         """One vector for each text, in order. `model` is a name such as EMBEDDING_MODEL takes. Raises ModelError."""
+        return (await self.embedded(texts, model=model)).vectors
+
+    async def embedded(self, texts: Sequence[str], *, model: str | None = None) -> Embedded:
+        """The same with what it took."""
+        target = self._embedding_target(model)
+        vectors, tokens = await self._patiently(target, lambda: self._embed_once(target, texts))
+        return Embedded(
+            vectors=vectors,
+            tokens=tokens,
+            provider=target.provider.name,
+            model=target.model,
+            cost_usd=self._cost_of_tokens(target, Usage(prompt_tokens=tokens)),
+        )
+
+    async def embedding_price(self, *, model: str | None = None) -> Price | None:
+        """What such a model costs; None: not known. Raises ModelError."""
+        target = self._embedding_target(model)
+        if not adapter.is_loaded() and not (self._own_price(target) or target.provider.plain):
+            await asyncio.to_thread(adapter.litellm_library)
+        return self._own_price(target) or adapter.price_of(target)
+
+    def _embedding_target(self, model: str | None) -> Target:
         name = model or self.settings.embedding_model
         if name == LOCAL_EMBEDDING:
             raise not_configured(
@@ -135,10 +157,9 @@ class ModelGateway:
                 "Set it to a name such as 'openai/text-embedding-3-small'."
             )
         try:
-            target = Target(*named_model(self.settings, name))
+            return Target(*named_model(self.settings, name))
         except UnknownProvider as error:
             raise not_configured(f"{error}.") from error
-        return await self._patiently(target, lambda: self._embed_once(target, texts))
 
     async def draw(self, prompt: str, shape: Shape) -> Drawn:
         """An image of what `prompt` says, by the model that IMAGE_MODEL names. Raises ModelError."""
@@ -176,10 +197,13 @@ class ModelGateway:
 
     def _cost_usd(self, target: Target, answer: Answer) -> Decimal | None:
         """By the own price, else as the provider says, else by LiteLLM's table; None: not known."""
+        if answer.cost_usd is not None and self._own_price(target) is None:
+            return answer.cost_usd
+        return self._cost_of_tokens(target, answer.usage)
+
+    def _cost_of_tokens(self, target: Target, usage: Usage) -> Decimal | None:
         own = self._own_price(target)
-        if own is not None:
-            return own.cost(answer.usage)
-        return answer.cost_usd if answer.cost_usd is not None else adapter.cost_usd(target, answer.usage)
+        return adapter.cost_usd(target, usage) if own is None else own.cost(usage)
 
     async def _patiently(self, target: Target, once: Callable[[], Awaitable[R]]) -> R:
         """One whole answer, asked for again where that may help. Raises ModelError."""
@@ -280,7 +304,7 @@ class ModelGateway:
         await asyncio.to_thread(adapter.litellm_library)
         return adapter.has_schemas(target)
 
-    async def _embed_once(self, target: Target, texts: Sequence[str]) -> list[list[float]]:
+    async def _embed_once(self, target: Target, texts: Sequence[str]) -> tuple[list[list[float]], int]:
         if not target.provider.plain:
             return await adapter.embed(target, texts, timeout_s=self.settings.limits.first_token_timeout_s)
         body = orjson.dumps({"model": target.model, "input": list(texts), "encoding_format": "float"})
@@ -288,7 +312,7 @@ class ModelGateway:
         try:
             async with await self._transport.post(url, headers=plain.headers(target), body=body) as response:
                 await _refuse_bad_status(response, target)
-                return plain.vectors(await response.read_some(ANSWER_LIMIT_BYTES), expected=len(texts))
+                return plain.vectors(await response.read_some(ANSWER_LIMIT_BYTES), texts=texts)
         except (TransportFault, WireFault) as fault:
             raise _error(fault, target) from fault
 

@@ -1,6 +1,8 @@
 """OpenAI's request schema, written by ourselves: for OpenAI-compatible servers, and as what LiteLLM translates from."""
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, Final
 
 import orjson
 
@@ -9,6 +11,8 @@ from hyperagent.lib.llm.types import Message, ModelRequest, Role, SeenMessage, T
 from hyperagent.lib.llm.wire.faults import WireFault
 
 SCHEMA_NAME = "answer"
+# Fewer than any tokenizer makes of text in any language.
+BYTES_PER_TOKEN: Final = 2.5
 
 
 def headers(target: Target) -> dict[str, str]:
@@ -117,13 +121,23 @@ def _strict_child(key: str, value: Any) -> Any:
     return value if key in ("enum", "const", "examples") else _strict(value)
 
 
-def vectors(body: bytes, *, expected: int) -> list[list[float]]:
-    """From an embeddings response, in the order of the texts. Raises WireFault."""
+def vectors(body: bytes, *, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+    """From an embeddings response, in the order of the texts, with the tokens that it took. Raises WireFault."""
     try:
-        rows = orjson.loads(body)["data"]
-        ordered = [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
+        said = orjson.loads(body)
+        ordered = [row["embedding"] for row in sorted(said["data"], key=lambda row: row["index"])]
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise WireFault(f"no embeddings in {body[:200]!r}") from error
-    if len(ordered) != expected:
-        raise WireFault(f"{len(ordered)} embeddings for {expected} texts")
-    return ordered
+    if len(ordered) != len(texts):
+        raise WireFault(f"{len(ordered)} embeddings for {len(texts)} texts")
+    return ordered, tokens_of(said.get("usage"), texts)
+
+
+def tokens_of(usage: Any, texts: Sequence[str]) -> int:
+    """As the provider says; else as many as the texts may be at most."""
+    said = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    return said if isinstance(said, int) and said >= 0 else most_tokens(texts)
+
+
+def most_tokens(texts: Sequence[str]) -> int:
+    return sum(math.ceil(len(text.encode(errors="replace")) / BYTES_PER_TOKEN) + 1 for text in texts)

@@ -119,6 +119,17 @@ class Usage(Value):
     """Part of `completion_tokens` that was thought and not said."""
 
 
+class Embedded(Value):
+    """One vector for each text, in order. `tokens`: of all texts; as a bound by their bytes where the provider does not
+    say. `cost_usd`: None where the price is not known."""
+
+    vectors: list[list[float]]
+    tokens: int
+    provider: str
+    model: str
+    cost_usd: Decimal | None = None
+
+
 class ModelReply(Value):
     """The whole answer; the last item of every stream."""
 

@@ -16,7 +16,7 @@ from hyperagent.lib.telemetry.tracing import NOTHING, TRACEPARENT, Kind, Span
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # Asked every few seconds by those who watch us.
-_WATCHERS: Final = ("/healthz", "/readyz", "/metrics")
+WATCHERS: Final = ("/healthz", "/readyz", "/metrics")
 
 
 class WatchedRequests(OfBothKinds):
@@ -42,7 +42,7 @@ class WatchedRequests(OfBothKinds):
 
 
 def _begun(request: HttpRequest) -> Span:
-    if not tracing.is_on() or request.path in _WATCHERS:
+    if not tracing.is_on() or request.path in WATCHERS:
         return NOTHING
     told = {"http.request.method": _method(request), "url.scheme": request.scheme}
     return tracing.begin(

@@ -2,10 +2,11 @@
 
 import json
 import sys
+import time
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
@@ -18,17 +19,19 @@ from memory.samples import make_sample_documents
 
 # Any number, the same for all who prepare.
 LOCK = 0x68617067
+AGAIN_AFTER_S = 1.0
 
 
 class Command(BaseCommand):
     help = "Migrates, makes the first administrator and the samples. The last line says in JSON what was made."
     requires_system_checks: list[str] = []
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="for a database that is starting")
+
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            connection.ensure_connection()
-        except DatabaseError as error:
-            sys.exit(f"The database at {shown_address()} does not answer: {error}")
+        if problem := _unanswered(options["wait"]):
+            sys.exit(f"The database at {shown_address()} does not answer: {problem}")
         if not has_vectors(make=True):
             sys.exit(NO_VECTORS.format(address=shown_address()))
         with connection.cursor() as cursor:
@@ -40,6 +43,20 @@ class Command(BaseCommand):
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
         self.stdout.write(json.dumps({"administrator": made}))
+
+
+def _unanswered(wait_s: int) -> str:
+    """Empty once it answers; what it says instead after so long."""
+    ends = time.monotonic() + wait_s
+    while True:
+        try:
+            connection.ensure_connection()
+        except DatabaseError as error:
+            if time.monotonic() >= ends:
+                return str(error)
+            time.sleep(AGAIN_AFTER_S)
+        else:
+            return ""
 
 
 def _make_administrator() -> str | None:

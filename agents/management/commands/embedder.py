@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from agents.usage.embedding import Till
 from hyperagent.lib.llm.config import LLMSettings
 from memory.embedding.process import Embedder
 
@@ -16,7 +17,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        embedder = Embedder(LLMSettings.from_env(os.environ).embedding_model)
+        embedder = Embedder(LLMSettings.from_env(os.environ).embedding_model, till=Till())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: embedder.stop())
         embedder.run()
