@@ -254,7 +254,8 @@ def link_to_id(page: str, id_: Any, text: str | None = None, *, row: Any = None)
     it stands in; without it, everybody gets the link."""
     if not id_:
         return "—"
-    if not may_open(row, apps.get_model(*page.split("_", 1))):
+    app, _underscore, name = page.partition("_")
+    if not may_open(row, apps.get_model(app, name)):
         return text or str(id_)
     return format_html('<a href="{}">{}</a>', reverse(f"admin:{page}_change", args=[id_]), text or str(id_))
 
