@@ -20,6 +20,7 @@ from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.labels import said
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
 MAX_AT_ONCE = 100
@@ -313,7 +314,7 @@ def _not_theirs() -> NotAllowed:
 
 def _decided_already(user: User, request_id: UUID) -> Conflict:
     request = _now(user, request_id)
-    message = _("This request is {status} already. Nothing was changed.").format(status=request.status)
+    message = _("This request is {status} already. Nothing was changed.").format(status=said(request.status))
     return Conflict("already_decided", message, request=request_shape(request))
 
 

@@ -19,6 +19,9 @@ class Line(StrEnum):
 def line_diff(before: Any, after: Any) -> list[tuple[Line, str]]:
     """Each line with what becomes of it. The line of what is left out has no text. What is no text counts as empty."""
     old, new = _lines(before), _lines(after)
+    if (not old or old[-1] == "") and (not new or new[-1] == ""):
+        # Both end with the end of a line: behind it is nothing that could differ.
+        old, new = old[:-1], new[:-1]
     found: list[tuple[Line, str]] = []
     shown = 0
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):

@@ -209,6 +209,8 @@ class Verdict:
 NO_POLICY: Final = PolicyFacts(name="")
 WHY_NAMES: Final = 2
 ADMINISTRATORS: Final = Role.ADMINISTRATOR.value
+AFTER_TAINT: Final = ": a person decides each time."
+"""The end of the sentence that names what of others was read; cards have a place of their own for that."""
 
 
 def verdict(call: Call, standing: Standing) -> Verdict:
@@ -301,7 +303,7 @@ def _why_tainted(call: Call) -> str:
     more = len(call.tainted_by) - WHY_NAMES + call.tainted_more
     read = f"{named} and {more} more" if more > 0 else named
     does = "changes something" if call.acts is Acts.CHANGES else "sends data out"
-    return f"This run has read text that others wrote ({read}), and {call.tool} {does}: a person decides each time."
+    return f"This run has read text that others wrote ({read}), and {call.tool} {does}{AFTER_TAINT}"
 
 
 def _why_asked(call: Call, policy: PolicyFacts) -> str:

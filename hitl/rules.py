@@ -22,6 +22,7 @@ from hitl.wording import Draft, in_each_language, words_of
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.labels import said
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
 MAX_STANDING: Final = 200
@@ -60,7 +61,7 @@ def preview(
     if request.status != RequestStatus.PENDING:
         raise Conflict(
             "already_decided",
-            _("This request is {status} already. Rules are made with a decision.").format(status=request.status),
+            _("This request is {status} already. Rules are made with a decision.").format(status=said(request.status)),
         )
     if decision not in EFFECTS:
         raise _unfit("decision", _("A rule is made when something is approved or denied."))

@@ -78,11 +78,11 @@ class VerdictAdmin(ForAuditors):
 
     @admin.display(description=_("Run"))
     def run(self, verdict: Verdict) -> SafeString | str:
-        return link_to_id("agents_execution", verdict.execution_id, str(verdict.execution_id)[:8])
+        return link_to_id("agents_execution", verdict.execution_id, str(verdict.execution_id)[:8], row=verdict)
 
     @admin.display(description=_("Conversation"))
     def talk(self, verdict: Verdict) -> SafeString | str:
-        return link_to_id("conversations_conversation", verdict.conversation_id)
+        return link_to_id("conversations_conversation", verdict.conversation_id, row=verdict)
 
     @admin.display(description=_("Feedback"), ordering=None)
     def its_feedback(self, verdict: Verdict) -> str:

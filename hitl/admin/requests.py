@@ -18,6 +18,7 @@ from hitl.admin.deciding import DecisionForm, shown_calls, shown_changes, shown_
 from hitl.answers import Response
 from hitl.kinds import RequestKind, RequestStatus, Via
 from hitl.models import Decision, Request
+from hitl.policy import AFTER_TAINT
 from hyperagent.accounts.models import User
 from hyperagent.lib.admin_values import end_of_id, moment, state, waited
 from hyperagent.lib.labels import said
@@ -50,8 +51,11 @@ def _asked(row: Request) -> Mapping[str, Any]:
 
 
 def _in_our_words(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The question with what is asked, and why, as its reader would say it."""
-    return {**asked, **{name: in_our_words(str(asked.get(name) or "")) for name in ("question", "why")}}
+    """The question with what is asked, and why, as its reader says it. What others wrote has a place of its own."""
+    why = str(asked.get("why") or "")
+    if asked.get("tainted_by"):
+        why = why.rpartition(AFTER_TAINT)[2].strip()
+    return {**asked, "question": in_our_words(str(asked.get("question") or "")), "why": in_our_words(why)}
 
 
 @admin.register(Request)
@@ -227,11 +231,11 @@ class RequestAdmin(ForReviewers):
 
     @admin.display(description=_("Run"))
     def run(self, row: Request) -> Any:
-        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id))
+        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id), row=row)
 
     @admin.display(description=_("Conversation"))
     def talk(self, row: Request) -> Any:
-        return link_to_id("conversations_conversation", row.conversation_id)
+        return link_to_id("conversations_conversation", row.conversation_id, row=row)
 
     @admin.display(description=_("What it would do"))
     def its_calls(self, row: Request) -> Any:
@@ -247,4 +251,4 @@ class RequestAdmin(ForReviewers):
         rows = [
             (moment(one.at), state(one.happening), one.actor_name or gettext("nobody"), said(one.via)) for one in found
         ]
-        return table((_("When"), _("What"), _("Who"), _("By")), rows)
+        return table((_("When"), _("What"), _("Who"), _("By")), rows) if rows else "—"

@@ -211,4 +211,4 @@ class RuleUseAdmin(ForAuditors):
 
     @admin.display(description=_("Run"))
     def run(self, row: RuleUse) -> Any:
-        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id))
+        return link_to_id("agents_execution", row.execution_id, end_of_id(row.execution_id), row=row)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
@@ -126,6 +127,15 @@ class ReadOnlyAdmin(UnchangedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [*super().get_readonly_fields(request, obj), *self._values.values(), "content_is_hidden"]
 
+    @cached_property
+    def _values(self) -> dict[Any, Shown]:
+        """Another row is a link for whoever may open it: not every auditor or reviewer may."""
+        found = dict(super()._values)
+        for field in self.model._meta.concrete_fields:
+            if isinstance(field, models.ForeignKey):
+                found[field.name] = _leading_to(field)
+        return found
+
     def shows_words_of_others(self, request: HttpRequest, row: Any) -> bool:
         """What nobody owns is nobody's secret."""
         is_others = self.content_fields and self.owner_id(row) not in (None, request.user.pk)
@@ -141,14 +151,18 @@ class ReadOnlyAdmin(UnchangedAdmin):
         obj: Any = None,
     ) -> HttpResponse:
         """Whoever reads what others said is noted."""
-        if obj is not None and self.shows_words_of_others(request, obj):
-            looks.note(request.user, [obj], looks.READ)
+        if obj is not None:
+            obj.looked_at_in = request
+            if self.shows_words_of_others(request, obj):
+                looks.note(request.user, [obj], looks.READ)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """So is whoever reads some of it in a list."""
         answer = super().changelist_view(request, extra_context)
         changes = (getattr(answer, "context_data", None) or {}).get("cl")
+        for row in changes.result_list if changes is not None else ():
+            row.looked_at_in = request
         if changes is not None and not {*self.content_fields}.isdisjoint(map(str, self.get_list_display(request))):
             rows = [row for row in changes.result_list if self.shows_words_of_others(request, row)]
             looks.note(request.user, rows, looks.READ_PREVIEW)
@@ -187,12 +201,32 @@ def _state_of(field: Any) -> Shown:
     return shown
 
 
+def _leading_to(field: Any) -> Shown:
+    def shown(row: Any) -> Any:
+        other = getattr(row, field.name)
+        if other is None:
+            return "—"
+        return link_to(other) if may_open(row, type(other)) else str(other)
+
+    return _named_as(field, shown)
+
+
+def may_open(row: Any, model: type[models.Model]) -> bool:
+    """Whether whoever looks at this row may open those of another model. Where nobody knows who looks: yes."""
+    request, page = getattr(row, "looked_at_in", None), admin.site._registry.get(model)
+    return page is not None and (request is None or page.has_view_permission(request))
+
+
 def _showing(field: Any, show: Shown) -> Shown:
     """A column or field that shows the value of this one, under its name, with its heading and its order."""
 
     def shown(row: Any) -> Any:
         return show(getattr(row, field.name))
 
+    return _named_as(field, shown)
+
+
+def _named_as(field: Any, shown: Shown) -> Shown:
     shown.__name__ = field.name
     shown.short_description = field.verbose_name  # type: ignore[attr-defined]
     shown.admin_order_field = field.name  # type: ignore[attr-defined]
@@ -215,10 +249,14 @@ def row_address(row: models.Model) -> str:
     return _address(type(row), "change", row.pk)
 
 
-def link_to_id(page: str, id_: Any, text: str | None = None) -> SafeString | str:
-    """A row of an app that stands above, which is named and not imported: `agents_execution`, say."""
+def link_to_id(page: str, id_: Any, text: str | None = None, *, row: Any = None) -> SafeString | str:
+    """A row of an app that stands above, which is named and not imported: `agents_execution`, say. `row`: the one that
+    it stands in; without it, everybody gets the link."""
     if not id_:
         return "—"
+    app, _underscore, name = page.partition("_")
+    if not may_open(row, apps.get_model(app, name)):
+        return text or str(id_)
     return format_html('<a href="{}">{}</a>', reverse(f"admin:{page}_change", args=[id_]), text or str(id_))
 
 

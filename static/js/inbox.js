@@ -150,6 +150,7 @@ async function sendMany(answer) {
   requests.put(...done.results.map(({ request }) => request).filter(Boolean));
   selected.value = new Set();
   await readList();
+  following.value = rows()[0]?.dataset.row ?? null;
   return done;
 }
 

@@ -5,10 +5,35 @@ const PING_MS = 20_000;
 const STEADY_MS = 5_000;
 const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
 
+const listeners = new Set(); // {told, onDocument}: whoever on this page wants to know; one socket tells them all
+let pending = null; // as it was told last
+let end = null; // ends the socket, while there is one
+
 // `told(pending)` at first and whenever it changes; `onDocument(document)` whenever something happened to one of this
 // person's. Gives a function that ends it.
-export function watchInbox(told, { onDocument = () => {}, base = location } = {}) {
-  const url = `${base.protocol === "https:" ? "wss:" : "ws:"}//${base.host}/ws/inbox/`;
+export function watchInbox(told, { onDocument = () => {} } = {}) {
+  const listener = { told, onDocument };
+  listeners.add(listener);
+  end ??= listen();
+  if (pending !== null) queueMicrotask(() => listeners.has(listener) && told(pending));
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size) return;
+    end?.();
+    [end, pending] = [null, null];
+  };
+}
+
+function hear(frame) {
+  if (frame.type === "requests") pending = frame.pending;
+  for (const { told, onDocument } of listeners) {
+    if (frame.type === "requests") told(frame.pending);
+    if (frame.type === "document") onDocument(frame.document);
+  }
+}
+
+function listen() {
+  const url = `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/ws/inbox/`;
   let socket = null;
   let attempt = 0;
   let ended = false;
@@ -20,11 +45,7 @@ export function watchInbox(told, { onDocument = () => {}, base = location } = {}
     socket = mine;
     let steady = null;
     mine.onopen = () => (steady = setTimeout(() => (attempt = 0), STEADY_MS));
-    mine.onmessage = ({ data }) => {
-      const frame = JSON.parse(data);
-      if (frame.type === "requests") told(frame.pending);
-      if (frame.type === "document") onDocument(frame.document);
-    };
+    mine.onmessage = ({ data }) => hear(JSON.parse(data));
     mine.onclose = ({ code }) => {
       clearTimeout(steady);
       if (mine !== socket || ended || FATAL.has(code)) return;

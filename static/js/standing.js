@@ -33,17 +33,29 @@ const isPlain = (value) => ["string", "number", "boolean"].includes(typeof value
 
 const ADDRESS = /^[^@\s]+@([^@\s]+)$/;
 
-// A condition that fits the call as it is: narrow, so that widening it is the person's own doing.
-export function firstCondition(paths) {
+// A condition that fits the call as it is: narrow, so that widening it is the person's own doing. `taken`: what has one already.
+export function firstCondition(paths, taken = []) {
   const names = Object.keys(paths);
-  const name = names.find((one) => addressesOf(paths[one]).length) ?? names[0];
+  const left = names.filter((name) => !taken.includes(name));
+  const name = (left.length ? left : names).toSorted((one, other) => rankOf(paths[one]) - rankOf(paths[other]))[0];
   return name === undefined ? null : conditionOf(name, paths[name]);
 }
+
+// Addresses say most of a call; a text of many lines, or an empty one, is nothing to compare with.
+function rankOf(value) {
+  if (addressesOf(value).length) return 0;
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.length && texts.every((item) => String(item).trim() !== "" && !LINE_END.test(item)) ? 1 : 2;
+}
+
+const LINE_END = /\r\n|\r|\n/;
 
 export function conditionOf(path, value) {
   const addresses = addressesOf(value);
   if (addresses.length) return { path, op: "domain", value: addresses[0].replace(ADDRESS, "$1") };
   if (typeof value === "number") return { path, op: "at_most", value: String(value) };
+  // A field has one line: of more it takes how they begin.
+  if (typeof value === "string" && LINE_END.test(value)) return { path, op: "starts_with", value: value.split(LINE_END)[0] };
   return { path, op: Array.isArray(value) ? "one_of" : "equals", value: Array.isArray(value) ? value.join(", ") : String(value) };
 }
 
@@ -66,7 +78,8 @@ export function rememberOf(draft, paths) {
 // Typed text as the argument's own type: a rule on a number compares numbers.
 function asValue(op, text, known) {
   if (op === "one_of") return text.split(",").map((item) => item.trim()).filter(Boolean).map((item) => typed(item, known));
-  return op === "equals" || op === "at_most" ? typed(text.trim(), known) : text.trim();
+  if (op === "equals" || op === "at_most") return typed(text.trim(), known);
+  return op === "starts_with" ? text : text.trim();
 }
 
 function typed(text, known) {

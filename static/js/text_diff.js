@@ -8,6 +8,8 @@ const CONTEXT = 3; // unchanged lines around a change
 export function lineDiff(before, after) {
   const a = lines(before);
   const b = lines(after);
+  const endsLine = (part) => !part.length || part.at(-1) === "";
+  if (endsLine(a) && endsLine(b)) for (const part of [a, b]) part.pop(); // behind the last line end is nothing that could differ
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
   let end = 0;

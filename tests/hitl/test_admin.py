@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -296,6 +298,41 @@ def test_signs_that_cannot_be_seen_are_named_in_the_form_and_the_inbox(
     assert "bob@corp.com⟨U+200B⟩.evil.example" in form[form.index('id="decide"') : form.index('name="decision"')]
     assert "moc.proc⟨U+202E⟩@bob" in inbox
     assert "\u202e" not in inbox
+
+
+@pytest.mark.spec("S210")
+def test_nobody_is_led_to_pages_that_are_closed_to_them(
+    alice: Any, reviewer: Any, auditor: Any, admin_user: Any, client_of: ClientOf
+) -> None:
+    request = ask(alice, approvers=ROLE, conversation_id=uuid.uuid4())
+    Switch.objects.create(scope="tool", target="send_email", reason="A reason", thrown_by=admin_user)
+    pages = [form_of(request), f"/admin/hitl/switch/{Switch.objects.get().pk}/change/"]
+
+    def led_to(person: Any) -> set[str]:
+        shown = [content(answer) for answer in map(client_of(person).get, pages) if answer.status_code == 200]
+        return {link for page in shown for link in re.findall(r'href="(/admin/[a-z]+/[a-z]+/[^"/]{8,}/change/)"', page)}
+
+    theirs = f"/admin/accounts/user/{alice.pk}/change/"
+    closed = {
+        link for one in (reviewer, auditor) for link in led_to(one) if client_of(one).get(link).status_code != 200
+    }
+    assert closed == set()
+    assert theirs in led_to(admin_user)
+    assert alice.email in content(client_of(reviewer).get(form_of(request)))
+
+
+@pytest.mark.spec("B5")
+def test_what_of_others_was_read_is_said_once(alice: Any, reviewer: Any, client_of: ClientOf) -> None:
+    why = "This run has read text that others wrote (“A page”), and pay sends data out: a person decides each time."
+    question = mail_question(why=f"{why} The policy “P” asks for it.", tainted_by=[{"kind": "web", "title": "A page"}])
+    request = ask(alice, question=question, approvers=ROLE)
+
+    page = content(client_of(reviewer).get(form_of(request)))
+
+    decide = page[page.index('id="decide"') : page.index('name="decision"')]
+    assert "a person decides each time" not in decide
+    assert "The policy “P” asks for it." in decide
+    assert decide.count("A page") == 1
 
 
 # --- the audit

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 
 from agents.budget import Standing, Unit, Used, question_of
 from agents.engine.effects import Effect
@@ -209,3 +210,17 @@ def test_words_that_no_reader_was_shown_make_no_rule(alice: Any, api_of: Any) ->
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "rule_changed")
     assert not Rule.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("S120")
+def test_a_late_answer_is_told_how_it_ended_in_plain_words(alice: Any, api_of: Any) -> None:
+    asked = ask(alice, expires_at=timezone.now())
+    said = {"request_id": str(asked.pk), "decision": "approved"}
+
+    english = api_of(alice).post(RESPOND, said, format="json")
+    german = api_of(alice).post(RESPOND, said, format="json", headers=GERMAN)
+
+    assert (english.status_code, english.json()["error"]["request"]["status"]) == (409, "timed_out")
+    assert english.json()["error"]["message"] == "This request is timed out already. Nothing was changed."
+    assert "ohne Antwort geblieben" in german.json()["error"]["message"]

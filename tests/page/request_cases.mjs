@@ -113,7 +113,17 @@ export const cases = {
     const paths = pathsOf({ body: "x", to: ["bob@example.com"], deep: { size: 3, list: [{}] }, none: null });
     equal(Object.keys(paths), ["body", "to", "deep.size"]);
     equal(firstCondition(paths), { path: "to", op: "domain", value: "example.com" });
+    equal(firstCondition(paths, ["to"]), { path: "body", op: "equals", value: "x" });
+    equal(firstCondition(paths, ["to", "body"])?.path, "deep.size");
     equal(conditionOf("deep.size", 3), { path: "deep.size", op: "at_most", value: "3" });
+  },
+
+  "a rule about a file begins with its path, and with how its text begins where that is wanted"() {
+    const paths = pathsOf({ content: "  Hello\r\nWorld\n", note: " ", path: "notes/a.md", scope: "conversation" });
+    equal(firstCondition(paths), { path: "path", op: "equals", value: "notes/a.md" });
+    const condition = conditionOf("content", paths.content);
+    equal(condition, { path: "content", op: "starts_with", value: "  Hello" });
+    equal(rememberOf({ scope: "rule", conditions: [condition], until: "", uses: "" }, paths).conditions, [condition]);
   },
 
   "what is remembered has the types of the arguments"() {

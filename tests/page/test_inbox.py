@@ -8,7 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.page import asked
 from tests.page.test_approvals import SIZES, faults_of
-from tests.page.waiting import join_group, open_request
+from tests.page.waiting import join_group, open_request, policy
+from tests.pipeline.graphs import forking
+from tests.scripted import Script
 
 pytestmark = pytest.mark.slow
 
@@ -195,3 +197,52 @@ def test_the_inbox_fits_and_keeps_axes_rules(live_site: Any, person: Any, visit:
     faults += faults_of(page)
 
     assert faults == []
+
+
+@pytest.mark.spec("B3")
+@pytest.mark.parametrize("place", ["/files/", "/inbox/", "/documents/", "/settings/webhooks/"])
+def test_the_frame_counts_what_waits_as_it_is_now_on_every_page(
+    live_site: Any, person: Any, visit: Any, place: str
+) -> None:
+    alice = person()
+    watched = visit(alice, viewport=SIZES["wide"])
+    page = watched.new_page()
+    page.goto(f"{live_site.base_url}{place}")
+    count = page.locator(".frame-places .frame-count")
+    expect(count).to_have_count(0)
+
+    with policy(live_site, "fork"):
+        live_site.model.script(
+            Script(match="Look into sails", tool_calls=forking("Find a sailmaker", "Find a ropemaker")),
+            Script(match="Look into sails", text="Sails catch the wind.", times=0),
+        )
+        run = alice.ask("Look into sails for me", mode="chat")
+        expect(count).to_have_text("2 waiting for you", timeout=30_000)
+    ids = [
+        str(one["request_id"])
+        for one in live_site.query("SELECT request_id FROM hitl_request WHERE execution_id = %s", run)
+    ]
+    alice.post("hitl/respond", {"request_id": ids[0], "decision": "denied"})
+    expect(count).to_have_text("1 waiting for you")
+    alice.post("hitl/respond", {"request_id": ids[1], "decision": "denied"})
+    expect(count).to_have_count(0)
+    assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
+
+
+@pytest.mark.spec("B3")
+def test_after_several_were_decided_at_once_the_next_one_is_offered(live_site: Any, person: Any, visit: Any) -> None:
+    alice = person()
+    for _ in range(3):
+        open_request(live_site, alice, asked.note_call())
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    page.goto(f"{live_site.base_url}/inbox/")
+    for number in (0, 1):
+        rows(page).nth(number).get_by_role("checkbox").check()
+
+    page.get_by_role("toolbar", name="Selected requests").get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Approve 2").click()
+
+    expect(rows(page)).to_have_count(1)
+    expect(pane(page)).not_to_contain_text("Nothing else waits for you here.")
+    pane(page).get_by_role("button", name="Next request").click()
+    expect(pane(page).locator(".approval")).to_be_visible()

@@ -45,7 +45,7 @@ function Rule({ id, draft, paths, change, sending }) {
     </div>`)}
     ${!draft.conditions.length && html`<p class="small rule-wide"><${Icon} name="warning" />${t("Without a condition the rule covers every call of this tool.")}</p>`}
     <div class="rule-more">
-      ${names.length > 0 && html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => change({ ...draft, conditions: [...draft.conditions, conditionOf(names[0], paths[names[0]])] })}><${Icon} name="plus" />${t("Condition")}</button>`}
+      ${names.length > 0 && html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => change({ ...draft, conditions: [...draft.conditions, firstCondition(paths, draft.conditions.map(({ path }) => path))] })}><${Icon} name="plus" />${t("Condition")}</button>`}
       <label class="rule-limit" for=${`${id}-until`}>${t("Last day")} <input id=${`${id}-until`} type="date" value=${draft.until} disabled=${sending} onInput=${(event) => change({ ...draft, until: event.currentTarget.value })} /></label>
       <label class="rule-limit" for=${`${id}-uses`}>${t("At most")} <input id=${`${id}-uses`} type="text" inputmode="numeric" size="4" placeholder=${t("any")} value=${draft.uses} disabled=${sending} onInput=${(event) => change({ ...draft, uses: event.currentTarget.value })} /> ${t("times")}</label>
     </div>
