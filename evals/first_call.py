@@ -13,7 +13,7 @@ from agents.engine.states import StepKind
 from agents.exchange import AgentInput, Work
 from agents.pipeline.handoffs import targets_of
 from agents.registry import agents, specs
-from agents.runtime.context import About, AgentContext, ToolReply
+from agents.runtime.context import About, AgentContext, DrivenRun, ToolReply
 from agents.tools.providers import Providers
 from agents.tools.registry import tools
 from evals.casebook import Case
@@ -65,6 +65,9 @@ class ClosedDoor:
 
     async def lacks_for(self, about: About, names: Sequence[str]) -> str:
         return ""
+
+    async def clear_up(self, run: DrivenRun) -> None:
+        return None
 
     async def connected(self, context: AgentContext) -> Mapping[str, Any]:
         return {}

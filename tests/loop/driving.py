@@ -76,6 +76,9 @@ class Door:
     async def happened(self, context: AgentContext, begun: StepRecord) -> bool | None:
         return None
 
+    async def clear_up(self, run: DrivenRun) -> None:
+        return None
+
     async def connected(self, context: AgentContext) -> Mapping[str, Any]:
         return {}
 

@@ -34,7 +34,7 @@ AWAY: Final = (
 WENT_AWAY: Final = "The sandbox went away in the middle of it, with what was not kept. Try again: a new one is opened."
 # A host that was killed is back within seconds.
 PATIENCE_S: Final = 15.0
-_SHORT_S: Final = 4.0
+_SHORT_S: Final = 10.0
 FINE_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.1
 _STOPPING_S: Final = 5.0

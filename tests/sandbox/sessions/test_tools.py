@@ -136,7 +136,7 @@ async def test_a_program_reads_the_checklist_of_its_run_and_not_what_the_browser
 
     run = await alice.runs("import os; print(sorted(os.listdir())); print(open('.hyperagent/todo.md').read())")
 
-    assert run.stdout == "['.hyperagent']\n- [x] a\n\n"
+    assert run.stdout == "['.hyperagent', '.npmrc']\n- [x] a\n\n"
     assert run.note == ""
 
 
