@@ -60,15 +60,17 @@ def a_sentry() -> Iterator[Sentry]:
 
 
 def an_error() -> logging.LogRecord:
+    known: dict[str, str] = {}
+    trouble: Any = None
     try:
         try:
-            {}[WORDS]
+            known[WORDS]
         except KeyError as error:
             raise ValueError(WORDS) from error
     except ValueError:
-        return logging.LogRecord(
-            "agents.x", logging.ERROR, __file__, 1, "cannot read %s of sk-proj-abcdefghijkl", (WORDS,), sys.exc_info()
-        )
+        trouble = sys.exc_info()
+    said = "cannot read %s of sk-proj-abcdefghijkl"
+    return logging.LogRecord("agents.x", logging.ERROR, __file__, 1, said, (WORDS,), trouble)
 
 
 def test_a_process_tells_its_errors_and_nothing_that_anybody_wrote() -> None:

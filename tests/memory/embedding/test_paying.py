@@ -115,8 +115,8 @@ def test_it_counts_in_the_budgets_of_whoever_it_is_for(provider: ScriptedServer,
 
     standing = {(limit.purse, limit.unit.value): limit for limit in purses.standing_of(alice.pk)}
     own, all_ = standing[(f"user:{alice.pk}", "usd")], standing[("installation", "tokens")]
-    assert (own.used, own.reserved) == (Decimal("0.001"), 0)
-    assert (all_.used, all_.reserved) == (1, 0)
+    assert (own.used, own.reserved) == (Decimal("0.001"), Decimal(0))
+    assert (all_.used, all_.reserved) == (Decimal(1), Decimal(0))
     assert not Hold.objects.exists()
 
 

@@ -1,0 +1,46 @@
+"""What several settings have in common: how their values are read, and how it is said what is allowed."""
+
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _words(value: object) -> object:
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+def _words_or_none(value: object) -> object:
+    return () if value == "none" else _words(value)
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Percents = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], BeforeValidator(_words_or_none)]
+Lower = BeforeValidator(_lower)
+FLAG = "true or false"
+DOLLARS = "dollars such as 2.50, 0 for no limit"
+TOKENS = "tokens, 0 for no limit"
+HOSTS = "hosts, with commas between them, such as example.com,*.example.com"
+REDACTABLE = ("card", "iban", "ssn", "email", "phone", "ip", "secret")
+MONTH_S = 2_592_000
+SIGNING_SECRET = re.compile(r"whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+SECONDS = f"whole seconds, 1 to {MONTH_S} (30 days)"
+
+
+class Topic(BaseModel):
+    """Settings that belong together. A field's alias is the variable's name, its description says what is allowed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=False)
+
+
+def web_address(value: str) -> str:
+    """Raises ValueError."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise ValueError("not a web address")
+    return value.rstrip("/")
