@@ -28,12 +28,12 @@ WORTH_IT: Final = 20_000
 GONE_BELOW: Final = 10_000
 LOOK_AGAIN_AT: Final = 1.3
 """How many times as many vectors as when it was last measured call for measuring it again."""
-CANDIDATES_TRIED: Final = (500, 1_000, 2_000, 4_000)
+CANDIDATES_TRIED: Final = (500, 700, 1_000, 1_500, 2_000, 4_000)
 RECALL: Final = 0.99
-"""Of the chunks of the nearest WANTED rows, of every few questions of a kind."""
-WANTED: Final = 20
-QUESTIONS: Final = 32
-OF_A_KIND: Final = 8
+"""Of the chunks of the nearest WANTED rows, of near questions and of far ones."""
+WANTED: Final = 10
+QUESTIONS: Final = 64
+OF_A_KIND: Final = 32
 MOST_DIMENSIONS: Final = 4_000
 """A row has room for two of them."""
 DOCUMENTS_AT_ONCE: Final = 200
@@ -179,7 +179,7 @@ def _questions(stored: Sequence[Sequence[float]], dimensions: int) -> list[list[
     chance = random.Random(dimensions)  # noqa: S311 - nothing secret
     found = []
     for number, vector in enumerate(stored):
-        share = 0.3 + 0.55 * number / len(stored)
+        share = 0.3 + 0.5 * number / len(stored)
         noise = [chance.gauss(0, 1 / math.sqrt(dimensions)) for _ in range(dimensions)]
         mixed = [(1 - share) * one + share * other for one, other in zip(vector, noise, strict=True)]
         length = math.hypot(*mixed)
