@@ -31,9 +31,9 @@ from memory.embedding.local import DIMENSIONS, LocalModel  # noqa: E402
 from memory.embedding.model import LOCAL  # noqa: E402
 from memory.embedding.wake import wake  # noqa: E402
 from memory.ids import chunk_id  # noqa: E402
-from memory.models import Chunk, Document, VectorGraph  # noqa: E402
+from memory.models import Chunk, Document, SketchedOwner  # noqa: E402
 from memory.sight import Scope  # noqa: E402
-from memory.vectors import graphs  # noqa: E402
+from memory.vectors import sketches  # noqa: E402
 from memory.vectors.nearest import nearest  # noqa: E402
 from memory.vectors.writing import literal  # noqa: E402
 
@@ -186,12 +186,12 @@ def making_figures(chunks: int, rounds: int) -> dict[str, Any]:
     return {"share": shares, "bare": bare, "embedder": whole}
 
 
-def _build_graphs(chunks_of: Sequence[int]) -> None:
+def _make_sketches(chunks_of: Sequence[int]) -> None:
     """Here, or by the embedder if that was faster: one at a time can."""
-    wanted = sum(count >= graphs.WORTH_IT for count in chunks_of)
+    wanted = sum(count >= sketches.WORTH_IT for count in chunks_of)
     deadline = time.monotonic() + MADE_TIMEOUT_S
-    while VectorGraph.objects.count() < wanted and time.monotonic() < deadline:
-        graphs.tend(LOCAL, DIMENSIONS)
+    while SketchedOwner.objects.count() < wanted and time.monotonic() < deadline:
+        sketches.tend(LOCAL, DIMENSIONS)
         time.sleep(0.5)
 
 
@@ -213,11 +213,11 @@ def main() -> None:
     made = making_figures(options.made, options.rounds)
     world = World(options.chunks)
     began = time.perf_counter()
-    _build_graphs(options.chunks)
-    graph_s = time.perf_counter() - began
-    closeness = list(VectorGraph.objects.values_list("close_enough", flat=True))
+    _make_sketches(options.chunks)
+    sketches_s = time.perf_counter() - began
+    candidates = list(SketchedOwner.objects.values_list("candidates", flat=True))
     found = search_figures(world, options.questions)
-    json.dump({"made": made, "search": found, "graph_s": graph_s, "close_enough": closeness}, sys.stdout)
+    json.dump({"made": made, "search": found, "sketches_s": sketches_s, "candidates": candidates}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ from memory.kinds import SEARCHABLE
 from memory.values import Filters
 
 _SEARCHABLE = ", ".join(f"'{status.value}'" for status in SEARCHABLE)
-# Each way of seeing leads to its documents by an index of its own: an OR would read through everybody's.
+_COLUMNS = """d.id, d.owner_id, d.total_chunks, d.total_terms, d.filename, d.title, d.doc_type, d.date, d.language"""
+# Each way of seeing leads to its documents by an index of its own: an OR would read through everybody's. One's own, of
+# which there may be very many, are not looked up one by one.
 _VISIBLE: Final = f"""
-    SELECT d.id, d.owner_id, d.total_chunks, d.total_terms, d.filename, d.title, d.doc_type, d.date, d.language
-      FROM memory_document d
-     WHERE d.status IN ({_SEARCHABLE}) AND d.id IN (
-        SELECT id FROM memory_document WHERE owner_id = %(user)s
-         UNION ALL
+    SELECT {_COLUMNS} FROM memory_document d WHERE d.owner_id = %(user)s AND d.status IN ({_SEARCHABLE})
+     UNION ALL
+    SELECT {_COLUMNS} FROM memory_document d
+     WHERE d.owner_id <> %(user)s AND d.status IN ({_SEARCHABLE}) AND d.id IN (
         SELECT id FROM memory_document WHERE visibility = 'everyone'
          UNION ALL
         SELECT s.id FROM accounts_user_groups m
@@ -43,7 +44,8 @@ class Scope:
     @property
     def visible(self) -> str:
         """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_VISIBLE` names."""
-        return f"visible AS MATERIALIZED ({_VISIBLE}{''.join(f' AND {part}' for part in self._parts())})"
+        narrowed = " AND ".join(self._parts()) or "true"
+        return f"visible AS MATERIALIZED (SELECT * FROM ({_VISIBLE}) d WHERE {narrowed})"
 
     @property
     def parameters(self) -> dict[str, Any]:

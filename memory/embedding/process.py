@@ -19,7 +19,7 @@ from memory.embedding.paying import Till
 from memory.embedding.remote import RemoteModel
 from memory.embedding.wake import CHANNEL
 from memory.embedding.work import Work
-from memory.vectors import graphs
+from memory.vectors import sketches
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Embedder:
                     self._vacuum(work)
             if work.windows_stored:
                 self._vacuum(work)
-            self._tend_graphs()
+            self._tend_sketches()
             chosen.note_problem(self.name, "")
             self._listen()
         except Unusable as error:
@@ -163,21 +163,21 @@ class Embedder:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM (SKIP_LOCKED) memory_vector")
 
-    def _tend_graphs(self) -> None:
-        """Beside the batches: building one takes minutes."""
+    def _tend_sketches(self) -> None:
+        """Beside the batches: measuring them takes seconds for each owner."""
         is_due = time.monotonic() - self._tended_at > TEND_EVERY_S
         if not is_due or (self._tending is not None and self._tending.is_alive()):
             return
         self._tended_at = time.monotonic()
-        self._tending = threading.Thread(target=self._tend, name="graphs", daemon=True)
+        self._tending = threading.Thread(target=self._tend, name="sketches", daemon=True)
         self._tending.start()
 
     def _tend(self) -> None:
         """In a thread, so on a connection of its own."""
         try:
-            graphs.tend(self.name, self._dimensions(self.name))
+            sketches.tend(self.name, self._dimensions(self.name))
         except DatabaseError as error:
-            log.warning("graphs over vectors could not be tended: %s", error)
+            log.warning("sketches of vectors could not be tended: %s", error)
         finally:
             connection.close()
 

@@ -20,13 +20,16 @@ NOTHING_READ: Final[dict[str, Any]] = {
     "ready_at": None,
 }
 """The columns of a document of which nothing is stored."""
+_TABLES: Final = (
+    "memory_vectorsketch", "memory_vector", "memory_documentvector", "memory_chunk", "memory_documentpage",
+)  # fmt: skip
 
 
 def drop(document_id: UUID) -> None:
     """Pages, chunks, keywords and vectors, each by the document's id. The caller holds the document's row."""
     with connection.cursor() as cursor:
         drop_postings(cursor, document_id)
-        for table in ("memory_vector", "memory_documentvector", "memory_chunk", "memory_documentpage"):
+        for table in _TABLES:
             cursor.execute(f"DELETE FROM {table} WHERE document_id = %s", [document_id])
 
 

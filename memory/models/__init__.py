@@ -7,8 +7,9 @@ from memory.models.documents import (
     DocumentVector,
     EmbeddingModel,
     Posting,
+    SketchedOwner,
     Vector,
-    VectorGraph,
+    VectorSketch,
 )
 from memory.models.memories import Memory, MemorySwitch, MemoryUse
 from memory.models.projects import Connector, ConnectorItem, Project
@@ -28,8 +29,9 @@ __all__ = [
     "MemoryUse",
     "Posting",
     "Project",
+    "SketchedOwner",
     "StoredBytes",
     "Vector",
-    "VectorGraph",
+    "VectorSketch",
     "WorkspaceFile",
 ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import Group
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -223,20 +224,36 @@ class Vector(models.Model):
         return f"{self.chunk_key}.{self.window} by {self.model}"
 
 
-class VectorGraph(models.Model):
-    """An index of its own over one owner's vectors, which a search uses where its best hit is close enough."""
+class VectorSketch(models.Model):
+    """The sketches of up to sixteen vectors of a document: `memory.vectors.sketched` says what they are. Either all
+    vectors that it has of the model have one, or none has. Written and read by SQL only: they lie in the columns s0 to
+    s15 (migration 0006), in the order of `keys`, and go with the document."""
 
-    index = models.CharField(max_length=63, primary_key=True, help_text="Its name in the database.")
+    pk = models.CompositePrimaryKey("document_id", "model", "part")
+    document_id = models.UUIDField()
     model = models.CharField(max_length=100, db_collation="C", help_text="The name of an EmbeddingModel.")
+    part = models.IntegerField()
     owner_id = models.UUIDField()
-    rows = models.IntegerField(help_text="How many vectors there were when it was measured.")
-    close_enough = models.FloatField(help_text="The least cosine of a best hit; 2 if the graph is not good enough.")
+    keys = ArrayField(models.BigIntegerField(), help_text="Of their chunks.")
 
     class Meta:
-        indexes = (models.Index(fields=["owner_id"], name="memory_graph_of_owner"),)
+        indexes = (models.Index(fields=["model", "owner_id", "document_id"], name="memory_sketch_of_owner"),)
 
     def __str__(self) -> str:
-        return self.index
+        return f"{self.document_id}.{self.part} by {self.model}"
+
+
+class SketchedOwner(models.Model):
+    """Somebody of whose vectors a search reads the sketches first, and how many of the nearest it then looks at."""
+
+    pk = models.CompositePrimaryKey("owner_id", "model")
+    owner_id = models.UUIDField()
+    model = models.CharField(max_length=100, db_collation="C", help_text="The name of an EmbeddingModel.")
+    rows = models.IntegerField(help_text="How many vectors there were when it was measured.")
+    candidates = models.IntegerField(help_text="Of the sketches' nearest; 0 if no number of them is good enough.")
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} by {self.model}"
 
 
 class DocumentVector(models.Model):

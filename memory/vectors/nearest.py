@@ -8,36 +8,42 @@ from uuid import UUID
 from memory.embedding.asking import QueryVector
 from memory.sight import Scope
 from memory.values import Filters
+from memory.vectors.sketched import CANDIDATES, asked
 from memory.vectors.writing import literal
 
 WINDOWS: Final = 5
 """A chunk of 1,024 tokens has no more windows: so many times more rows than wanted hold all chunks that are wanted."""
 # The longest vectors that the index has room for (migration 0002); the other index is for those beyond.
 INDEXED_DIMENSIONS: Final = 1_024
-SEARCHED: Final = 400
-"""How many candidates a graph keeps on its way (ef_search)."""
-# All that the user owns lies together in the index, by whatever document, and is read, unless there is a graph whose
-# best hit is close enough (`memory.vectors.graphs`); what others share is read by document. Rows of documents that are
-# not to be seen fall out at the end: `hidden` says so, and `own` how many there were in all.
+# All that the user owns lies together in the index, by whatever document, and is read, unless there are sketches of it
+# (`memory.vectors.sketches`): then those candidates that they name are, and the documents that have none yet. What
+# others share is read by document. Rows of documents that are not to be seen fall out at the end: `hidden` says so, and
+# `own` how many there were in all.
 _OF_A_PERSON: Final = """,
-    graph AS MATERIALIZED (
-        SELECT close_enough, set_config('hnsw.ef_search', '{searched}', true),
-               set_config('hnsw.iterative_scan', 'strict_order', true)
-          FROM memory_vectorgraph WHERE owner_id = %(user)s AND model = %(model)s AND close_enough <= 1),
-    near AS MATERIALIZED (
-        SELECT v.chunk_key, v.document_id,
-               v.embedding::halfvec({dimensions}) <#> {query}::halfvec({dimensions}) AS distance
-          FROM memory_vector v
-         WHERE (SELECT count(*) FROM graph) > 0 AND v.model = %(model)s AND v.owner_id = %(user)s {more}
-         ORDER BY distance LIMIT %(rows)s)
+    sketched AS MATERIALIZED (
+        SELECT candidates * (100 + %(limit)s) / 100 AS wanted FROM memory_sketchedowner
+         WHERE owner_id = %(user)s AND model = %(model)s AND %(model)s = %(current)s AND candidates > 0),
+    {candidates},
+    bare AS MATERIALIZED (
+        SELECT d.id FROM visible d WHERE d.owner_id = %(user)s AND (SELECT wanted FROM sketched) > 0
+           AND d.id NOT IN (SELECT k.document_id FROM memory_vectorsketch k
+                             WHERE k.model = %(model)s AND k.owner_id = %(user)s))
     SELECT chunk_key, document_id, -min(distance), own, hidden FROM (
         SELECT f.*, count(*) FILTER (WHERE is_own) OVER () AS own,
                count(*) FILTER (WHERE is_own AND s.id IS NULL) OVER () AS hidden, s.id IS NOT NULL AS is_seen
-          FROM (SELECT near.*, true AS is_own FROM near
+          FROM ((SELECT v.*, true AS is_own FROM candidate c CROSS JOIN LATERAL (
+                    SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance FROM memory_vector v
+                     WHERE v.chunk_key = c.key AND v.model = %(model)s AND v.owner_id = %(user)s OFFSET 0) v
+                  ORDER BY distance LIMIT %(rows)s)
+                UNION ALL
+                (SELECT v.*, true FROM bare d CROSS JOIN LATERAL (
+                    SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance FROM memory_vector v
+                     WHERE {of_model} AND v.owner_id = %(user)s AND v.document_id = d.id OFFSET 0) v
+                  ORDER BY distance LIMIT %(rows)s)
                 UNION ALL
                 (SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance, true
                    FROM memory_vector v WHERE {of_model} AND v.owner_id = %(user)s {more}
-                    AND coalesce((SELECT -min(distance) FROM near), -2) < coalesce((SELECT close_enough FROM graph), 2)
+                    AND NOT EXISTS (SELECT FROM sketched)
                   ORDER BY distance LIMIT %(rows)s)
                 UNION ALL
                 (SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance, false
@@ -110,8 +116,7 @@ def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit
     parts = {
         "query": _QUERY,
         "of_model": f"v.model = %(model)s AND {of_length(len(query.values))}",
-        "dimensions": len(query.values),
-        "searched": SEARCHED,
+        "candidates": CANDIDATES.format(wanted=_ENOUGH),
         "more": "" if query.model == current else _NOT_ANEW,
     }
     if not scope.document_ids and scope.filters == Filters():
@@ -124,6 +129,7 @@ def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit
     return [Near(*row[:3]) for row in cursor.fetchall()]
 
 
+_ENOUGH: Final = "(SELECT wanted FROM sketched)"
 # The owner and the model are literals in what the server sees: it plans each search for what it is.
 _QUERY: Final = "%(query)s::halfvec"
 
@@ -141,6 +147,7 @@ def _values(scope: Scope, query: QueryVector, current: str, limit: int) -> dict[
         "query": literal(query.values),
         "rows": limit * WINDOWS,
         "limit": limit,
+        **asked(query.values),
     }
 
 

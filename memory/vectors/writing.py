@@ -27,6 +27,8 @@ _STORE: Final = """
 """
 # Whoever deletes a document holds its row and then waits for those of its chunks: the other way round, both would wait.
 _HOLD: Final = "SELECT FROM memory_document WHERE id = %s FOR NO KEY UPDATE"
+# Sketches are of all vectors of a document or of none (`memory.vectors.sketches`).
+_UNSKETCH: Final = "DELETE FROM memory_vectorsketch WHERE document_id = %s AND model = %s"
 _STORE_DOCUMENT: Final = """
     INSERT INTO memory_documentvector (document_id, model, text_hash, embedding)
     SELECT d.id, %(model)s, %(hash)s, %(vector)s::halfvec FROM memory_document d WHERE d.id = %(document)s
@@ -69,7 +71,9 @@ def store(cursor: Any, *, model: str, document_id: UUID, vectors: Mapping[int, S
     wanted = {"model": model, "document": document_id, "keys": keys, "windows": windows, "vectors": texts}
     cursor.execute(_HOLD, [document_id])
     cursor.execute(_STORE, wanted)
-    return sum(window == 0 for (window,) in cursor.fetchall())
+    found = cursor.fetchall()
+    cursor.execute(_UNSKETCH, [document_id, model])
+    return sum(window == 0 for (window,) in found)
 
 
 def store_document(cursor: Any, *, model: str, document_id: UUID, text_hash: str, vector: Vector) -> None:
@@ -81,7 +85,7 @@ def store_document(cursor: Any, *, model: str, document_id: UUID, text_hash: str
 
 def drop_some_of(cursor: Any, model: str) -> bool:
     """Drops a part of a model's vectors; true when that was the last."""
-    for table in ("memory_vector", "memory_documentvector"):
+    for table in ("memory_vector", "memory_vectorsketch", "memory_documentvector"):
         cursor.execute(
             f"DELETE FROM {table} WHERE ctid = ANY (ARRAY("
             f"SELECT ctid FROM {table} WHERE model = %s LIMIT {_DROPPED_AT_ONCE}))",

@@ -15,10 +15,12 @@ from hyperagent.accounts.models import User
 from memory.embedding import chosen
 from memory.embedding.asking import QueryVector
 from memory.kinds import DocumentStatus, Visibility
-from memory.models import Chunk, Document, Project, Vector
+from memory.models import Chunk, Document, Project, SketchedOwner, Vector
 from memory.sight import Scope
 from memory.values import Filters
+from memory.vectors import sketches
 from memory.vectors.nearest import nearest, nearest_documents
+from memory.vectors.sketches import Owned
 from memory.vectors.writing import store, store_document
 from tests.memory.embedding.driving import document_of
 
@@ -81,6 +83,10 @@ def test_nobody_finds_what_they_may_not_see_and_everybody_finds_the_nearest_of_w
     with transaction.atomic():
         people, documents = _a_world(chance)
         for person in people:
+            # In the midst of it: of some of their documents.
+            if chance.random() < 0.5:
+                _sketch(person, chance)
+        for person in people:
             wanted = Document.objects.seen_by(person).filter(status__in=("embedding", "ready"))
             query, limit = QueryVector("one", unit(chance)), chance.choice((1, 3, 50))
             assert_same(found(Scope(person.pk), query, limit), by_hand(list(wanted), query, limit))
@@ -94,6 +100,18 @@ def test_nobody_finds_what_they_may_not_see_and_everybody_finds_the_nearest_of_w
             seen = list(wanted.filter(doc_type="pdf", filename__icontains="a"))
             assert_same(found(typed, query, limit), by_hand(seen, query, limit))
         transaction.set_rollback(True)
+
+
+def _sketch(person: User, chance: random.Random) -> None:
+    SketchedOwner.objects.create(owner_id=person.pk, model="one", rows=1, candidates=500)
+    ready = Document.objects.filter(owner=person, status=DocumentStatus.READY)
+    for document in ready:
+        document.embedded_by = chance.choice(("one", ""))
+        document.save(update_fields=["embedded_by"])
+    sketches.make(Owned("one", person.pk, DIMENSIONS))
+    some = [document.pk for document in Document.objects.filter(owner=person) if chance.random() < 0.2]
+    # After they were made: what is read again, or cancelled.
+    Document.objects.filter(pk__in=some).update(status=DocumentStatus.CANCELLED)
 
 
 def _a_world(chance: random.Random) -> tuple[list[User], list[Document]]:
