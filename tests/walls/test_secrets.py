@@ -44,6 +44,7 @@ SETTINGS: Final = {
     "OIDC_CLIENT_SECRET": canary("OIDC_CLIENT_SECRET"),
     "AUDIT_LOG_STREAM_SECRET": f"whsec_{b64encode(canary('AUDIT_LOG_STREAM_SECRET').encode()).decode()}",
     "STORAGE_URL": f"s3://a-key:{canary('STORAGE_URL')}@bucket?endpoint=http://127.0.0.1:9",
+    "SENTRY_DSN": f"http://a-key:{canary('SENTRY_DSN')}@127.0.0.1:9/1",
     "EMAIL_URL": f"smtp://house:{canary('EMAIL_URL')}@127.0.0.1:9",
     "SMTP_URL": f"smtp://box:{canary('SMTP_URL')}@127.0.0.1:9?from=box@example.org",
     "IMAP_URL": f"imap://box:{canary('IMAP_URL')}@127.0.0.1:9",
