@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
-from benchmarks import page, planned, processes, resume, starts, streams
+from benchmarks import ingesting, page, planned, processes, resume, starts, streams
 from benchmarks.bench import Bench
 from benchmarks.client import Heard, http_session, open_socket
 from benchmarks.compared import Column
@@ -130,6 +130,7 @@ MEASUREMENTS: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "sockets": sockets,
     "read_path": read_path,
     "vectors": vectors,
+    "ingesting": ingesting.ingesting,
     "chat_page": chat_page,
 }
 # Those that others are measured in, too.

@@ -23,7 +23,7 @@ def main() -> None:
     count = parser.parse_args().conversations
     call_command("migrate", interactive=False, verbosity=0)
     user = User.objects.create_user(email="load@example.org", password="a password for nobody but the load")
-    _, token = make_token(user, name="load", scopes=("run", "read"))
+    _, token = make_token(user, name="load", scopes=("run", "read", "documents"))
     made = Conversation.objects.bulk_create([Conversation(user=user) for _ in range(count)])
     print(json.dumps({"token": token, "conversations": [str(one.id) for one in made]}))
 
