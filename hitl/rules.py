@@ -78,8 +78,10 @@ def remember(request: Request, *, by: User, given: Remember, effect: RuleEffect)
     """
     proposed = _proposed(request, by=by, given=given, effect=effect)
     if given.words and given.words not in proposed.readings:
-        words = _("What rules may cover has changed meanwhile. The rule would now be: {text}")
-        raise Conflict("rule_changed", words.format(text=proposed.text), text=proposed.text)
+        words = _("What rules may cover has changed meanwhile. The rule would now be: {text}").format(
+            text=proposed.text
+        )
+        raise Conflict("rule_changed", words, text=proposed.text)
     proposed.rule.text = given.words or proposed.text
     proposed.rule.save(force_insert=True)
     _tell(AuditKind.RULE_MADE, proposed.rule, by)
