@@ -50,6 +50,8 @@ _CLAIMABLE: Final = "(e.status = 'pending' OR (e.status = 'awaiting_user' AND e.
 # turns; among those of one turn the oldest first. To know them, not all that waits is read: the oldest of all, so that
 # nothing waits for ever, and the oldest of each person who waits, of at most PEOPLE, from a random one on: each step
 # of `person` goes to the next one by the index. Of what another runner is just claiming there is enough beside.
+# `was` is read once, whatever the plan: in the place of a join it may be read for each row, and skips what it locked
+# before, so that all that waits is claimed and not `limit`.
 _CLAIM = f"""
 WITH RECURSIVE person AS (
     SELECT first.user_id, first.user_id AS first_id, 1 AS number FROM (SELECT coalesce(
@@ -80,15 +82,15 @@ WITH RECURSIVE person AS (
     SELECT w.id, w.created_at, coalesce(going.runs, 0)
            + row_number() OVER (PARTITION BY w.user_id ORDER BY w.created_at, w.id) AS number
     FROM waiting w LEFT JOIN going ON going.user_id = w.user_id
+), was AS MATERIALIZED (
+    SELECT e.id, e.status, e.lost_by, e.woken_at FROM agents_execution e JOIN turn ON turn.id = e.id
+    WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+    ORDER BY turn.number, turn.created_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
 )
 UPDATE agents_execution e
 SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
     leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp())
-FROM (
-    SELECT e.id, e.status, e.lost_by, e.woken_at FROM agents_execution e JOIN turn ON turn.id = e.id
-    WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
-    ORDER BY turn.number, turn.created_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
-) was
+FROM was
 WHERE e.id = was.id
 RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
           e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,

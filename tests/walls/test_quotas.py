@@ -513,3 +513,28 @@ async def test_people_take_turns_and_nothing_waits_for_ever(
     assert sorted(claimed[4:]) == ["Alice 1", "Alice 2", "Alice 3", "Bob 1"]
     assert [claim.question for claim in rest] == ["Alice 4"]
     assert nobody.question in claimed
+
+
+async def test_a_claim_takes_no_more_than_it_may_where_the_database_believes_that_there_is_one_run(
+    in_threads: None, alice: Any
+) -> None:
+    import psycopg
+
+    from agents import actions as runs
+    from agents.runtime import leases
+    from tests.runtime.driving import database_dsn
+
+    def ask(*numbers: int) -> None:
+        for number in numbers:
+            runs.start(user=alice, conversation_id=None, question=f"Alice {number}")
+
+    async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as postgres:
+        await sync_to_async(ask)(0)
+        await postgres.execute("VACUUM ANALYZE agents_execution")
+        await sync_to_async(ask)(*range(1, 12))
+
+        claimed = await leases.claim(postgres, runner="r", limit=2, lease_s=60, suspects=False)
+        again = await leases.claim(postgres, runner="r", limit=3, lease_s=60, suspects=False)
+
+    assert sorted(claim.question for claim in claimed) == ["Alice 0", "Alice 1"]
+    assert len(again) == 3
