@@ -54,7 +54,7 @@ def dump() -> Path:
     kept = _kept()
     with _alone():
         if not kept.exists():  # another run, with other migrations, took its place
-            server.dump(_url_of(TEMPLATE), kept)
+            _keep(_url_of(TEMPLATE), kept)
     return kept
 
 
@@ -63,6 +63,11 @@ def _migrate(url: str, kept: Path) -> None:
     env = {**os.environ, "DATABASE_URL": url}
     done = subprocess.run(command, cwd=BASE_DIR, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    _keep(url, kept)
+
+
+def _keep(url: str, kept: Path) -> None:
+    """There at once and whole, whoever else looks for it."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     for older in sorted(kept.parent.glob("*.dump"), key=lambda path: path.stat().st_mtime)[:-KEEP]:
         older.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict
@@ -40,8 +41,8 @@ def dump(url: str, path: Path) -> None:
 
 def replace(url: str, path: Path) -> None:
     """Puts the dump in the place of all that is there, in one transaction, or not at all. Raises ServerRefused."""
-    script = path.with_name(f"{path.name}.sql")
-    try:
+    with TemporaryDirectory(prefix=f"{path.name}.", dir=path.parent) as own:
+        script = Path(own) / "restore.sql"
         wanted = ("--no-owner", "--no-privileges", "--schema=public")
         _run([_program("pg_restore"), *wanted, f"--file={script}", str(path)], url)
         # The dump of a schema has no extensions; this one is ours to make.
@@ -49,8 +50,6 @@ def replace(url: str, path: Path) -> None:
         commands = [part for command in before for part in ("--command", command)]
         options = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
         _run([_program("psql"), *options, *commands, f"--file={script}"], url)
-    finally:
-        script.unlink(missing_ok=True)
 
 
 def _run(command: Sequence[str], url: str) -> None:

@@ -1,6 +1,7 @@
 """Waiting for what Postgres notifies a connection of."""
 
 import select
+import time
 from typing import Any
 
 import psycopg
@@ -12,11 +13,15 @@ def is_notified(connection: psycopg.Connection[Any], *, within_s: float) -> bool
     Psycopg's own `notifies()` looks ten times a second while it waits; here the kernel says when there is something.
     Raises OperationalError where the connection is lost.
     """
-    if _heard(connection):
-        return True
+    deadline = time.monotonic() + within_s
     socket = select.poll()
     socket.register(connection.fileno(), select.POLLIN)
-    return bool(socket.poll(within_s * 1000)) and _heard(connection)
+    while not _heard(connection):
+        # What comes may be something else: a notice, the first half of a last word.
+        left_s = deadline - time.monotonic()
+        if left_s <= 0 or not socket.poll(left_s * 1000):
+            return False
+    return True
 
 
 def _heard(connection: psycopg.Connection[Any]) -> bool:
