@@ -37,7 +37,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     content_fields = ("filename", "source_url", "title", "description")
     fields = (
         "id", "owner", "filename", "doc_type", "title", "description", "size_bytes", "origin", "source_url", "status",
-        "reason", "note", "pages_read", "total_pages", "total_chunks", "chunks_embedded", "language", "date",
+        "reason", "note", "delay", "pages_read", "total_pages", "total_chunks", "chunks_embedded", "language", "date",
         "visibility", "created_at", "ready_at",
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hyperagent.lib.times import iso
-from memory.kinds import SEARCHABLE
+from memory.kinds import SEARCHABLE, DocumentStatus
 from memory.models import Chunk, Document, DocumentPage
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ NEEDS_LOADED = ("owner",), ("groups",)
 
 
 def document_shape(document: Document, viewer: "User | None" = None) -> Json:
-    """As this viewer sees it; as its owner does without one. Which groups have it is told to its owner only."""
+    """As this viewer sees it; as its owner does without one. Which groups have it, and whose budget it waits for, is
+    told to its owner only."""
     is_owner = viewer is None or viewer.pk == document.owner_id
     return {
         "doc_id": str(document.pk),
@@ -25,6 +26,7 @@ def document_shape(document: Document, viewer: "User | None" = None) -> Json:
         "status": str(document.status),
         "reason": document.reason,
         "note": document.note,
+        "delay": document.delay if is_owner and document.status == DocumentStatus.EMBEDDING else "",
         "total_pages": document.total_pages,
         "pages_read": document.pages_read,
         "total_chunks": document.total_chunks,

@@ -27,6 +27,10 @@ class DocumentSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in DocumentStatus])
     reason = serializers.CharField(allow_blank=True, help_text="Why it failed.")
     note = serializers.CharField(allow_blank=True, help_text="What of it is missing though it can be used.")
+    delay = serializers.CharField(
+        allow_blank=True,
+        help_text="Why it gets no vectors just now: a budget that is used up, a provider that is away.",
+    )
     total_pages = serializers.IntegerField(help_text="0 until it is known.")
     pages_read = serializers.IntegerField()
     total_chunks = serializers.IntegerField()

@@ -36,16 +36,21 @@ _CHUNKS: Final = """
      ORDER BY c.ordinal
 """
 _COUNT: Final = """
-    UPDATE memory_document SET chunks_embedded = least(chunks_embedded + %(count)s, total_chunks)
+    UPDATE memory_document SET chunks_embedded = least(chunks_embedded + %(count)s, total_chunks), delay = ''
      WHERE id = %(document)s AND status = 'embedding'
 """
 _DONE: Final = """
-    UPDATE memory_document d SET embedded_by = %(model)s, chunks_embedded = total_chunks, status = 'ready',
+    UPDATE memory_document d SET embedded_by = %(model)s, chunks_embedded = total_chunks, status = 'ready', delay = '',
            ready_at = CASE WHEN status = 'embedding' THEN clock_timestamp() ELSE ready_at END,
            updated_at = CASE WHEN status = 'embedding' THEN clock_timestamp() ELSE updated_at END
      WHERE id = %(document)s AND status IN ('embedding', 'ready') AND NOT EXISTS (
            SELECT FROM memory_chunk c WHERE c.document_id = d.id AND NOT EXISTS (
                SELECT FROM memory_vector v WHERE v.chunk_key = c.key AND v.model = %(model)s))
+"""
+_DELAY: Final = """
+    UPDATE memory_document SET delay = %(why)s
+     WHERE status = 'embedding' AND delay <> %(why)s AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
+ RETURNING id
 """
 _MEMORIES: Final = """
     SELECT id, text, user_id FROM memory_memory
@@ -132,6 +137,12 @@ def have_all(model: str) -> bool:
 
 def count(document_id: UUID, chunks_done: int) -> None:
     _change(_COUNT, document=document_id, count=chunks_done)
+
+
+def delay(why: str, *, owner: UUID | None = None) -> list[UUID]:
+    """A sentence for people, on the owner's documents that wait, or on everybody's; those that had another one. It goes
+    from each with its next vectors."""
+    return [row[0] for row in _rows(_DELAY, why=why, owner=owner)]
 
 
 def finish(document_id: UUID, model: str) -> bool:

@@ -54,6 +54,12 @@ class Work:
     def _rest(self, owner: UUID, why: Unusable) -> None:
         self._resting[owner] = time.monotonic() + REST_S
         log.warning("no vectors for now: %s", why)
+        self._say_why(why, owner=owner)
+
+    def _say_why(self, why: Unusable, *, owner: UUID | None = None) -> None:
+        with transaction.atomic():
+            for document_id in waiting.delay(str(why), owner=owner):
+                tell(document_id)
 
     def _memories(self) -> bool:
         found = waiting.memories(self.model.name, without=[*self._resting])
@@ -99,8 +105,9 @@ class Work:
             self._resting[document_id] = time.monotonic() + REST_S
             self._rest(texts[0].owner, error)
             return False
-        except Unusable:
+        except Unusable as error:
             self._resting[document_id] = time.monotonic() + REST_S
+            self._say_why(error)
             raise
         vectors = {one.key: some for one, some in zip(texts, windows, strict=True)}
         with transaction.atomic(), connection.cursor() as cursor:

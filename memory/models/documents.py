@@ -59,6 +59,9 @@ class Document(models.Model):
     )
     reason = models.TextField(blank=True, help_text="Why it failed, a sentence for people.")
     note = models.TextField(blank=True, help_text="What of it is missing though it can be used, a sentence for people.")
+    delay = models.TextField(
+        blank=True, db_default="", help_text="Why it gets no vectors just now, a sentence for people; while EMBEDDING."
+    )
     pages_read = models.IntegerField(default=0)
     total_pages = models.IntegerField(default=0, help_text="0 until it is known.")
     total_chunks = models.IntegerField(default=0)

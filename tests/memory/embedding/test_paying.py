@@ -9,7 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from agents.usage import purse_sql, purses, reading
 from agents.usage.embedding import Till
@@ -23,8 +26,9 @@ from memory.embedding.answering import answer_to
 from memory.embedding.messages import Ask, reply_name
 from memory.embedding.remote import RemoteModel
 from memory.embedding.work import Work
-from memory.kinds import DocumentStatus
+from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document
+from memory.shapes import document_shape
 from tests.memory.embedding.driving import document_of
 from tests.scripted.server import ScriptedServer
 
@@ -136,6 +140,10 @@ def test_at_the_end_of_a_budget_nobody_is_asked_and_others_go_on(
     assert set(Document.objects.filter(pk__in=[one.pk for one in mine]).values_list("status", flat=True)) == {
         DocumentStatus.EMBEDDING
     }
+    mine[0].refresh_from_db()
+    theirs.refresh_from_db()
+    assert "Your budget" in mine[0].delay
+    assert theirs.delay == ""
     assert (refused.models, refused.is_unaffordable) == ((), True)
     assert "Your budget" in refused.problem
     assert len(answered.models) == 1
@@ -152,7 +160,29 @@ def test_once_there_is_money_again_the_rest_is_done(provider: ScriptedServer, al
     work()
 
     document.refresh_from_db()
-    assert document.status == DocumentStatus.READY
+    assert (document.status, document.delay) == (DocumentStatus.READY, "")
+
+
+def test_the_owner_is_told_why_a_document_is_not_found_by_its_meaning_and_nobody_else(
+    provider: ScriptedServer, alice: Any, bob: Any
+) -> None:
+    priced()
+    budget("0.0001", user=alice)
+    document = document_of(alice, ["a", "b"], filename="shared.txt")
+    Document.objects.filter(pk=document.pk).update(visibility=Visibility.EVERYONE)
+    work()
+    document.refresh_from_db()
+    assert document.delay
+
+    for path in (reverse("memory:documents"), reverse("memory:document", args=[document.pk])):
+        own, others = Client(), Client()
+        own.force_login(alice)
+        others.force_login(bob)
+
+        assert escape(document.delay) in own.get(path).content.decode()
+        assert "budget" not in others.get(path).content.decode()
+    assert document_shape(document, alice)["delay"] == document.delay
+    assert document_shape(document, bob)["delay"] == ""
 
 
 def test_what_a_killed_embedder_had_reserved_comes_free(provider: ScriptedServer, alice: Any) -> None:
