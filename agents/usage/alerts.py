@@ -53,9 +53,9 @@ def _tell(limit: Limit, percent: int) -> bool:
             [person] if person is not None else administrators.values_list("pk", flat=True),
             MailKind.BUDGET_THRESHOLD,
             subject_id=subject,
-            title=_title(limit, percent),
+            title=title_of(limit, percent),
             path=PAGE,
-            facts=_facts(limit),
+            facts=facts_of(limit),
         )
     return True
 
@@ -64,7 +64,8 @@ def _person(limit: Limit) -> UUID | None:
     return UUID(limit.purse.partition(":")[2]) if limit.whose is Whose.USER else None
 
 
-def _title(limit: Limit, percent: int) -> str:
+def title_of(limit: Limit, percent: int) -> str:
+    """Told in each reader's language by `hyperagent.lib.told`."""
     which = {
         Whose.USER: f"Your budget of {amount_per(limit)}",
         Whose.GROUP: f"The budget of the group {limit.name} of {amount_per(limit)}",
@@ -73,7 +74,7 @@ def _title(limit: Limit, percent: int) -> str:
     return f"{which} is used up" if limit.is_used_up else f"{which}: {percent} % are used"
 
 
-def _facts(limit: Limit) -> dict[str, Any]:
+def facts_of(limit: Limit) -> dict[str, Any]:
     return {
         "Used": told(limit.used, limit.unit),
         "Left": told(limit.left, limit.unit),

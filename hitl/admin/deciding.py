@@ -8,14 +8,15 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
 from hitl import calls
 from hitl.answers import DECISIONS, MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, options_of, response_from
-from hitl.kinds import RequestKind, RequestStatus
+from hitl.kinds import SNOOZED, Happening, RequestKind, RequestStatus
 from hitl.line_diff import Line, line_diff
 from hitl.models import Request
 from hyperagent.lib.hashes import arguments_hash
@@ -24,16 +25,18 @@ from hyperagent.lib.read_only_admin import table
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import revealed
 
-WORDS = {
+WORDS: dict[RequestStatus | Happening, str | Promise] = {
     RequestStatus.APPROVED: gettext_lazy("Approve"),
     RequestStatus.ANSWERED: gettext_lazy("Answer"),
     RequestStatus.DENIED: gettext_lazy("Deny"),
+    SNOOZED: pgettext_lazy("verb", "Put off"),
 }
 
 
-def _decisions_here(kind: str) -> frozenset[RequestStatus]:
+def _decisions_here(kind: str) -> frozenset[RequestStatus | Happening]:
     """A plan is answered with another plan, for which this form has no field."""
-    return DECISIONS[kind] - {RequestStatus.ANSWERED} if kind == RequestKind.PLAN else DECISIONS[kind]
+    others = {RequestStatus.ANSWERED} if kind == RequestKind.PLAN else set()
+    return DECISIONS[kind] - others | {SNOOZED}
 
 
 class ArgumentsField(forms.JSONField):
@@ -81,6 +84,12 @@ class DecisionForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
         label=gettext_lazy("Instructions, or the reason"),
+    )
+    snooze_until = forms.DateTimeField(
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        label=gettext_lazy("Put off until"),
+        help_text=gettext_lazy("For “Put off” only. Left empty: for an hour. You are reminded of it then."),
     )
     arguments_hash = forms.CharField(required=False, widget=forms.HiddenInput)
 

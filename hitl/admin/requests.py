@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -139,9 +141,17 @@ class RequestAdmin(ForReviewers):
         except Refused as refused:
             form.blame(refused)
             return False
-        text = gettext("The request of the {agent} agent is {status}.")
-        self.message_user(request, text.format(agent=done.agent_name, status=said(done.status)), messages.SUCCESS)
+        self.message_user(request, self._what_came_of(done), messages.SUCCESS)
         return True
+
+    @staticmethod
+    def _what_came_of(done: Request) -> str:
+        if done.status == PENDING and done.snoozed_until is not None:
+            text = gettext("The request of the {agent} agent is put off until {when}.")
+            when = date_format(timezone.localtime(done.snoozed_until), "SHORT_DATETIME_FORMAT")
+            return text.format(agent=done.agent_name, when=when)
+        text = gettext("The request of the {agent} agent is {status}.")
+        return text.format(agent=done.agent_name, status=said(done.status))
 
     # --- deciding many
 

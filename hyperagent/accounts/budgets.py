@@ -4,7 +4,7 @@ A budget is an amount of money or of tokens for a day or a month. Days and month
 who share a budget.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 MOST_USD: Final = Decimal(1_000_000)
 MOST_TOKENS: Final = 10**12
@@ -146,29 +146,35 @@ def budget_of(user: Any) -> dict[str, Any] | None:
 
 # --- in words
 
+_USED_UP: Final = {
+    Whose.USER: gettext_noop("Your budget of {amount} is used up: {used} are used."),
+    Whose.GROUP: gettext_noop("The budget of the group {name} of {amount} is used up: {used} are used."),
+    Whose.INSTALLATION: gettext_noop("The budget of this installation of {amount} is used up: {used} are used."),
+}
+_TOO_LITTLE: Final = {
+    Whose.USER: gettext_noop("Your budget of {amount} does not suffice: {used} are used."),
+    Whose.GROUP: gettext_noop("The budget of the group {name} of {amount} does not suffice: {used} are used."),
+    Whose.INSTALLATION: gettext_noop("The budget of this installation of {amount} does not suffice: {used} are used."),
+}
+
 
 def sentence(limit: Limit, *, wanted: Decimal | None = None) -> str:
     """Which budget, how much is used of it, when it starts anew, and whom to ask. `wanted`: what does not fit."""
-    parts = [_which(limit)]
-    if wanted is not None and not limit.is_used_up:
-        parts.append(
-            _("The next call may take up to {wanted}, and {left} are left.").format(
-                wanted=told(wanted, limit.unit, up=True), left=told(limit.left, limit.unit)
-            )
+    if wanted is None or limit.is_used_up:
+        parts = [_said_of(limit, _USED_UP)]
+    else:
+        next_call = _("The next call may take up to {wanted}, and {left} are left.").format(
+            wanted=told(wanted, limit.unit, up=True), left=told(limit.left, limit.unit)
         )
+        parts = [_said_of(limit, _TOO_LITTLE), next_call]
     parts.append(_("It starts anew on {when}.").format(when=when(limit.ends_at)))
     parts.append(_("An administrator can raise it."))
     return " ".join(parts)
 
 
-def _which(limit: Limit) -> str:
-    amount, used = amount_per(limit), told(limit.used, limit.unit)
-    values = {"amount": amount, "used": used, "name": limit.name}
-    if limit.whose is Whose.USER:
-        return _("Your budget of {amount} is used up: {used} are used.").format(**values)
-    if limit.whose is Whose.GROUP:
-        return _("The budget of the group {name} of {amount} is used up: {used} are used.").format(**values)
-    return _("The budget of this installation of {amount} is used up: {used} are used.").format(**values)
+def _said_of(limit: Limit, sentences: Mapping[Whose, str]) -> str:
+    used = told(limit.used, limit.unit)
+    return _(sentences[limit.whose]).format(amount=amount_per(limit), used=used, name=limit.name)
 
 
 def amount_per(limit: Limit) -> str:

@@ -4,10 +4,12 @@ own text, and stays as it is. The page's own list, which has these too, is stati
 """
 
 import re
+from decimal import Decimal
 from functools import cache
 from typing import Final
 
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.formats import number_format
+from django.utils.translation import get_language, gettext, gettext_noop, ngettext
 
 from hyperagent.lib.languages import ENGLISH, known
 
@@ -51,6 +53,12 @@ SENTENCES: Final = (
     gettext_noop("The budget of the group {name} of {amount} a month is used up: {used} are used."),
     gettext_noop("The budget of this installation of {amount} a day is used up: {used} are used."),
     gettext_noop("The budget of this installation of {amount} a month is used up: {used} are used."),
+    gettext_noop("Your budget of {amount} a day does not suffice: {used} are used."),
+    gettext_noop("Your budget of {amount} a month does not suffice: {used} are used."),
+    gettext_noop("The budget of the group {name} of {amount} a day does not suffice: {used} are used."),
+    gettext_noop("The budget of the group {name} of {amount} a month does not suffice: {used} are used."),
+    gettext_noop("The budget of this installation of {amount} a day does not suffice: {used} are used."),
+    gettext_noop("The budget of this installation of {amount} a month does not suffice: {used} are used."),
     gettext_noop("The next call may take up to {wanted}, and {left} are left."),
     gettext_noop("It starts anew on {when}."),
     gettext_noop("An administrator can raise it."),
@@ -65,6 +73,23 @@ SENTENCES: Final = (
     gettext_noop("{tool} was begun at {when} and interrupted, and it cannot be told from here whether it happened."),
     gettext_noop("Look for yourself, then say what shall be done."),
 )
+OF_MAILS: Final = (
+    # Of mails: agents/usage/alerts.py.
+    gettext_noop("Your budget of {amount} a day is used up"),
+    gettext_noop("Your budget of {amount} a month is used up"),
+    gettext_noop("The budget of the group {name} of {amount} a day is used up"),
+    gettext_noop("The budget of the group {name} of {amount} a month is used up"),
+    gettext_noop("The budget of this installation of {amount} a day is used up"),
+    gettext_noop("The budget of this installation of {amount} a month is used up"),
+    gettext_noop("Your budget of {amount} a day: {percent} % are used"),
+    gettext_noop("Your budget of {amount} a month: {percent} % are used"),
+    gettext_noop("The budget of the group {name} of {amount} a day: {percent} % are used"),
+    gettext_noop("The budget of the group {name} of {amount} a month: {percent} % are used"),
+    gettext_noop("The budget of this installation of {amount} a day: {percent} % are used"),
+    gettext_noop("The budget of this installation of {amount} a month: {percent} % are used"),
+)
+_AMOUNTS: Final = frozenset({"amount", "used", "budget", "wanted", "left", "usd", "limit"})
+_AMOUNT: Final = re.compile(r"\$(?P<usd>\d[\d,]*(?:\.\d+)?)|\b(?P<tokens>\d[\d,]*) tokens?\b")
 _PLACE: Final = re.compile(r"\\\{(\w+)\\\}")
 # A tool and an agent are one word each; otherwise a whole text would be taken for a sentence that ends like it.
 _ONE_WORD: Final = frozenset({"tool", "agent"})
@@ -78,6 +103,20 @@ def in_our_words(text: str) -> str:
     return _sentence(text) or " ".join(_sentence(part) or part for part in parts)
 
 
+def amounts_in_our_words(text: str) -> str:
+    """`12,000 tokens` and `$0.25`, with the reader's word and figures."""
+    return _AMOUNT.sub(_amount, text)
+
+
+def _amount(found: re.Match[str]) -> str:
+    if found["usd"]:
+        value = Decimal(found["usd"].replace(",", ""))
+        places = -int(value.as_tuple().exponent)
+        return f"${number_format(value, decimal_pos=places, force_grouping=True)}"
+    count = int(found["tokens"].replace(",", ""))
+    return ngettext("{count} token", "{count} tokens", count).format(count=number_format(count, force_grouping=True))
+
+
 def _sentence(text: str) -> str:
     """In the reader's language; empty for what is not ours."""
     for original, pattern in _patterns():
@@ -88,12 +127,13 @@ def _sentence(text: str) -> str:
 
 def _filled(text: str, values: dict[str, str]) -> str:
     """In one go: what was filled in is not looked through again."""
-    return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), text)
+    shown = {name: amounts_in_our_words(value) if name in _AMOUNTS else value for name, value in values.items()}
+    return re.sub(r"\{(\w+)\}", lambda place: shown.get(place[1], place[0]), text)
 
 
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((one, re.compile(_PLACE.sub(_group, re.escape(one)), re.DOTALL)) for one in SENTENCES)
+    return tuple((one, re.compile(_PLACE.sub(_group, re.escape(one)), re.DOTALL)) for one in (*SENTENCES, *OF_MAILS))
 
 
 def _group(place: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from hyperagent.lib.languages import speaking
-from hyperagent.lib.told import in_our_words
+from hyperagent.lib.told import amounts_in_our_words, in_our_words
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind, pause_after
 from hyperagent.notices.models import HEAD_CHARS, Mail
@@ -75,7 +75,7 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
         "heading": heading,
         "button": _(BUTTONS[kind]),
         "title": title,
-        "facts": [(_(label), value) for label, value in mail.facts],
+        "facts": [(_(label), amounts_in_our_words(value)) for label, value in mail.facts],
         "link": link_to(mail.path),
         "preferences": link_to(PREFERENCES_PATH),
     }

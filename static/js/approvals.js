@@ -80,6 +80,12 @@ export function otherReasons(request) {
   return end < 0 ? why : why.slice(end + AFTER_TAINT.length).trim();
 }
 
+// A no may always hold for more than this call, of one's own runs; a yes only where the server says so.
+export function mayRemember(request, decision) {
+  if (request.rules_allowed) return true;
+  return decision === "denied" && !request.owner_name && request.stage !== "agent" && !request.tainted_by?.length;
+}
+
 // Why no rule can be made of it.
 export function whyNoRule(request) {
   if (request.tainted_by?.length) return t("No rule is made of an answer while text of others stands in the run.");

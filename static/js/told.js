@@ -1,6 +1,6 @@
 // What runs tell in sentences of ours, said in the page's language. They are stored in English, because a log is written once
 // for all who will ever read it. What is not known here is a model's or a person's own text, and stays as it is. Pure.
-import { language, t } from "./i18n.js";
+import { language, t, tn } from "./i18n.js";
 
 const said = (text) => text; // by which the catalogue finds them
 
@@ -93,6 +93,12 @@ const SENTENCES = [
   said("The budget of the group {name} of {amount} a month is used up: {used} are used."),
   said("The budget of this installation of {amount} a day is used up: {used} are used."),
   said("The budget of this installation of {amount} a month is used up: {used} are used."),
+  said("Your budget of {amount} a day does not suffice: {used} are used."),
+  said("Your budget of {amount} a month does not suffice: {used} are used."),
+  said("The budget of the group {name} of {amount} a day does not suffice: {used} are used."),
+  said("The budget of the group {name} of {amount} a month does not suffice: {used} are used."),
+  said("The budget of this installation of {amount} a day does not suffice: {used} are used."),
+  said("The budget of this installation of {amount} a month does not suffice: {used} are used."),
   said("The next call may take up to {wanted}, and {left} are left."),
   said("It starts anew on {when}."),
   said("An administrator can raise it."),
@@ -187,6 +193,7 @@ const SENTENCES = [
   said("Say it in other words, without telling the assistant what to be or to ignore."),
   said("If that is wrong: an administrator finds it under Guardrails › Verdicts."),
 ];
+const AMOUNTS = new Set(["amount", "used", "budget", "wanted", "left", "usd", "limit"]);
 const PLACE = /\{(\w+)\}/g;
 let patterns = null;
 
@@ -200,9 +207,17 @@ function sentence(text) {
   patterns ??= SENTENCES.map((original) => ({ original, names: [...original.matchAll(PLACE)].map(([, name]) => name), pattern: patternOf(original) }));
   for (const { original, names, pattern } of patterns) {
     const found = pattern.exec(text);
-    if (found) return t(original, Object.fromEntries(names.map((name, at) => [name, found[at + 1]])));
+    if (found) return t(original, Object.fromEntries(names.map((name, at) => [name, AMOUNTS.has(name) ? amounts(found[at + 1]) : found[at + 1]])));
   }
   return null;
+}
+
+// `12,000 tokens` and `$0.25` as they are told in English, with the reader's word and figures.
+function amounts(text) {
+  const plain = (figures) => Number(figures.replaceAll(",", ""));
+  return text
+    .replace(/\$(\d[\d,]*(?:\.(\d+))?)/g, (_, figures, places = "") => `$${plain(figures).toLocaleString(language, { minimumFractionDigits: places.length })}`)
+    .replace(/\b(\d[\d,]*) tokens?\b/g, (_, figures) => tn("{count} token", "{count} tokens", plain(figures)));
 }
 
 function patternOf(original) {

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 
 from hitl.models import Request, RequestStatus, Switch
 from tests.hitl.asking import MAIL, ROLE, ask, mail_question
@@ -71,6 +73,34 @@ def test_true_in_the_place_of_one_is_an_edited_argument(alice: Any, reviewer: An
 
     assert "options.copies: This has to be a whole number." in page
     assert request.status == RequestStatus.PENDING
+
+
+def test_what_cannot_be_decided_now_is_put_off(alice: Any, reviewer: Any, client_of: ClientOf) -> None:
+    request = ask(alice, approvers=ROLE)
+    until = timezone.localtime(timezone.now() + timedelta(hours=5)).replace(second=0, microsecond=0)
+
+    answer = client_of(reviewer).post(
+        f"{QUEUE}{request.pk}/change/",
+        {"decision": "snoozed", "snooze_until": until.strftime("%Y-%m-%dT%H:%M"), "instructions": "After lunch"},
+        follow=True,
+    )
+
+    request.refresh_from_db()
+    assert (request.status, request.snoozed_until) == (RequestStatus.PENDING, until)
+    assert "is put off until" in answer.content.decode()
+
+
+def test_a_time_that_is_over_is_told_at_its_field_and_a_yes_takes_none(
+    alice: Any, reviewer: Any, client_of: ClientOf
+) -> None:
+    request = ask(alice, approvers=ROLE)
+
+    over = sent(client_of(reviewer), request, decision="snoozed", snooze_until="2020-01-01T00:00")
+    late = sent(client_of(reviewer), request, snooze_until="2020-01-01T00:00")
+
+    assert "Choose a time that is still to come" in over
+    assert "takes a time" in late
+    assert (request.status, request.snoozed_until) == (RequestStatus.PENDING, None)
 
 
 @pytest.mark.spec("B5")

@@ -1,7 +1,7 @@
 """What people are asked, why, what is wrong with an answer, how a rule reads: in their own language at every door."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from django.utils import timezone
 
 from agents.budget import Standing, Unit, Used, question_of
 from agents.engine.effects import Effect
+from agents.usage.alerts import facts_of, title_of
 from hitl.kinds import PolicyAction, Risk, RuleScope
 from hitl.models import Rule
 from hitl.policy import Acts, PolicyFacts, Read, verdict
 from hitl.policy import Standing as WhatStands
+from hyperagent.accounts import budgets
 from hyperagent.accounts.models import User
 from hyperagent.lib.languages import speaking
-from hyperagent.lib.told import SENTENCES, in_our_words
+from hyperagent.lib.told import SENTENCES, amounts_in_our_words, in_our_words
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.mailing import message_of
 from hyperagent.notices.models import Mail
@@ -86,11 +88,31 @@ def test_questions_about_plans_budgets_and_doubts_are_said_in_the_readers_langua
     said = [in_german(text) for text in (PLAN, budget, doubt)]
 
     assert said[0] == PLAN_IN_GERMAN
-    assert said[1].startswith("Dieser Lauf hat 2,345 tokens verbraucht")
+    assert said[1].startswith("Dieser Lauf hat 2.345 Tokens verbraucht")
     assert said[2].startswith(
         "send_email wurde vielleicht schon ausgeführt: eine Mail an a@b.org mit dem Betreff „Hi“."
     )
     assert not ENGLISH.search(" ".join(said)), said
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize("purse", ["user:1", "group:1", "installation"])
+@pytest.mark.parametrize("used", ["1234.5", "2000"])
+def test_a_mail_about_a_budget_is_in_its_readers_language(purse: str, used: str) -> None:
+    limit = budgets.Limit(
+        purse=purse, name="Sales", period=budgets.Period.MONTH, unit=budgets.Unit.USD, amount=Decimal(2_000),
+        used=Decimal(used), reserved=Decimal(0), starts=date(2026, 11, 1),
+    )  # fmt: skip
+
+    with speaking("en"):
+        stored, stored_facts = title_of(limit, 50), facts_of(limit)
+    title = in_german(stored)
+    with speaking("de"):
+        facts = [amounts_in_our_words(value) for value in stored_facts.values()]
+
+    assert "von $2.000,00 pro Monat" in title
+    assert not ENGLISH.search(title), title
+    assert facts[0] == f"${'1.234,50' if used == '1234.5' else '2.000,00'}"
 
 
 @pytest.mark.parametrize("text", ["", "What is the plan?", "{tool} cannot be", "x" * 5_000, "The policy “{name}”"])

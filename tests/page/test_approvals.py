@@ -341,6 +341,27 @@ def test_where_no_rule_may_be_made_the_card_says_why(waiting: Waiting) -> None:
     expect(page.get_by_role("combobox", name="Next time")).to_have_count(0)
 
 
+@pytest.mark.spec("B7")
+def test_a_no_to_what_cannot_be_undone_can_be_given_once_and_for_all(waiting: Waiting) -> None:
+    request = asked.approval(asked.mail_call())
+    words = "Always deny send_email by the mail agent, in this run."
+    answers = {
+        "/hitl/rules/preview": (200, {"text": words, "rule": {}}),
+        "/hitl/respond": (200, decided(request, "denied")),
+    }
+    stage = waiting(request, answers=answers)
+    page = stage.page
+    page.get_by_role("button", name="Deny").click()
+
+    page.get_by_role("combobox", name="Next time").select_option("run")
+    expect(page.locator(".rule-text")).to_have_text(words)
+    page.get_by_role("button", name="Deny and remember").click()
+
+    expect(page.locator(".approval-closed")).to_be_visible()
+    (sent,) = (body for path, body in stage.posts if path == "/hitl/respond")
+    assert (sent["decision"], sent["remember"]["scope"]) == ("denied", "run")
+
+
 @pytest.mark.spec("S120")
 def test_who_comes_too_late_sees_what_was_decided(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())

@@ -11,8 +11,10 @@ globalThis.hyperagentMessages = {
     "May the {agent} agent begin?": "Darf der Agent {agent} beginnen?",
     "This run has used {used}, and its budget is {budget}.": "Dieser Lauf hat {used} verbraucht, und sein Budget ist {budget}.",
     "What shall be done?": "Was soll geschehen?",
+    "{count} token": ["{count} Token", "{count} Token"],
   },
 };
+globalThis.document = { documentElement: { lang: "de" } };
 const { inOurWords } = await import("../../static/js/told.js");
 
 test("a sentence of ours is said in the page's language, with what was told in it", () => {
@@ -22,8 +24,8 @@ test("a sentence of ours is said in the page's language, with what was told in i
 });
 
 test("a text of several sentences is said sentence by sentence", () => {
-  const told = "This run has used 1.5 tokens, and its budget is $2. The moon is full. What shall be done?";
-  assert.equal(inOurWords(told), "Dieser Lauf hat 1.5 tokens verbraucht, und sein Budget ist $2. The moon is full. Was soll geschehen?");
+  const told = "This run has used 12,500 tokens, and its budget is $2.50. The moon is full. What shall be done?";
+  assert.equal(inOurWords(told), "Dieser Lauf hat 12.500 Token verbraucht, und sein Budget ist $2,50. The moon is full. Was soll geschehen?");
 });
 
 test("a model's own text stays as it is, and so does nothing at all", () => {

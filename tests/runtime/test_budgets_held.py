@@ -176,7 +176,7 @@ async def test_what_does_not_fit_into_one_limit_takes_nothing_of_the_others(alic
 
     assert isinstance(said, Lacking)
     assert said.why.startswith(
-        "The budget of this installation of 400 tokens a day is used up: 0 tokens are used. The "
+        "The budget of this installation of 400 tokens a day does not suffice: 0 tokens are used. The "
     )
     assert "may take up to 500 tokens, and 400 tokens are left. It starts anew on " in said.why
     assert said.why.endswith("00:00 UTC. An administrator can raise it.")

@@ -128,7 +128,8 @@ async def test_at_the_end_of_a_persons_budget_the_run_finishes_says_which_and_th
     spent = (await moved(f"user:{alice.pk}")).used_tokens
     assert spent <= 1_500
     assert (
-        "Your budget of 1,500 tokens a day is used up: 1,000 tokens are used." in second.answer + second.error_message
+        "Your budget of 1,500 tokens a day does not suffice: 1,000 tokens are used."
+        in second.answer + second.error_message
     )
     assert "It starts anew on " in second.answer + second.error_message
     assert not await sync_to_async(Request.objects.exists)()
@@ -170,7 +171,7 @@ async def test_where_it_shall_wait_it_asks_and_goes_on_once_an_administrator_rai
     request = await asked(id_)
     assert request.kind == "budget"
     assert request.question["why"].startswith(
-        "The budget of this installation of 600 tokens a day is used up: 0 tokens"
+        "The budget of this installation of 600 tokens a day does not suffice: 0 tokens"
     )
     assert request.question["labels"]["raise"] == "Go on, it was raised or starts anew"
     assert scripted_server.calls == []

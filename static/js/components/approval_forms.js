@@ -1,5 +1,6 @@
 // The longer answers to an approval: no with a reason, yes with instructions, yes to changed arguments.
 import { html, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { mayRemember } from "../approvals.js";
 import { t } from "../i18n.js";
 import { EditArguments } from "./edit_arguments.js";
 import { Remember } from "./remember.js";
@@ -25,7 +26,7 @@ export function ApprovalForms({ mode, request, call, draft, setDraft, words, sen
     ${mode === "edit"
       ? html`<${EditArguments} request=${request} call=${call} refused=${refused} sending=${sending} send=${(changed) => decide("approved", { edited_arguments: changed })} back=${back} />`
       : html`<${Saying} key=${mode} texts=${textsOf[mode]()} id=${`${mode}-${request.request_id}`} words=${words} sending=${sending} decide=${decide} back=${back} isNeeded=${mode === "instruct"}>
-          ${mode === "deny" && request.rules_allowed && html`<${Remember} request=${request} call=${call} decision="denied" draft=${draft} change=${setDraft} words=${words} sending=${sending} />`}
+          ${mode === "deny" && mayRemember(request, "denied") && html`<${Remember} request=${request} call=${call} decision="denied" draft=${draft} change=${setDraft} words=${words} sending=${sending} />`}
         </${Saying}>`}
   </div>`;
 }

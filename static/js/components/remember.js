@@ -1,7 +1,7 @@
 // What of a decision is remembered: the choice on the card, a rule's conditions, end and uses, and the rule in the server's own
 // words before it is saved.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { whyNoRule } from "../approvals.js";
+import { mayRemember, whyNoRule } from "../approvals.js";
 import { t } from "../i18n.js";
 import { OPS, SCOPES, conditionOf, faultOf, firstCondition, pathsOf, rememberOf } from "../standing.js";
 import { Icon } from "./icons.js";
@@ -12,7 +12,7 @@ export const ONCE = Object.freeze({ scope: "once", conditions: [], until: "", us
 
 // `decision`: what the rule will follow; `words`: of useRuleWords.
 export function Remember({ request, call, decision, draft, change, words, sending }) {
-  if (!request.rules_allowed) return html`<p class="remember-not small muted"><${Icon} name="scales" />${whyNoRule(request)}</p>`;
+  if (!mayRemember(request, decision)) return html`<p class="remember-not small muted"><${Icon} name="scales" />${whyNoRule(request)}</p>`;
   const paths = pathsOf(call?.arguments);
   const id = `remember-${request.request_id}`;
 
@@ -63,7 +63,7 @@ function Words({ words, decision }) {
 // {text, fault, ready, remember}: the rule as the server would save it, asked for anew when the draft changes.
 export function useRuleWords({ request, call, draft, decision, previewRule }) {
   const [told, setTold] = useState({ key: null, text: null, fault: null });
-  const remember = request.rules_allowed ? rememberOf(draft, pathsOf(call?.arguments)) : null;
+  const remember = mayRemember(request, decision) ? rememberOf(draft, pathsOf(call?.arguments)) : null;
   const fault = remember && faultOf(draft);
   const key = remember && JSON.stringify([remember, decision]);
   useEffect(() => {
