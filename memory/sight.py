@@ -15,9 +15,10 @@ _SEARCHABLE = ", ".join(f"'{status.value}'" for status in SEARCHABLE)
 _COLUMNS = """d.id, d.owner_id, d.total_chunks, d.total_terms, d.filename, d.title, d.doc_type, d.date, d.language"""
 # Each way of seeing leads to its documents by an index of its own: an OR would read through everybody's. One's own, of
 # which there may be very many, are not looked up one by one.
-_VISIBLE: Final = f"""
+_OWN: Final = f"""
     SELECT {_COLUMNS} FROM memory_document d WHERE d.owner_id = %(user)s AND d.status IN ({_SEARCHABLE})
-     UNION ALL
+"""
+_OF_OTHERS: Final = f"""
     SELECT {_COLUMNS} FROM memory_document d
      WHERE d.owner_id <> %(user)s AND d.status IN ({_SEARCHABLE}) AND d.id IN (
         SELECT id FROM memory_document WHERE visibility = 'everyone'
@@ -43,9 +44,15 @@ class Scope:
 
     @property
     def visible(self) -> str:
-        """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_VISIBLE` names."""
+        """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_COLUMNS` names."""
         narrowed = " AND ".join(self._parts()) or "true"
-        return f"visible AS MATERIALIZED (SELECT * FROM ({_VISIBLE}) d WHERE {narrowed})"
+        return f"visible AS MATERIALIZED (SELECT * FROM ({_OWN} UNION ALL {_OF_OTHERS}) d WHERE {narrowed})"
+
+    @property
+    def of_others(self) -> str:
+        """`of_others AS (…)`: those among them that somebody else owns."""
+        narrowed = " AND ".join(self._parts()) or "true"
+        return f"of_others AS (SELECT * FROM ({_OF_OTHERS}) d WHERE {narrowed})"
 
     @property
     def parameters(self) -> dict[str, Any]:

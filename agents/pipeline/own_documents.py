@@ -4,7 +4,7 @@ By words alone, so that nobody waits for a model of vectors; what was found is n
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import psycopg
@@ -18,10 +18,11 @@ from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
+from memory.retrieval.occurring import occurring
 from memory.retrieval.search import search
-from memory.sight import Scope
 from memory.values import Mode, Passage, Wanted
-from memory.words.terms import terms_of
+from memory.words.query import asked
+from memory.words.terms import stemmed_as, terms_of
 
 log = structlog.get_logger(__name__)
 
@@ -55,16 +56,15 @@ async def speaking_of(context: AgentContext, question: str) -> str:
 
 
 async def _named(desk: Desk, user_id: UUID, question: str) -> str:
-    """A search that fails is no reason to fail: the question goes its usual way."""
-    scope = Scope(user_id)
-
-    async def has_any(connection: psycopg.AsyncConnection[Any]) -> bool:
-        found = await connection.execute(f"WITH {scope.visible} SELECT 1 FROM visible LIMIT 1", scope.parameters)
-        return await found.fetchone() is not None
-
+    """A search that fails is no reason to fail: the question goes its usual way. Most questions are about something
+    else: where their words stand nowhere, nothing is searched."""
+    written = _written(question)
     try:
-        if not await desk.read(has_any):
-            return ""
+        standing = await desk.read(lambda connection: occurring(connection, user_id, set().union(*written.values())))
+        if standing is not None:
+            shared = sum(not standing.isdisjoint(variants) for variants in written.values())
+            if not _is_enough(shared, of=len(written)):
+                return ""
         wanted = Wanted(clean_text(question), top_k=LOOKED_AT, mode=Mode.KEYWORD)
         found = await in_thread(search)(user_id, wanted)
     except (DatabaseError, psycopg.Error) as error:
@@ -76,11 +76,25 @@ async def _named(desk: Desk, user_id: UUID, question: str) -> str:
 def about(question: str, passages: Sequence[Passage]) -> str:
     """The file of the first passage that has nearly all words that the question is about: at least two. Pure."""
     language = language_of(question)
-    asked = set(terms_of(question, language)) - _ASKING
+    terms = set(terms_of(question, language)) - _ASKING
     for passage in passages:
         said = set(terms_of(f"{passage.filename}\n{passage.section_title}\n{passage.text}", language))
-        shared = len(asked & said)
-        enough = shared == len(asked) if len(asked) <= FEW_WORDS else shared / len(asked) >= MOST
-        if passage.score >= SURE and shared >= 2 and enough:
+        if passage.score >= SURE and _is_enough(len(terms & said), of=len(terms)):
             return passage.filename
     return ""
+
+
+def _written(question: str) -> dict[str, set[str]]:
+    """What it is about: each of its terms, and how documents of any language have it in the keyword index."""
+    language = language_of(question)
+    sought = asked(question).words
+    variants: dict[str, set[str]] = {}
+    for one in sought:
+        variants.setdefault(one.word, set()).add(one.term)
+    words = {one.term: one.word for one in sought if one.language == stemmed_as(language)}
+    terms = (term for term in terms_of(question, language) if term not in _ASKING)
+    return {term: variants.get(words.get(term, ""), {term}) for term in terms}
+
+
+def _is_enough(shared: int, *, of: int) -> bool:
+    return shared >= 2 and (shared == of if of <= FEW_WORDS else shared / of >= MOST)

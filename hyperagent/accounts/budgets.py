@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from django.utils.formats import date_format, number_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 MOST_USD: Final = Decimal(1_000_000)
 MOST_TOKENS: Final = 10**12
@@ -147,14 +148,14 @@ def budget_of(user: Any) -> dict[str, Any] | None:
 # --- in words
 
 _USED_UP: Final = {
-    Whose.USER: gettext_noop("Your budget of {amount} is used up: {used} are used."),
-    Whose.GROUP: gettext_noop("The budget of the group {name} of {amount} is used up: {used} are used."),
-    Whose.INSTALLATION: gettext_noop("The budget of this installation of {amount} is used up: {used} are used."),
+    Whose.USER: gettext_lazy("Your budget of {amount} is used up: {used} are used."),
+    Whose.GROUP: gettext_lazy("The budget of the group {name} of {amount} is used up: {used} are used."),
+    Whose.INSTALLATION: gettext_lazy("The budget of this installation of {amount} is used up: {used} are used."),
 }
 _TOO_LITTLE: Final = {
-    Whose.USER: gettext_noop("Your budget of {amount} does not suffice: {used} are used."),
-    Whose.GROUP: gettext_noop("The budget of the group {name} of {amount} does not suffice: {used} are used."),
-    Whose.INSTALLATION: gettext_noop("The budget of this installation of {amount} does not suffice: {used} are used."),
+    Whose.USER: gettext_lazy("Your budget of {amount} does not suffice: {used} are used."),
+    Whose.GROUP: gettext_lazy("The budget of the group {name} of {amount} does not suffice: {used} are used."),
+    Whose.INSTALLATION: gettext_lazy("The budget of this installation of {amount} does not suffice: {used} are used."),
 }
 
 
@@ -172,9 +173,9 @@ def sentence(limit: Limit, *, wanted: Decimal | None = None) -> str:
     return " ".join(parts)
 
 
-def _said_of(limit: Limit, sentences: Mapping[Whose, str]) -> str:
+def _said_of(limit: Limit, sentences: Mapping[Whose, str | Promise]) -> str:
     used = told(limit.used, limit.unit)
-    return _(sentences[limit.whose]).format(amount=amount_per(limit), used=used, name=limit.name)
+    return str(sentences[limit.whose]).format(amount=amount_per(limit), used=used, name=limit.name)
 
 
 def amount_per(limit: Limit) -> str:

@@ -5,13 +5,13 @@ import logging
 import os
 import threading
 import time
-from pathlib import Path
 from typing import Final
 
 import psycopg
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from hyperagent.lib.notes import is_notified
+from hyperagent.lib.yielding import yield_to_others
 from memory.embedding import chosen
 from memory.embedding.answering import Answering
 from memory.embedding.model import LOCAL, EmbeddingModel, Stopped, Unusable
@@ -32,10 +32,9 @@ SILENT_S: Final = 60
 BEAT_S: Final = 10.0
 VACUUM_AFTER: Final = 2_000
 TEND_EVERY_S: Final = 300.0
-# A tenth of a core where others want all of it.
+# A tenth of what others get who want all of it: of the whole process where the kernel weighs sessions, and in it of the
+# thread that makes the batches.
 _NICE: Final = 10
-# Of the whole process among those of other sessions, where the kernel weighs sessions: questions need it too.
-_SESSION_NICE: Final = 5
 
 
 class Embedder:
@@ -59,7 +58,7 @@ class Embedder:
     def run(self) -> None:
         """Until `stop`. A database or a Redis that is away is waited for."""
         answering = Answering(self._loaded)
-        yield_to_others()
+        yield_to_others(_NICE)
         self._until_chosen()
         answering.start()
         # Of this thread only, and not of those that it has started: whoever waits for an answer must not wait longer.
@@ -198,14 +197,3 @@ class Embedder:
         until = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < until:
             time.sleep(min(0.2, seconds))
-
-
-def yield_to_others() -> None:
-    """Linux may weigh sessions against each other first, whatever is nice within them. A supervisor gives each process
-    a session of its own; one that somebody started in theirs leaves it as it is."""
-    if os.getsid(0) != os.getpid():
-        return
-    try:
-        Path("/proc/self/autogroup").write_text(str(_SESSION_NICE))
-    except OSError:
-        log.debug("sessions are not weighed here")

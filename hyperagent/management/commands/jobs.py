@@ -1,10 +1,15 @@
 """`manage.py jobs`: this machine's one cluster of background jobs. `manage.py worker` starts it and watches it."""
 
-from typing import Any
+import os
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand
 
 from hyperagent.lib.queue import run_cluster
+from hyperagent.lib.yielding import yield_to_others
+
+# A tenth of what a question gets where both want all of it.
+_NICE: Final = 10
 
 
 class Command(BaseCommand):
@@ -12,4 +17,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
+        yield_to_others(_NICE)
+        os.nice(_NICE)
         run_cluster()
