@@ -46,9 +46,10 @@ _OF_A_PERSON: Final = """,
                     AND NOT EXISTS (SELECT FROM sketched)
                   ORDER BY distance LIMIT %(rows)s)
                 UNION ALL
-                (SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance, false
-                   FROM visible d JOIN memory_vector v ON v.owner_id = d.owner_id AND v.document_id = d.id
-                  WHERE d.owner_id <> %(user)s AND {of_model} {more}
+                (SELECT v.*, false FROM visible d CROSS JOIN LATERAL (
+                    SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance FROM memory_vector v
+                     WHERE {of_model} AND v.owner_id = d.owner_id AND v.document_id = d.id {more} OFFSET 0) v
+                  WHERE d.owner_id <> %(user)s
                   ORDER BY distance LIMIT %(rows)s)) f
           LEFT JOIN visible s ON s.id = f.document_id) found
      WHERE is_seen GROUP BY chunk_key, document_id, own, hidden ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
