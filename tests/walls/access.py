@@ -363,7 +363,7 @@ auth.Group: name
 conversations.Message: client_id mode
 conversations.Schedule: mode
 memory.ConnectorItem: digest
-memory.Document: doc_type note reason
+memory.Document: delay doc_type note reason
 memory.EmbeddingModel: name problem
 memory.WorkspaceFile: media_type sha256
 notices.Delivery: event_id

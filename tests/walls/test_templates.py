@@ -73,6 +73,7 @@ CHOSEN = {
     "agents/sandbox/local/box.py": {"NOTES.get(over.ending, '').format"},
     "agents/slides/powerpoint.py": {"RGBColor.from_string"},
     "agents/usage/reading.py": {"statement.format"},
+    "hyperagent/accounts/budgets.py": {"str(sentences[limit.whose]).format"},
     "hyperagent/accounts/quotas.py": {"said.format", "str(_WORDS[quota]).format"},
     "hyperagent/lib/llm/errors.py": {"sentence.format"},
     "hyperagent/lib/log.py": {"super().format"},
