@@ -302,7 +302,7 @@ def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -
     server = postgres.prepare(started.folder / "pg", sockets=started.folder / "run", settings=services.FAST)
     listening = tuple("127.0.0.1" if part == "" else part for part in server.command())
     try:
-        started.start((*listening, "-p", str(port)), lambda: _answers(port), user=server.user, stop=signal.SIGINT)
+        started.start((*listening, "-p", str(port)), lambda: _serves(port), user=server.user, stop=signal.SIGINT)
         command = (redis_server, "--port", str(redis_port), "--bind", "127.0.0.1", "--save", "")
         started.start(command, lambda: _answers(redis_port), user=None, stop=signal.SIGTERM)
         with psycopg.connect(_url(port, "postgres"), autocommit=True) as connection:
@@ -359,6 +359,15 @@ def test_a_database_without_pgvector_is_met_with_one_clear_sentence(folder: Path
 
 def _url(port: int, database: str) -> str:
     return f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{port}/{database}"
+
+
+def _serves(port: int) -> bool:
+    """It listens before it has started, and refuses."""
+    try:
+        psycopg.connect(_url(port, "postgres"), connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def _answers(port: int) -> bool:
