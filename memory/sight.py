@@ -45,14 +45,12 @@ class Scope:
     @property
     def visible(self) -> str:
         """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_COLUMNS` names."""
-        narrowed = " AND ".join(self._parts()) or "true"
-        return f"visible AS MATERIALIZED (SELECT * FROM ({_OWN} UNION ALL {_OF_OTHERS}) d WHERE {narrowed})"
+        return f"visible AS MATERIALIZED ({self._narrowed(f'{_OWN} UNION ALL {_OF_OTHERS}')})"
 
     @property
     def of_others(self) -> str:
         """`of_others AS (…)`: those among them that somebody else owns."""
-        narrowed = " AND ".join(self._parts()) or "true"
-        return f"of_others AS (SELECT * FROM ({_OF_OTHERS}) d WHERE {narrowed})"
+        return f"of_others AS ({self._narrowed(_OF_OTHERS)})"
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -66,6 +64,9 @@ class Scope:
             "date_from": filters.date_from,
             "date_to": filters.date_to,
         }
+
+    def _narrowed(self, documents: str) -> str:
+        return f"SELECT * FROM ({documents}) d WHERE {' AND '.join(self._parts()) or 'true'}"
 
     def _parts(self) -> list[str]:
         parts = {

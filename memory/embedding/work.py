@@ -21,6 +21,8 @@ from memory.vectors import writing
 
 log = logging.getLogger(__name__)
 TOLD_EVERY_S: Final = 1.0
+# Of thousands that wait for the same, an open page hears of so many; the others say it when they are looked at.
+TOLD_AT_ONCE: Final = 32
 # A document that could not be done is not looked at for so long; others are.
 REST_S: Final = 60.0
 
@@ -58,7 +60,7 @@ class Work:
 
     def _say_why(self, why: Unusable, *, owner: UUID | None = None) -> None:
         with transaction.atomic():
-            for document_id in waiting.delay(str(why), owner=owner):
+            for document_id in waiting.delay(str(why), owner=owner)[:TOLD_AT_ONCE]:
                 tell(document_id)
 
     def _memories(self) -> bool:
