@@ -6,6 +6,7 @@ import os
 os.environ.setdefault("HYPERAGENT_PROCESS", "web")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hyperagent.settings")
 
+import autobahn.util
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 
@@ -20,6 +21,9 @@ from hyperagent.draining import Draining, leave_in_order
 from hyperagent.lib import heap
 from hyperagent.settings import CONFIG
 from hyperagent.static_files import FilesFirst
+
+# For each frame it would colour what it logs at debug, whether or not anybody reads that.
+autobahn.util._HAS_CLICK = False
 
 routes = ProtocolTypeRouter(
     {

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from agents.engine.chain import GENESIS, link
 from agents.engine.errors import LeaseLost
-from agents.engine.events import Body, Token
-from agents.engine.records import Announced, Cut, Record
-from agents.engine.states import ExecutionStatus
+from agents.engine.events import Body
+from agents.engine.records import AgentRecord, Announced, Cut, Record, StepRecord
+from agents.engine.states import ExecutionStatus, StepKind
 from agents.runtime.wall_clock import WALL_CLOCK
 from hyperagent.lib.text import json_text
 
@@ -148,16 +148,15 @@ class Outbox:
 
     def write(self, *records: Record | Any) -> None:
         self._check()
-        durable = False
+        at_once = False
         for record in records:
             if isinstance(record, Announced):
                 self._events.append(Pending(record.agent_id, record.body, record.origin, WALL_CLOCK.now_ms()))
-                durable = durable or not isinstance(record.body, Token)
             else:
                 self._records.append(_waiting(record, events=len(self._events)))
-                durable = True
+                at_once = at_once or not _may_wait(record)
         self._written += 1
-        self._wake_writer(self, durable)
+        self._wake_writer(self, at_once)
 
     async def committed(self) -> None:
         self._check()
@@ -248,6 +247,11 @@ class Outbox:
         else:
             head |= event.body.model_dump(mode="json", exclude_none=True)
         return json_text(head)
+
+
+def _may_wait(record: Any) -> bool:
+    """Until the tick, or whatever is stored before it: what a run notes for itself it notes again where it is lost."""
+    return isinstance(record, AgentRecord) or (isinstance(record, StepRecord) and record.kind is StepKind.NOTE)
 
 
 def _waiting(record: Any, *, events: int) -> Any:

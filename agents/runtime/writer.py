@@ -1,7 +1,8 @@
 """Stores what the runs of this process said: one transaction a tick for all of them, then one announcement.
 
-Records are stored at once and durably; whoever writes meanwhile shares the next commit. Token frames alone wait for the
-tick, and their commit does not wait for the disk: after a power cut they would be generated again.
+What somebody waits for is stored at once; whoever writes meanwhile shares the next commit. Notes, events and token
+frames wait for the tick. A commit of frames alone does not wait for the disk: after a power cut they would be generated
+again.
 """
 
 import asyncio
@@ -25,9 +26,16 @@ log = structlog.get_logger(__name__)
 TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
+# A tick that is over but for this is over: what is read at a beat of the same length is stored right after it.
+NEARLY_S = 0.005
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
 IDLE_IN_TRANSACTION_S = 10
 LAST_WORDS_S = 3.0
+
+
+def tick_s(crowd: int) -> float:
+    """How long frames of this many runs wait for each other."""
+    return CROWDED_TICK_S if crowd > CROWDED else TICK_S
 
 
 class _NotHeld(Exception):
@@ -88,7 +96,7 @@ class Writer:
                 await connection.close()
 
     def wake(self, outbox: Outbox, at_once: bool) -> None:
-        """Something is to be stored: with the next tick, or before it (records, and the first words of an answer)."""
+        """Something is to be stored: with the next tick, or before it (what somebody waits for)."""
         if not self._dirty:
             self._waiting_since_s = time.monotonic()
         self._dirty[outbox.execution_id] = outbox
@@ -109,9 +117,8 @@ class Writer:
 
     async def _wait_for_tick(self) -> None:
         """Frames wait until the tick is over; a record that comes meanwhile ends the wait."""
-        tick_s = CROWDED_TICK_S if self._crowd > CROWDED else TICK_S
-        wait_s = self._last_tick_s + tick_s - time.monotonic()
-        if wait_s > 0:
+        wait_s = self._last_tick_s + tick_s(self._crowd) - time.monotonic()
+        if wait_s > NEARLY_S:
             try:
                 await asyncio.wait_for(self._awake.wait(), wait_s)
             except TimeoutError:
@@ -121,10 +128,10 @@ class Writer:
                 await self._wait_for_tick()
 
     async def _store_all(self) -> None:
-        self._last_tick_s = time.monotonic()
         dirty, self._dirty = self._dirty, {}
         waiting_since_s = self._waiting_since_s
         if not self._at_once:
+            self._last_tick_s = time.monotonic()
             self._crowd = len(dirty)
         self._at_once = False
         parcels = [parcel for outbox in dirty.values() if (parcel := _taken(outbox)) is not None]

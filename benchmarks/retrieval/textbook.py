@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import snowballstemmer  # type: ignore[import-untyped]
+import Stemmer  # type: ignore[import-not-found]
 
 K1, B, RRF_K = 1.2, 0.75, 60
 _WORD = re.compile(r"\b\w\w+\b")
@@ -18,7 +18,7 @@ _STOPPED = (
     " to was will with"
 )
 _STOP = frozenset(_STOPPED.split())
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer = Stemmer.Stemmer("english")
 
 
 @cache

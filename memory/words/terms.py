@@ -4,6 +4,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
 
+import Stemmer  # type: ignore[import-not-found]
+
 from memory.words.irregular import BASIC_FORM
 from memory.words.stop_words import STOP_WORDS
 from memory.words.tokens import LONGEST, marks, tokens
@@ -53,7 +55,7 @@ def stem(word: str, by: str) -> str:
     stemmer = _stemmer(by)
     if stemmer is None:
         return word
-    # It keeps the word that it is at in itself: two threads at once give each other's stems, or an IndexError.
+    # It works in memory of its own: two threads at once would give each other's stems.
     with _ONE_AT_A_TIME:
         return str(stemmer.stemWord(word))[:LONGEST]
 
@@ -63,9 +65,4 @@ _ONE_AT_A_TIME: Final = Lock()
 
 @lru_cache
 def _stemmer(language: str) -> Any:
-    if language not in _STEMMERS:
-        return None
-    # Reads the tables of thirty languages: most processes never ask for one.
-    import snowballstemmer  # type: ignore[import-untyped]
-
-    return snowballstemmer.stemmer(_STEMMERS[language])
+    return Stemmer.Stemmer(_STEMMERS[language]) if language in _STEMMERS else None

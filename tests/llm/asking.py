@@ -1,10 +1,12 @@
 """Requests and settings that the tests of the gateway share."""
 
+import asyncio
 import json
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from hyperagent.lib.llm import Delta, Message, ModelGateway, ModelReply, ModelRequest, Role, Tier, ToolSpec
+from hyperagent.lib.llm import Delta, Message, ModelGateway, ModelReply, ModelRequest, Role, TextDelta, Tier, ToolSpec
 from tests.scripted import ScriptedServer
 
 KEY = "sk-scripted-0123456789abcdef"
@@ -39,5 +41,16 @@ async def deltas_of(gateway: ModelGateway, request: ModelRequest) -> list[Delta]
         return [item async for item in items]
 
 
+def text_of(pieces: Sequence[Delta]) -> str:
+    """What these pieces say. How a text is cut into them is up to the chunks in which it came."""
+    assert all(isinstance(piece, TextDelta) for piece in pieces), pieces
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+
+
 async def reply_of(gateway: ModelGateway, request: ModelRequest) -> ModelReply:
     return await gateway.complete(request)
+
+
+async def seen(server: ScriptedServer, condition: Callable[[ScriptedServer], bool]) -> None:
+    """Waits until the server has seen it."""
+    await asyncio.to_thread(server.wait_until, condition)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import pytest
@@ -41,8 +41,13 @@ def _stream(protocol: str, thoughts: list[str], said: list[str], calls: list[Scr
 
 
 def _read(reader: StreamReader, chunks: list[bytes]) -> tuple[list[Piece], Answer]:
-    pieces = [piece for chunk in chunks for piece in reader.feed(chunk)]
-    return pieces + reader.finish(), reader.answer()
+    """What was said and thought in turns, whatever the pieces of each, and the answer."""
+    pieces = [piece for chunk in chunks for piece in reader.feed(chunk)] + reader.finish()
+    turns: list[Piece] = [
+        kind("".join(piece.text for piece in together))
+        for kind, together in groupby(pieces, key=type)
+    ]
+    return turns, reader.answer()
 
 
 def _cut(stream: bytes, places: list[int]) -> list[bytes]:

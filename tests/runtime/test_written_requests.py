@@ -19,7 +19,7 @@ def test_every_text_is_stored_as_a_value_of_it_is(text: str) -> None:
     value = {"messages": [{"role": "user", "content": text}], "temperature": 0.0, "n": 10**18}
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT %s::json::text", [store._request_text(Written.of(value))])
+        cursor.execute("SELECT %s::json::text", [json_text(store._as_json(Written.of(value)))])
         (stored,) = cursor.fetchone()
 
     assert json.loads(stored) == json.loads(json_text(value))

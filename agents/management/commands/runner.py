@@ -18,6 +18,7 @@ from agents.guardrails.settings import GuardSettings
 from agents.pipeline.programs import programs
 from agents.runtime.context import PipelineSettings
 from agents.runtime.runner import Options, Runner
+from agents.runtime.writer import tick_s
 from agents.skills.base import BadSkill
 from agents.tools.gateway import Gateway
 from agents.tools.tool import BadTool
@@ -27,6 +28,7 @@ from hyperagent.lib.conf import Config, HitlPolicy
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.llm.pace import Pace
 from hyperagent.lib.llm.slots_postgres import PostgresSlots
 from hyperagent.lib.patience import patient
 from hyperagent.lib.telemetry import tracing
@@ -62,7 +64,7 @@ async def _serve(name: str, concurrency: int) -> None:
         lease_s=config.lease_seconds,
         deadlines=_deadlines(config),
     )
-    gateway = ModelGateway(models, slots)
+    gateway = ModelGateway(models, slots, pace=Pace(tick_s))
     runner = Runner(
         options,
         models=gateway,

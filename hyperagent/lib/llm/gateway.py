@@ -18,6 +18,7 @@ from hyperagent.lib.llm import adapter, images, plain, resolve, retry, structure
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
 from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
 from hyperagent.lib.llm.images import Drawn, Shape
+from hyperagent.lib.llm.pace import Pace
 from hyperagent.lib.llm.prices import FREE, NO_PRICES, Price
 from hyperagent.lib.llm.providers import BUNDLED, LOCAL_EMBEDDING, Protocol
 from hyperagent.lib.llm.resolve import Target
@@ -38,16 +39,21 @@ class ModelGateway:
     """Asks the models that the settings name. One for a process; safe for many calls at once on one event loop.
 
     `slots` shares the providers' limits with other processes; without, they hold for this one. `chance` gives numbers
-    from 0 to 1 that spread the waits.
+    from 0 to 1 that spread the waits. `pace`: when streams are read that go on for a while; without, as they come.
     """
 
     def __init__(
-        self, settings: LLMSettings, slots: Slots | None = None, *, chance: Callable[[], float] = random.random
+        self,
+        settings: LLMSettings,
+        slots: Slots | None = None,
+        *,
+        chance: Callable[[], float] = random.random,
+        pace: Pace | None = None,
     ) -> None:
         self.settings = settings
         self._slots = slots or ProcessSlots()
         self._chance = chance
-        self._transport = Transport(settings.limits)
+        self._transport = Transport(settings.limits, pace)
         self.prices = NO_PRICES
         """The installation's own; they go before LiteLLM's. Replaced as a whole when they change."""
         self._without_schemas: set[tuple[str, str]] = set()

@@ -12,10 +12,13 @@ from typing import Self
 import aiohttp
 
 from hyperagent.lib.llm.errors import Reason
+from hyperagent.lib.llm.pace import Pace
 from hyperagent.lib.llm.providers import Limits
 
 ERROR_BODY_LIMIT_BYTES = 64 * 1024
 _DRAIN_TIMEOUT_S = 0.25
+# Whoever answers sooner is waited for by a program rather than read by a person.
+PACED_AFTER_S = 0.1
 
 
 class TransportFault(Exception):
@@ -27,10 +30,12 @@ class TransportFault(Exception):
 
 
 class Transport:
-    """One pool of connections per event loop, so that nothing is shared between loops."""
+    """One pool of connections per event loop, so that nothing is shared between loops. With a `pace`, streams that go
+    on for a while are read at its beats; its loop is then the only one."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, pace: Pace | None = None) -> None:
         self._limits = limits
+        self._pace = pace
         self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession]
         self._sessions = weakref.WeakKeyDictionary()
 
@@ -45,7 +50,7 @@ class Transport:
             raise _fault(error, limit=self._limits.first_token_timeout_s) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _fault(error, limit=None) from error
-        return Response(response, self._limits, began)
+        return Response(response, self._limits, began, self._pace)
 
     async def aclose(self) -> None:
         session = self._sessions.pop(asyncio.get_running_loop(), None)
@@ -71,9 +76,13 @@ class Response:
     """A response whose body is read chunk by chunk. Leaving it by cancellation closes the connection at once, which
     tells the provider to stop generating."""
 
-    def __init__(self, response: aiohttp.ClientResponse, limits: Limits, began: float) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, limits: Limits, began: float, pace: Pace | None = None
+    ) -> None:
         self._response = response
         self._limits = limits
+        self._pace = pace
+        self._paced_from = float("inf")
         # Closing the response would leave its reader asleep for ever; an error in its stream wakes it.
         self._watch = _Watch(
             limits.first_token_timeout_s, lambda: response.content.set_exception(_Silence()), since=began
@@ -101,6 +110,8 @@ class Response:
     async def read(self) -> bytes:
         """The next bytes, b"" at the end. Raises TransportFault when they stay out too long or the stream breaks."""
         try:
+            if self._pace is not None:
+                await self._await_beat(self._pace)
             chunk = await self._response.content.readany()
         except _Silence as error:
             reason = Reason.SILENCE if self._begun else Reason.NO_FIRST_TOKEN
@@ -109,9 +120,22 @@ class Response:
             raise TransportFault(Reason.STREAM_CUT, f"{type(error).__name__}: {error}") from error
         if not self._begun:
             self._begun = True
+            self._paced_from = asyncio.get_running_loop().time() + PACED_AFTER_S
             self._watch.limit(self._limits.token_timeout_s)
         self._watch.touch()
         return chunk
+
+    async def _await_beat(self, pace: Pace) -> None:
+        """Until then the connection is not read: what comes meanwhile is one chunk."""
+        connection = self._response.connection  # None once all of the response has come
+        transport = connection.transport if connection is not None else None
+        if transport is None or asyncio.get_running_loop().time() < self._paced_from:
+            return
+        transport.pause_reading()
+        try:
+            await pace.beat()
+        finally:
+            transport.resume_reading()
 
     async def read_some(self, limit_bytes: int) -> bytes:
         """The body up to a limit, for error messages and whole answers."""

@@ -115,13 +115,13 @@ class StreamReader(ABC):
             self._gather(self._think_tags.feed(text))
         else:
             self._text.append(text)
-            self._pieces.append(TextDelta(text))
+            self._add(TextDelta, text)
 
     def think(self, text: Any) -> None:
         if isinstance(text, str) and text:
             text = clean_text(text)
             self._thinking.append(text)
-            self._pieces.append(ThinkingDelta(text))
+            self._add(ThinkingDelta, text)
 
     def _gather(self, pieces: list[tuple[bool, str]]) -> None:
         for thinking, text in pieces:
@@ -129,7 +129,15 @@ class StreamReader(ABC):
                 self.think(text)
             else:
                 self._text.append(text)
-                self._pieces.append(TextDelta(text))
+                self._add(TextDelta, text)
+
+    def _add(self, kind: type[Piece], text: str) -> None:
+        """Pieces of one kind that came in one chunk are one: whoever takes them does as much for each."""
+        last = self._pieces[-1] if self._pieces else None
+        if type(last) is kind:
+            self._pieces[-1] = kind(last.text + text)
+        else:
+            self._pieces.append(kind(text))
 
     def _ready(self) -> list[Piece]:
         pieces, self._pieces = self._pieces, []
