@@ -36,7 +36,7 @@ LATE_MS = 100.0
 RATE = 50.0
 # What a runner is planned for: beyond, a burst has nowhere to go.
 PLANNED_SHARE = 0.6
-FITTED_TO = (1, 8, 32)
+FITTED_TO = (1, 8, 48)
 """Streams of the windows that the costs are fitted to; all others are what the simulation has to foresee."""
 DISTURBED = 0.3
 """Cores: of a window in which others took more, the times are theirs as much as ours."""

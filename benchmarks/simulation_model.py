@@ -19,6 +19,11 @@ Act = Callable[[], None]
 TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
+PACKED = 64
+
+
+def tick_s(crowd: float) -> float:
+    return CROWDED_TICK_S if CROWDED < crowd <= PACKED else TICK_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +225,7 @@ class Runner:
             self._write()
         elif not self._is_waiting:
             self._is_waiting = True
-            tick_s = CROWDED_TICK_S if self._crowd > CROWDED else TICK_S
-            wait_s = self._last_tick_s + tick_s - self._world.now_s
+            wait_s = self._last_tick_s + tick_s(self._crowd) - self._world.now_s
             self._world.after(max(0.0, wait_s), self._tick)
 
     def _tick(self) -> None:
@@ -414,12 +418,16 @@ def simulate(
 
 def runner_share(costs: Costs, *, streams: float, rate: float) -> float:
     """What a runner works for so many streams, as a share of its one core: the formula of `docs/scale.md`."""
-    tick_s = CROWDED_TICK_S if streams > CROWDED else TICK_S
-    return (costs.runner_tick / tick_s + streams * (costs.runner_frame / tick_s + rate * costs.runner_token)) / 1e6
+    tick = tick_s(streams)
+    return (costs.runner_tick / tick + streams * (costs.runner_frame / tick + rate * costs.runner_token)) / 1e6
 
 
 def most_streams(costs: Costs, *, rate: float, share: float = 1.0) -> float:
-    """How many streams use up that share of a runner's core. `runner_share` solved for streams, crowded."""
-    fixed = costs.runner_tick / CROWDED_TICK_S
-    each = costs.runner_frame / CROWDED_TICK_S + rate * costs.runner_token
-    return (share * 1e6 - fixed) / each
+    """How many streams use up that share of a runner's core. `runner_share` solved for streams."""
+    packed, crowded = (_streams(costs, tick, rate=rate, share=share) for tick in (TICK_S, CROWDED_TICK_S))
+    return packed if packed > PACKED else min(crowded, PACKED)
+
+
+def _streams(costs: Costs, tick: float, *, rate: float, share: float) -> float:
+    each = costs.runner_frame / tick + rate * costs.runner_token
+    return (share * 1e6 - costs.runner_tick / tick) / each

@@ -216,6 +216,8 @@ class Stand:
             "EMAIL_URL": "memorymail://",
             "LOG_LEVEL": "WARNING",
             "AGENT_CONCURRENCY": "200",
+            # All of the load is one person.
+            "SOCKETS_AT_ONCE": "0",
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]),
         }
 

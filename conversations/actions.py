@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -332,9 +332,18 @@ def announce_conversation(conversation: Conversation) -> None:
     _announce(conversation, {"type": "conversation.changed", "conversation": shapes.conversation_frame(conversation)})
 
 
+# As `Conversation.objects.of(user)`. In SQL, as below: to put these together takes Django three times as long as to run
+# them, and people wait for it.
+_OWN = """
+    SELECT * FROM conversations_conversation
+     WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE
+"""
+_SAID = "SELECT id FROM conversations_message WHERE conversation_id = %(conversation)s AND client_id = %(client)s"
+
+
 def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
     """Locked: of two questions at once the second sees the first."""
-    found = Conversation.objects.of(user).select_for_update().filter(id=conversation_id).first()
+    found = next(iter(Conversation.objects.raw(_OWN, {"id": conversation_id, "user": user.pk})), None)
     if found is None:
         raise NotThere
     return found
@@ -370,9 +379,12 @@ def _own_message(user: User, message_id: uuid.UUID) -> Message:
 def _said_before(conversation: Conversation, client_id: str) -> Said | None:
     if not client_id:
         return None
-    message = Message.objects.filter(conversation=conversation, client_id=client_id).first()
-    if message is None:
+    with connection.cursor() as cursor:
+        cursor.execute(_SAID, {"conversation": conversation.id, "client": client_id})
+        row = cursor.fetchone()
+    if row is None:
         return None
+    message = Message.objects.get(id=row[0])
     reply = (
         Message.objects.select_related("execution")
         .filter(parent=message, execution__isnull=False)

@@ -26,16 +26,19 @@ log = structlog.get_logger(__name__)
 TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
-# A tick that is over but for this is over: what is read at a beat of the same length is stored right after it.
-NEARLY_S = 0.005
+PACKED = 64
+OVER = float("-inf")
+"""The last tick, where nothing need wait for the next."""
+READ_WITHIN_S = 0.005
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
 IDLE_IN_TRANSACTION_S = 10
 LAST_WORDS_S = 3.0
 
 
 def tick_s(crowd: int) -> float:
-    """How long frames of this many runs wait for each other."""
-    return CROWDED_TICK_S if crowd > CROWDED else TICK_S
+    """How long frames of this many runs wait for each other. Of very many what is said in one tick takes long itself,
+    to read, to store and to send: they wait the shorter time again."""
+    return CROWDED_TICK_S if CROWDED < crowd <= PACKED else TICK_S
 
 
 class _NotHeld(Exception):
@@ -65,7 +68,7 @@ class Writer:
         self._dirty: dict[UUID, Outbox] = {}
         self._awake = asyncio.Event()
         self._at_once = False
-        self._last_tick_s = 0.0
+        self._last_tick_s = OVER
         self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
@@ -103,8 +106,16 @@ class Writer:
         if at_once and not self._at_once:
             self._at_once = True
             self._awake.set()
-        elif len(self._dirty) == 1:
+        elif len(self._dirty) == 1 or self._last_tick_s == OVER:
             self._awake.set()
+
+    def tick(self) -> None:
+        """What is said next need not wait: now all long streams are read (`hyperagent.lib.llm.pace`), one after the
+        other before the writer has its turn."""
+        self._last_tick_s = OVER
+        if self._dirty:
+            # What joins a frame that waits already wakes nobody.
+            asyncio.get_running_loop().call_later(READ_WITHIN_S, self._awake.set)
 
     async def _run(self) -> None:
         while not self._stopping or self._dirty:
@@ -118,7 +129,7 @@ class Writer:
     async def _wait_for_tick(self) -> None:
         """Frames wait until the tick is over; a record that comes meanwhile ends the wait."""
         wait_s = self._last_tick_s + tick_s(self._crowd) - time.monotonic()
-        if wait_s > NEARLY_S:
+        if wait_s > 0:
             try:
                 await asyncio.wait_for(self._awake.wait(), wait_s)
             except TimeoutError:

@@ -44,8 +44,7 @@ def _read(reader: StreamReader, chunks: list[bytes]) -> tuple[list[Piece], Answe
     """What was said and thought in turns, whatever the pieces of each, and the answer."""
     pieces = [piece for chunk in chunks for piece in reader.feed(chunk)] + reader.finish()
     turns: list[Piece] = [
-        kind("".join(piece.text for piece in together))
-        for kind, together in groupby(pieces, key=type)
+        kind("".join(piece.text for piece in together)) for kind, together in groupby(pieces, key=type)
     ]
     return turns, reader.answer()
 

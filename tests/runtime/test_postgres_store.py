@@ -1,6 +1,7 @@
 """The contract suite on Postgres, through the runner's own writer."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -16,9 +17,10 @@ from agents import actions, models
 from agents.engine.errors import LeaseLost
 from agents.engine.events import ToolCall
 from agents.engine.records import Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
-from agents.engine.states import ExecutionStatus, InterventionKind
+from agents.engine.states import ExecutionStatus, InterventionKind, StepStatus
 from agents.models import Event, Execution
 from agents.runtime import loading as sql
+from agents.runtime import writer as writer_module
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import Moved, NotStored, Outbox
 from agents.runtime.writer import Writer
@@ -202,3 +204,49 @@ async def test_a_value_that_json_cannot_hold_harms_no_other_run(store: PostgresU
     with pytest.raises(NotStored):
         await bad_journal.committed()
     assert len(await store.events(good)) == 1
+
+
+async def test_what_is_read_at_a_beat_is_stored_right_after_it(
+    store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ticks of an hour: the first words leave at once, and the first tick; what follows waits for a beat."""
+    monkeypatch.setattr(writer_module, "TICK_S", 3600.0)
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    await stored(journal, root)
+
+    async def shown() -> list[str]:
+        return [json.loads(body)["content"] for _, body, _ in await store.events(id_)]
+
+    async def until(words: list[str]) -> None:
+        async with asyncio.timeout(10):
+            while await shown() != words:
+                await asyncio.sleep(0.01)
+
+    for word, said_by_now in (("one ", ["one "]), ("two ", ["one ", "two "])):
+        journal.add_token(root.id, "answer", word)
+        await until(said_by_now)
+    journal.add_token(root.id, "answer", "three ")
+    await asyncio.sleep(0.2)
+    assert await shown() == ["one ", "two "]
+
+    store.writer.tick()
+    journal.add_token(root.id, "answer", "four ")
+
+    await until(["one ", "two ", "three four "])
+
+
+async def test_a_step_that_begins_and_ends_within_one_commit_is_stored_as_it_ended(store: PostgresUnderTest) -> None:
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    begun = step(root, (0,))
+    other = step(root, (1,))
+
+    journal.write(root, replace(begun, status=StepStatus.STARTED, response=None), other, begun)
+    await journal.committed()
+
+    assert [(one.path, one.status, one.response) for one in await store.steps(id_)] == [
+        (one.path, one.status, one.response) for one in (begun, other)
+    ]

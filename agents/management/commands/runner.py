@@ -64,7 +64,8 @@ async def _serve(name: str, concurrency: int) -> None:
         lease_s=config.lease_seconds,
         deadlines=_deadlines(config),
     )
-    gateway = ModelGateway(models, slots, pace=Pace(tick_s))
+    pace = Pace(tick_s)
+    gateway = ModelGateway(models, slots, pace=pace)
     runner = Runner(
         options,
         models=gateway,
@@ -72,6 +73,7 @@ async def _serve(name: str, concurrency: int) -> None:
         gateway=Gateway(providers_of(config, gateway)),
         settings=_pipeline_settings(config),
     )
+    pace.struck = runner.writer.tick
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.stop)

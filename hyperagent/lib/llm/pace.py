@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 
 class Pace:
-    """One for a process's event loop. `interval_s`: the time between two beats, by how many waited for the last one."""
+    """One for a process's event loop. `interval_s`: the time between two beats, by how many waited for the last one.
+    `struck`: called at each beat, before anything is read."""
 
-    def __init__(self, interval_s: Callable[[int], float]) -> None:
+    def __init__(self, interval_s: Callable[[int], float], struck: Callable[[], None] = lambda: None) -> None:
         self._interval_s = interval_s
+        self.struck = struck
         self._waiting: list[asyncio.Future[None]] = []
         self._crowd = 0
         self._struck_at = float("-inf")
@@ -30,6 +32,7 @@ class Pace:
         waiting, self._waiting = self._waiting, []
         self._crowd = len(waiting)
         self._struck_at = loop.time()
+        self.struck()
         for future in waiting:
             if not future.done():
                 future.set_result(None)
