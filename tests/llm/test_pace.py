@@ -1,13 +1,24 @@
 """Long streams are read at the beats of their process: fewer pieces, the same answer."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
 
+import aiohttp.connector
 import pytest
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from hyperagent.lib.llm import LLMSettings, ModelGateway, ModelReply
 from hyperagent.lib.llm.pace import Pace
+from hyperagent.lib.llm.providers import Limits
+from hyperagent.lib.llm.transport import Response, Transport
 from hyperagent.lib.llm.types import TextDelta
 from tests.llm.asking import ask, deltas_of, env_for, seen, text_of
 from tests.scripted import Script, ScriptedServer
@@ -125,3 +136,68 @@ async def test_a_connection_that_was_read_at_beats_serves_the_next_call(
     assert [reply.text for reply in replies] == [WORDS, WORDS]
     first, second = scripted_server.calls
     assert first.peer == second.peer
+
+
+async def test_a_stream_over_tls_is_whole(tls: ssl.SSLContext) -> None:
+    """As all providers but the ones at home speak it: what is decrypted already waits as well."""
+    words = [f"word{number} " for number in range(100)]
+
+    async def speak(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for word in words:
+            await response.write(word.encode())
+            await asyncio.sleep(0.005)
+        return response
+
+    app = web.Application()
+    app.router.add_post("/", speak)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+    await site.start()
+    transport = Transport(Limits(), Pace(lambda crowd: 0.05))
+    url = f"https://127.0.0.1:{runner.addresses[0][1]}/"
+
+    for _ in range(2):
+        async with await transport.post(url, headers={}, body=b"") as response:
+            chunks = [chunk async for chunk in _chunks(response)]
+        assert b"".join(chunks) == "".join(words).encode()
+        assert len(chunks) < len(words)
+
+    await transport.aclose()
+    await runner.cleanup()
+
+
+async def _chunks(response: Response) -> AsyncIterator[bytes]:
+    while chunk := await response.read_at_beat():
+        yield chunk
+
+
+@pytest.fixture
+def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """A server's, with a certificate that aiohttp's clients trust for the length of the test."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    here = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(here, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, private = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    monkeypatch.setattr(aiohttp.connector, "_SSL_CONTEXT_VERIFIED", ssl.create_default_context(cafile=str(pem)))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, private)
+    return context

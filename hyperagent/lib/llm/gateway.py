@@ -279,7 +279,7 @@ class ModelGateway:
                 if response.content_type == "application/json":
                     for piece in reader.feed_whole(await response.read_some(ANSWER_LIMIT_BYTES)):
                         yield piece
-                while not reader.ended and (chunk := await response.read()):
+                while not reader.ended and (chunk := await response.read_at_beat()):
                     for piece in reader.feed(chunk):
                         yield piece
                 for piece in reader.finish():

@@ -110,8 +110,6 @@ class Response:
     async def read(self) -> bytes:
         """The next bytes, b"" at the end. Raises TransportFault when they stay out too long or the stream breaks."""
         try:
-            if self._pace is not None:
-                await self._await_beat(self._pace)
             chunk = await self._response.content.readany()
         except _Silence as error:
             reason = Reason.SILENCE if self._begun else Reason.NO_FIRST_TOKEN
@@ -125,17 +123,21 @@ class Response:
         self._watch.touch()
         return chunk
 
-    async def _await_beat(self, pace: Pace) -> None:
-        """Until then the connection is not read: what comes meanwhile is one chunk."""
+    async def read_at_beat(self) -> bytes:
+        """The same, at the next beat where the stream has gone on for a while: until then its connection is not read,
+        and what comes meanwhile is one chunk."""
         connection = self._response.connection  # None once all of the response has come
         transport = connection.transport if connection is not None else None
-        if transport is None or asyncio.get_running_loop().time() < self._paced_from:
-            return
-        transport.pause_reading()
-        try:
-            await pace.beat()
-        finally:
-            transport.resume_reading()
+        if self._pace is not None and transport is not None and self._is_long():
+            transport.pause_reading()
+            try:
+                await self._pace.beat()
+            finally:
+                transport.resume_reading()
+        return await self.read()
+
+    def _is_long(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._paced_from
 
     async def read_some(self, limit_bytes: int) -> bytes:
         """The body up to a limit, for error messages and whole answers."""
