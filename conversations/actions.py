@@ -332,8 +332,8 @@ def announce_conversation(conversation: Conversation) -> None:
     _announce(conversation, {"type": "conversation.changed", "conversation": shapes.conversation_frame(conversation)})
 
 
-# As `Conversation.objects.of(user)`. In SQL, as below: to put these together takes Django three times as long as to run
-# them, and people wait for it.
+# As `Conversation.objects.of(user)`. In SQL, as below: to put these together takes Django longer than to run them, and
+# people wait for it.
 _OWN = """
     SELECT * FROM conversations_conversation
      WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE

@@ -246,6 +246,7 @@ async def test_leaving_the_stream_stops_the_provider_at_once(
         await anext(items)
 
     await seen(scripted_server, lambda server: server.calls[0].disconnected)
+    assert scripted_server.calls[0].tokens_sent < 1000
 
 
 async def test_a_connection_is_used_again(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:

@@ -1,7 +1,7 @@
 """When long streams are read: all of them together, some times a second. Knows nothing of what they say.
 
-A chunk that wakes the process by itself costs several times what it costs to read it; those that come between two beats
-wait in the kernel's buffers, where they cost nothing, and are read as one.
+Each chunk that is read by itself wakes the process. Those that come between two beats wait in the kernel's buffers,
+where they cost nothing, and are read as one.
 """
 
 import asyncio
