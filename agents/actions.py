@@ -27,6 +27,7 @@ from agents.engine.states import (
 from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution, Intervention
 from agents.runtime import leases
 from hyperagent.accounts.models import User
+from hyperagent.lib import rows
 from hyperagent.lib.ids import new_id
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.telemetry.tracing import carried
@@ -63,7 +64,7 @@ def start(
         let_in(user.pk)
     else:
         admit(user.pk)
-    execution = Execution.objects.create(
+    execution = Execution(
         id=execution_id or new_id(),
         user=user,
         conversation_id=conversation_id,
@@ -79,6 +80,7 @@ def start(
         on_finish=on_finish,
         pipeline=pipeline,
     )
+    rows.insert(execution)
     wake(execution.id)
     return execution
 

@@ -29,6 +29,7 @@ from conversations.options import of_the_question
 from conversations.searching import indexing
 from conversations.sharing import actions as sharing
 from hyperagent.accounts.models import User
+from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -170,12 +171,13 @@ def say(
         given = _window(branch) if told is None else told
         made_of = branch if told is None else ()
         said = _ask(user, conversation, message, given, options or {}, branch=made_of, brought=brought)
+        news = [shapes.said(said.message, said.reply)]
+        conversation.updated_at = said.reply.created_at
         if conversation.titled_by == TitledBy.NOBODY:
             conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
-            announce_conversation(conversation)
-        conversation.updated_at = said.reply.created_at
-        conversation.save(update_fields=["title", "titled_by", "updated_at"])
-        _announce(conversation, shapes.said(said.message, said.reply))
+            news.insert(0, shapes.changed(conversation))
+        _keep(conversation)
+        _announce(conversation, *news)
     return said
 
 
@@ -329,24 +331,40 @@ def checked_client_id(client_id: str | None) -> str:
 
 def announce_conversation(conversation: Conversation) -> None:
     """Tells every tab its title, after commit."""
-    _announce(conversation, {"type": "conversation.changed", "conversation": shapes.conversation_frame(conversation)})
+    _announce(conversation, shapes.changed(conversation))
 
 
 # As `Conversation.objects.of(user)`. In SQL, as below: to put these together takes Django longer than to run them, and
 # people wait for it.
-_OWN = """
-    SELECT * FROM conversations_conversation
+_OWN = f"""
+    SELECT {rows.columns(Conversation, "c")} FROM conversations_conversation c
      WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE
+"""
+_KEPT = ("id", "title", "titled_by", "updated_at")
+_KEEP = """
+    UPDATE conversations_conversation SET title = %(title)s, titled_by = %(titled_by)s, updated_at = %(updated_at)s
+     WHERE id = %(id)s
 """
 _SAID = "SELECT id FROM conversations_message WHERE conversation_id = %(conversation)s AND client_id = %(client)s"
 
 
+def _keep(conversation: Conversation) -> None:
+    """Writes what a question changes of its conversation."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _KEEP, {name: getattr(conversation, name) for name in ("id", "title", "titled_by", "updated_at")}
+        )
+
+
 def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
     """Locked: of two questions at once the second sees the first."""
-    found = next(iter(Conversation.objects.raw(_OWN, {"id": conversation_id, "user": user.pk})), None)
+    with connection.cursor() as cursor:
+        cursor.execute(_OWN, {"id": conversation_id, "user": user.pk})
+        found = cursor.fetchone()
     if found is None:
         raise NotThere
-    return found
+    conversation: Conversation = next(rows.read(found, Conversation))
+    return conversation
 
 
 def _branch_before(
@@ -438,7 +456,7 @@ def _ask(
     reply.created_at = _later(reply.created_at, question.created_at)
     if question._state.adding:
         question.metadata |= {"options": dict(options)} if options else {}
-        Message.objects.bulk_create([question, reply])
+        rows.insert(question, reply)
     else:
         reply.save(force_insert=True)
     return Said(conversation, question, reply, execution)
@@ -472,9 +490,9 @@ def _title(text: str) -> str:
     return title
 
 
-def _announce(conversation: Conversation, message: dict[str, Any]) -> None:
+def _announce(conversation: Conversation, *messages: dict[str, Any]) -> None:
     group = conversation.group_name
-    transaction.on_commit(lambda: publish(group, message))
+    transaction.on_commit(lambda: publish(group, *messages))
 
 
 def finish_turn(conversation: Conversation, execution: Execution) -> None:

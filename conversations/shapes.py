@@ -19,6 +19,11 @@ def said(message: Message | None, reply: Message) -> Json:
     }
 
 
+def changed(conversation: Conversation) -> Json:
+    """An announcement: its title or its place is another now."""
+    return {"type": "conversation.changed", "conversation": conversation_frame(conversation)}
+
+
 def conversation_frame(conversation: Conversation) -> Json:
     return {
         "id": str(conversation.id),

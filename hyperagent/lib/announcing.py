@@ -16,15 +16,19 @@ from redis.retry import Retry
 log = logging.getLogger(__name__)
 
 
-def publish(group: str, message: dict[str, Any]) -> bool:
-    """True if Redis took it. The message needs a `type`, as with `group_send`."""
+def publish(group: str, *messages: dict[str, Any]) -> bool:
+    """True if Redis took them, in one go. A message needs a `type`, as with `group_send`."""
     layer = get_channel_layer()
     if layer is None:
         return False
     try:
-        client().publish(redis_channel(group), layer.serialize(message))
+        with client().pipeline(transaction=False) as all_of_them:
+            for message in messages:
+                all_of_them.publish(redis_channel(group), layer.serialize(message))
+            all_of_them.execute()
     except redis.RedisError as error:
-        log.warning("could not announce %s to %s: %s", message.get("type"), group, error)
+        kinds = ", ".join(str(message.get("type")) for message in messages)
+        log.warning("could not announce %s to %s: %s", kinds, group, error)
         return False
     return True
 
