@@ -104,6 +104,10 @@ class Watcher:
                 continue
         raise Away(f"a socket was told nothing of what was said for {PATIENCE_S:.0f} s")
 
+    def knows(self, execution_id: str) -> None:
+        """Of a run that was begun: it is asked for by name, as a page does, also where no event of it has come."""
+        self.events.setdefault(execution_id, [])
+
     def has(self, execution_id: str) -> int:
         """The number of the last event of a run that came."""
         seen = self.events.get(execution_id)
@@ -125,7 +129,7 @@ class Watcher:
             await asyncio.sleep(next(pauses))
 
     async def _once(self) -> None:
-        after = json.dumps({one: seen[-1]["seq"] for one, seen in self.events.items() if seen}, separators=(",", ":"))
+        after = json.dumps({one: self.has(one) for one in self.events}, separators=(",", ":"))
         base = self._line.web(next(self._line.turns)).replace("http", "ws", 1)
         url = f"{base}/ws/conversations/{self._conversation_id}/"
         opening = self._line.session.ws_connect(
@@ -137,7 +141,7 @@ class Watcher:
         )
         async with await asyncio.wait_for(opening, OPENING_S) as socket:
             self.connects += 1
-            self._behind_since = time.monotonic() if self.connects > 1 and self.events else None
+            self._behind_since = time.monotonic() if self.connects > 1 and any(self.events.values()) else None
             self._socket = socket
             self._open.set()
             async for message in socket:
@@ -155,8 +159,9 @@ class Watcher:
                     ack = {"type": "ack", "execution_id": event["execution_id"], "seq": event["seq"]}
                     await socket.send_str(json.dumps(ack))
             case "resync":
-                self.events.pop(frame["execution_id"], None)
+                self.events[frame["execution_id"]] = []
             case "said":
+                self.knows(frame["reply"]["execution"]["id"])
                 self.said.put_nowait(frame)
             case "error":
                 self._line.answers.append(Answered(400, json.dumps(frame["error"]), "a socket"))
