@@ -6,7 +6,7 @@ A job is a hint with ids: it may be lost or come twice, and the row that it name
 - The queue's row is written in the caller's transaction, so nobody sees the job before its row is committed.
 - What is taken out of the table was signed by us, and names a marked function: whoever can write into the tables of the
   queue, and of its clock, still cannot say what is run.
-- A job that runs holds an advisory lock in Postgres, which ends with its process. So `is_stuck` can tell a cluster
+- A job that runs holds an advisory lock in Postgres, which ends with its process. So `stuck_on` can tell a cluster
   that works from one that stands still: an idle worker that is killed stops django-q2 for ever (its shared queue stays
   locked), and only a restart from outside helps.
 """
@@ -16,6 +16,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -45,6 +46,10 @@ SCHEDULING_LOCK = 0x4A0B6
 # How long the cluster waits for a notification before it looks by itself; also bounds how long it takes to stop.
 LOOK_EVERY_S = 3.0
 PATIENCE_S = 15.0
+# On a machine without a free core a cluster, which lets everybody go first, takes a minute to start.
+STARTING_S = 150.0
+# The same job at so many looks; the worker's command looks every five seconds.
+STANDSTILL_LOOKS = 4
 KEEP_FAILURES_DAYS = 14
 
 Task = TypeVar("Task", bound=Callable[..., None])
@@ -194,27 +199,63 @@ _RUNNING = f"""
 """
 
 
-def is_stuck(cluster: str) -> bool:
-    """Whether jobs wait for longer than PATIENCE_S though the cluster of this name has a worker to spare. One query.
+def stuck_on(cluster: str) -> int | None:
+    """The job that has waited longest, for more than PATIENCE_S, though the cluster of this name has a worker to spare.
+    None where there is none, and while the cluster itself has not been here for as long. One query.
 
-    A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory.
+    A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory. A cluster
+    that is not connected is only starting, for STARTING_S at most.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             WITH running AS ({_RUNNING}),
             waiting AS (
-                SELECT CASE WHEN lock > clock_timestamp() THEN lock - %(retry)s * interval '1 second' ELSE lock END
-                       AS since
+                SELECT id, clock_timestamp() - CASE WHEN lock > clock_timestamp()
+                           THEN lock - %(retry)s * interval '1 second' ELSE lock END AS age
                 FROM django_q_ormq WHERE key = %(key)s AND id NOT IN (SELECT id FROM running)
+            ),
+            here AS (
+                SELECT clock_timestamp() - min(backend_start) AS age FROM pg_stat_activity
+                WHERE application_name = %(cluster)s
             )
-            SELECT (SELECT count(*) FROM waiting WHERE since < clock_timestamp() - %(patience)s * interval '1 second'),
-                   (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid) WHERE application_name = %(cluster)s)
+            SELECT waiting.id FROM waiting, here
+            WHERE waiting.age > %(patience)s * interval '1 second'
+              AND CASE WHEN here.age IS NULL THEN waiting.age > %(starting)s * interval '1 second'
+                       ELSE here.age > %(patience)s * interval '1 second' END
+              AND (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid)
+                   WHERE application_name = %(cluster)s) < %(workers)s
+            ORDER BY waiting.age DESC, waiting.id LIMIT 1
             """,
-            {"retry": Conf.RETRY, "key": Conf.CLUSTER_NAME, "patience": PATIENCE_S, "cluster": cluster[:63]},
+            {
+                "retry": Conf.RETRY,
+                "key": Conf.CLUSTER_NAME,
+                "patience": PATIENCE_S,
+                "starting": STARTING_S,
+                "workers": Conf.WORKERS,
+                "cluster": cluster[:63],
+            },
         )
-        waiting, running = cursor.fetchone()
-    return bool(waiting > 0 and running < Conf.WORKERS)
+        found = cursor.fetchone()
+    return int(found[0]) if found else None
+
+
+@dataclass(slots=True)
+class Standstill:
+    """Tells a cluster that stands still from one that is slow, or has much to do: look after look the same job is the
+    one that waits longest."""
+
+    job: int | None = None
+    times: int = 0
+
+    def shows(self, job: int | None) -> bool:
+        """`job`: what this look found. True once it was found STANDSTILL_LOOKS times in a row; then it begins anew."""
+        self.times = self.times + 1 if job == self.job else 1
+        self.job = job
+        if job is None or self.times < STANDSTILL_LOOKS:
+            return False
+        self.job, self.times = None, 0
+        return True
 
 
 def oldest_waiting_s() -> float:

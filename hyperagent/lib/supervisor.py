@@ -97,6 +97,7 @@ class _Child:
     keeper: asyncio.Task[None] | None = None
     deaths: int = 0
     is_stopping: bool = False
+    is_restarting: bool = False
     last_words: deque[str] = field(default_factory=lambda: deque(maxlen=20))
 
 
@@ -138,10 +139,11 @@ class Supervisor:
             raise StartFailed(program.name, why, tuple(child.last_words))
 
     async def restart(self, name: str) -> None:
-        """Kills the program and all that it started; its keeper starts it again."""
-        process = self._children[name].process
-        if process is not None:
-            kill_group(process.pid)
+        """Kills the program and all that it started; its keeper starts it again, which counts as no death."""
+        child = self._children[name]
+        if child.process is not None and child.process.returncode is None:
+            child.is_restarting = True
+            kill_group(child.process.pid)
 
     async def stop(self, name: str) -> None:
         """Asks the program to end, waits, and kills what is left of it."""
@@ -194,15 +196,23 @@ class Supervisor:
             asking.cancel()
             if child.is_stopping:
                 return
+            if child.is_restarting:
+                child.is_restarting = False
+                await self._after_death(child)
+                continue
             child.deaths = 1 if clock() - began > STEADY_S else child.deaths + 1
             if not child.ready.is_set() and child.deaths >= MAX_DEATHS_AT_START:
                 child.gave_up.set()
                 return
             delay_s = delay_after(child.deaths)
             self.log.say(child.program.name, death_notice(process.returncode, child.deaths, delay_s))
-            if child.program.after_death is not None:
-                await child.program.after_death()
+            await self._after_death(child)
             await asyncio.sleep(delay_s)
+
+    @staticmethod
+    async def _after_death(child: _Child) -> None:
+        if child.program.after_death is not None:
+            await child.program.after_death()
 
     async def _spawn(self, child: _Child) -> asyncio.subprocess.Process:
         program = child.program

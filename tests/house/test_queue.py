@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 from django.contrib import admin
 from django.db import connection, transaction
+from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
 
 from hyperagent.lib import queue
@@ -50,6 +53,14 @@ def cluster_of(parent: psutil.Process) -> list[psutil.Process]:
         return sorted(parent.children(recursive=True), key=lambda process: process.pid)
     except psutil.NoSuchProcess:
         return []
+
+
+@contextmanager
+def connected_as(cluster: str) -> Iterator[None]:
+    """Somebody whom the database knows by this name."""
+    url = os.environ["DATABASE_URL"].replace("/hyperagent?", f"/{connection.settings_dict['NAME']}?")
+    with psycopg.connect(url, application_name=cluster):
+        yield
 
 
 def marks(path: Path) -> int:
@@ -164,11 +175,42 @@ def test_a_queue_that_is_busy_is_not_taken_for_stuck(tmp_path: Path, monkeypatch
         queue.enqueue(LEAVE_MARK, str(tmp_path / "next"))
         until(lambda: marks(tmp_path / "slow"), what="the slow job's begin")
 
-        assert not queue.is_stuck(cluster)
-        assert queue.is_stuck("a cluster with an idle worker")
+        assert queue.stuck_on(cluster) is None
+        with connected_as("a cluster with an idle worker"):
+            assert queue.stuck_on("a cluster with an idle worker") is not None
 
         until(lambda: OrmQ.objects.count() == 0, what="both jobs")
-        assert not queue.is_stuck(cluster)
+        assert queue.stuck_on(cluster) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_queue_that_is_only_starting_is_not_taken_for_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.enqueue(LEAVE_MARK, "/nowhere")
+    job = OrmQ.objects.get().pk
+    OrmQ.objects.update(lock=timezone.now() - timedelta(seconds=queue.PATIENCE_S + 1))
+
+    assert queue.stuck_on("not here yet") is None
+    with connected_as("just here"):
+        assert queue.stuck_on("just here") is None
+        monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
+        assert queue.stuck_on("just here") == job
+
+    OrmQ.objects.update(lock=timezone.now() - timedelta(seconds=queue.STARTING_S + 1))
+    assert queue.stuck_on("never came") == job
+
+
+def test_only_a_queue_that_waits_with_the_same_job_stands_still() -> None:
+    standstill = queue.Standstill()
+
+    backlog = [standstill.shows(job) for job in range(50)]
+    interrupted = [standstill.shows(job) for job in [7, 7, 7, None, 7, 7, 7]]
+    stuck = [standstill.shows(8) for _ in range(2 * queue.STANDSTILL_LOOKS)]
+
+    assert not any(backlog + interrupted)
+    assert [number for number, shown in enumerate(stuck, 1) if shown] == [
+        queue.STANDSTILL_LOOKS,
+        2 * queue.STANDSTILL_LOOKS,
+    ]
 
 
 @pytest.mark.slow

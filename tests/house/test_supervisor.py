@@ -61,6 +61,20 @@ async def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
     assert "was killed by SIGKILL; it starts again" in log.getvalue()
 
 
+async def test_a_program_that_is_started_again_on_purpose_has_not_died(tmp_path: Path) -> None:
+    log = io.StringIO()
+    async with supervising(log) as supervisor:
+        await supervisor.start(program("jobs", "time.sleep(600)", tmp_path))
+        for times in range(1, 8):
+            await eventually(lambda n=times: len(pids_of(tmp_path, "jobs")) == n, "its start")  # type: ignore[misc]
+            await supervisor.restart("jobs")
+        await eventually(lambda: len(pids_of(tmp_path, "jobs")) == 8, "the last start")
+        first, *_, last = pids_of(tmp_path, "jobs")
+
+        assert (lives(first), lives(last)) == (False, True)
+    assert "starts again in" not in log.getvalue()
+
+
 async def test_start_waits_until_the_program_is_ready(tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     slow = program("db", f"time.sleep(0.3); open({str(flag)!r}, 'w'); time.sleep(600)", tmp_path, is_ready=flag.exists)

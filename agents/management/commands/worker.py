@@ -166,20 +166,16 @@ def _with_connection(function: Callable[..., Any], *args: Any) -> Any:
 
 async def _watch(supervisor: Supervisor, cluster: str) -> None:
     """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare."""
-    times_seen = 0
+    standstill = queue.Standstill()
     while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
         try:
-            is_stuck = await sync_to_async(_with_connection)(queue.is_stuck, cluster)
+            job = await sync_to_async(_with_connection)(queue.stuck_on, cluster)
         except DatabaseError as error:
             log.warning("cannot look at the queue: %s", error)
             continue
-        # Twice in a row: once may be the instant between the end of a long job and its acknowledgement.
-        times_seen = times_seen + 1 if is_stuck else 0
-        if times_seen == 2:
+        if standstill.shows(job):
             supervisor.log.say(JOBS, "lets jobs wait and does nothing; it is started again")
             await supervisor.restart(JOBS)
-            times_seen = 0
-            await _asked_to_stop(supervisor, queue.PATIENCE_S)
 
 
 async def _asked_to_stop(supervisor: Supervisor, timeout_s: float) -> bool:
