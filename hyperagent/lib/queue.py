@@ -258,6 +258,20 @@ class Standstill:
         return True
 
 
+def pull_schedules_back() -> None:
+    """What is done by the clock is due within its own interval, by the database's clock. One query.
+
+    django-q2 goes by the clock of the machine that looks: one that is ten minutes fast puts all that it does off for as
+    long, and nobody else would do any of it meanwhile.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE django_q_schedule SET next_run = clock_timestamp() WHERE schedule_type = %s"
+            " AND next_run > clock_timestamp() + (minutes * 60 + %s) * interval '1 second'",
+            [Schedule.MINUTES, PATIENCE_S],
+        )
+
+
 def oldest_waiting_s() -> float:
     """The age in seconds of the oldest job that nobody has taken; 0.0 if there is none."""
     with connection.cursor() as cursor:

@@ -113,6 +113,28 @@ def test_schedules_are_made_once_and_follow_the_code() -> None:
     assert not Schedule.objects.filter(name="gone.task").exists()
 
 
+@pytest.mark.django_db
+@pytest.mark.spec("B1")
+def test_what_a_machine_with_a_fast_clock_put_off_is_done_by_the_others_in_time() -> None:
+    queue.schedule_every(LEAVE_MARK, 120)
+    Schedule.objects.filter(name=LEAVE_MARK).update(next_run=timezone.now() + timedelta(minutes=12))
+
+    queue.pull_schedules_back()
+
+    assert Schedule.objects.get(name=LEAVE_MARK).next_run <= timezone.now()
+
+
+@pytest.mark.django_db
+def test_what_is_due_within_its_interval_stays_where_it_is() -> None:
+    queue.schedule_every(LEAVE_MARK, 120)
+    due = timezone.now() + timedelta(seconds=119)
+    Schedule.objects.filter(name=LEAVE_MARK).update(next_run=due)
+
+    queue.pull_schedules_back()
+
+    assert Schedule.objects.get(name=LEAVE_MARK).next_run == due
+
+
 def test_the_queue_has_no_admin_pages() -> None:
     registered = {model._meta.app_label for model in admin.site._registry}
 

@@ -165,10 +165,12 @@ def _with_connection(function: Callable[..., Any], *args: Any) -> Any:
 
 
 async def _watch(supervisor: Supervisor, cluster: str) -> None:
-    """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare."""
+    """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare,
+    and sees to it that no wrong clock puts off what is done by the clock."""
     standstill = queue.Standstill()
     while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
         try:
+            await sync_to_async(_with_connection)(queue.pull_schedules_back)
             job = await sync_to_async(_with_connection)(queue.stuck_on, cluster)
         except DatabaseError as error:
             log.warning("cannot look at the queue: %s", error)
