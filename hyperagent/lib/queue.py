@@ -199,12 +199,12 @@ _RUNNING = f"""
 """
 
 
-def stuck_on(cluster: str) -> int | None:
+def stuck_on(cluster: str, *, started_s_ago: float) -> int | None:
     """The job that has waited longest, for more than PATIENCE_S, though the cluster of this name has a worker to spare.
     None where there is none, and while the cluster itself has not been here for as long. One query.
 
     A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory. A cluster
-    that is not connected is only starting, for STARTING_S at most.
+    that is not connected is only starting, for STARTING_S at most, however long jobs have waited by then.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -221,8 +221,7 @@ def stuck_on(cluster: str) -> int | None:
             )
             SELECT waiting.id FROM waiting, here
             WHERE waiting.age > %(patience)s * interval '1 second'
-              AND CASE WHEN here.age IS NULL THEN waiting.age > %(starting)s * interval '1 second'
-                       ELSE here.age > %(patience)s * interval '1 second' END
+              AND CASE WHEN here.age IS NULL THEN %(is_late)s ELSE here.age > %(patience)s * interval '1 second' END
               AND (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid)
                    WHERE application_name = %(cluster)s) < %(workers)s
             ORDER BY waiting.age DESC, waiting.id LIMIT 1
@@ -231,7 +230,7 @@ def stuck_on(cluster: str) -> int | None:
                 "retry": Conf.RETRY,
                 "key": Conf.CLUSTER_NAME,
                 "patience": PATIENCE_S,
-                "starting": STARTING_S,
+                "is_late": started_s_ago > STARTING_S,
                 "workers": Conf.WORKERS,
                 "cluster": cluster[:63],
             },

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -93,6 +94,7 @@ class _Child:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     gave_up: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
+    began_s: float = field(default_factory=time.monotonic)
     output: int = -1
     keeper: asyncio.Task[None] | None = None
     deaths: int = 0
@@ -172,6 +174,10 @@ class Supervisor:
         running = child is not None and child.process is not None and child.process.returncode is None
         return child.process.pid if running and child is not None and child.process is not None else None
 
+    def started_s_ago(self, name: str) -> float:
+        """Since its last start, whether or not it has died meanwhile."""
+        return time.monotonic() - self._children[name].began_s
+
     async def stop_all(self) -> None:
         for name in reversed(list(self._children)):
             await self.stop(name)
@@ -236,7 +242,7 @@ class Supervisor:
             raise
         finally:
             os.close(writing)
-        child.process, child.output = process, reading
+        child.process, child.output, child.began_s = process, reading, time.monotonic()
         if self.ledger is not None:
             self.ledger.add(program.name, process.pid, program.stop_signal)
         return process

@@ -22,6 +22,8 @@ from hyperagent.lib.conf import BASE_DIR
 from tests.house.waiting import until
 
 LEAVE_MARK = "tests.house.jobs.leave_mark"
+# As the cluster of a supervisor that has long been up.
+LONG_S = 3600.0
 
 
 @contextmanager
@@ -197,12 +199,12 @@ def test_a_queue_that_is_busy_is_not_taken_for_stuck(tmp_path: Path, monkeypatch
         queue.enqueue(LEAVE_MARK, str(tmp_path / "next"))
         until(lambda: marks(tmp_path / "slow"), what="the slow job's begin")
 
-        assert queue.stuck_on(cluster) is None
+        assert queue.stuck_on(cluster, started_s_ago=LONG_S) is None
         with connected_as("a cluster with an idle worker"):
-            assert queue.stuck_on("a cluster with an idle worker") is not None
+            assert queue.stuck_on("a cluster with an idle worker", started_s_ago=LONG_S) is not None
 
         until(lambda: OrmQ.objects.count() == 0, what="both jobs")
-        assert queue.stuck_on(cluster) is None
+        assert queue.stuck_on(cluster, started_s_ago=LONG_S) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -211,14 +213,16 @@ def test_a_queue_that_is_only_starting_is_not_taken_for_stuck(monkeypatch: pytes
     job = OrmQ.objects.get().pk
     OrmQ.objects.update(lock=timezone.now() - timedelta(seconds=queue.PATIENCE_S + 1))
 
-    assert queue.stuck_on("not here yet") is None
+    assert queue.stuck_on("not here yet", started_s_ago=0) is None
     with connected_as("just here"):
-        assert queue.stuck_on("just here") is None
+        assert queue.stuck_on("just here", started_s_ago=LONG_S) is None
         monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
-        assert queue.stuck_on("just here") == job
+        assert queue.stuck_on("just here", started_s_ago=LONG_S) == job
 
-    OrmQ.objects.update(lock=timezone.now() - timedelta(seconds=queue.STARTING_S + 1))
-    assert queue.stuck_on("never came") == job
+    # A backlog of an hour says nothing of a cluster that was started a moment ago.
+    OrmQ.objects.update(lock=timezone.now() - timedelta(hours=1))
+    assert queue.stuck_on("not here yet", started_s_ago=queue.STARTING_S - 1) is None
+    assert queue.stuck_on("never came", started_s_ago=queue.STARTING_S + 1) == job
 
 
 def test_only_a_queue_that_waits_with_the_same_job_stands_still() -> None:

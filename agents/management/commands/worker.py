@@ -154,11 +154,11 @@ def _releasing(name: str) -> Callable[[], Awaitable[None]]:
     return release
 
 
-def _with_connection(function: Callable[..., Any], *args: Any) -> Any:
+def _with_connection(function: Callable[..., Any], *args: Any, **more: Any) -> Any:
     """Calls on a connection that is known to live, and closes it when it failed."""
     try:
         connection.close_if_unusable_or_obsolete()
-        return function(*args)
+        return function(*args, **more)
     except DatabaseError:
         connection.close()
         raise
@@ -171,7 +171,8 @@ async def _watch(supervisor: Supervisor, cluster: str) -> None:
     while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
         try:
             await sync_to_async(_with_connection)(queue.pull_schedules_back)
-            job = await sync_to_async(_with_connection)(queue.stuck_on, cluster)
+            started_s_ago = supervisor.started_s_ago(JOBS)
+            job = await sync_to_async(_with_connection)(queue.stuck_on, cluster, started_s_ago=started_s_ago)
         except DatabaseError as error:
             log.warning("cannot look at the queue: %s", error)
             continue
