@@ -188,6 +188,11 @@ class Outbox:
 
     # --- the writer's side
 
+    @property
+    def ends_in_words(self) -> bool:
+        """Whether what was said last, and waits, is a token frame."""
+        return bool(self._events) and self._events[-1].body is None
+
     def take(self) -> Parcel:
         """Empties the outbox; numbers, encodes and chains its events."""
         records, self._records = [_placed(record, self.last_seq) for record in self._records], []
@@ -250,8 +255,10 @@ class Outbox:
 
 
 def _may_wait(record: Any) -> bool:
-    """Until the tick, or whatever is stored before it: what a run notes for itself it notes again where it is lost."""
-    return isinstance(record, AgentRecord) or (isinstance(record, StepRecord) and record.kind is StepKind.NOTE)
+    """Until the tick, or whatever is stored before it: what a run notes for itself, and whom it forks, it notes and
+    forks again where that is lost."""
+    is_own = isinstance(record, StepRecord) and record.kind in (StepKind.NOTE, StepKind.FORK)
+    return is_own or isinstance(record, AgentRecord)
 
 
 def _waiting(record: Any, *, events: int) -> Any:

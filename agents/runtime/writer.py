@@ -1,8 +1,9 @@
 """Stores what the runs of this process said: one transaction a tick for all of them, then one announcement.
 
-What somebody waits for is stored at once; whoever writes meanwhile shares the next commit. Notes, events and token
-frames wait for the tick. A commit of frames alone does not wait for the disk: after a power cut they would be generated
-again.
+What somebody waits for is stored at once; whoever writes meanwhile shares the next commit. Token frames wait for the
+tick; notes and events for the next from when they were written, or for whatever is stored before it: what a run does
+between its claim and its first word is one commit with that word, not one before it. A commit of frames alone does not
+wait for the disk: after a power cut they would be generated again.
 """
 
 import asyncio
@@ -68,6 +69,8 @@ class Writer:
         self._dirty: dict[UUID, Outbox] = {}
         self._awake = asyncio.Event()
         self._at_once = False
+        # Words wait, and the loop below knows of them.
+        self._has_words = False
         self._last_tick_s = OVER
         self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
@@ -102,11 +105,14 @@ class Writer:
         """Something is to be stored: with the next tick, or before it (what somebody waits for)."""
         if not self._dirty:
             self._waiting_since_s = time.monotonic()
+            if not at_once:
+                asyncio.get_running_loop().call_later(TICK_S, self._awake.set)
         self._dirty[outbox.execution_id] = outbox
         if at_once and not self._at_once:
             self._at_once = True
             self._awake.set()
-        elif len(self._dirty) == 1 or self._last_tick_s == OVER:
+        elif outbox.ends_in_words and (not self._has_words or self._last_tick_s == OVER):
+            self._has_words = True
             self._awake.set()
 
     def tick(self) -> None:
@@ -140,6 +146,7 @@ class Writer:
 
     async def _store_all(self) -> None:
         dirty, self._dirty = self._dirty, {}
+        self._has_words = False
         waiting_since_s = self._waiting_since_s
         if not self._at_once:
             self._last_tick_s = time.monotonic()

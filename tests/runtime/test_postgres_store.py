@@ -17,7 +17,7 @@ from agents import actions, models
 from agents.engine.errors import LeaseLost
 from agents.engine.events import ToolCall
 from agents.engine.records import Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
-from agents.engine.states import ExecutionStatus, InterventionKind, StepStatus
+from agents.engine.states import ExecutionStatus, InterventionKind, StepKind, StepStatus
 from agents.models import Event, Execution
 from agents.runtime import loading as sql
 from agents.runtime import writer as writer_module
@@ -250,3 +250,38 @@ async def test_a_step_that_begins_and_ends_within_one_commit_is_stored_as_it_end
     assert [(one.path, one.status, one.response) for one in await store.steps(id_)] == [
         (one.path, one.status, one.response) for one in (begun, other)
     ]
+
+
+async def test_what_a_run_notes_and_forks_before_its_first_word_is_stored_with_it(
+    store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ticks of an hour: nothing but the word can have stored it."""
+    monkeypatch.setattr(writer_module, "TICK_S", 3600.0)
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    noted = replace(step(root, (0,)), kind=StepKind.NOTE)
+    forked = replace(step(root, (1,)), kind=StepKind.FORK)
+
+    journal.write(root, said(root, "begun"), noted, forked)
+    await asyncio.sleep(0.1)
+    assert (store.writer.commits, await store.events(id_)) == (0, [])
+    journal.add_token(root.id, "answer", "one")
+
+    async with asyncio.timeout(10):
+        while len(await store.events(id_)) < 2:
+            await asyncio.sleep(0.01)
+    assert store.writer.commits == 1
+    assert [one.kind for one in await store.steps(id_)] == [StepKind.NOTE, StepKind.FORK]
+
+
+async def test_what_a_run_notes_is_stored_a_tick_later_though_no_word_follows(store: PostgresUnderTest) -> None:
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+
+    journal.write(root, said(root, "begun"))
+
+    async with asyncio.timeout(10):
+        while not await store.events(id_):
+            await asyncio.sleep(0.01)
