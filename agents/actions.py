@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents import copies
-from agents.admission import admit, let_in
+from agents.admission import admit, admitting, let_in
 from agents.engine.copying import Kept, failed_agents, kept_for_fork, kept_for_retry
 from agents.engine.states import (
     INPUT_VERSION,
@@ -60,10 +60,6 @@ def start(
     `tainted_by`: what of others stands in the history (`agents.tools.taint`), and `others_said`: how many of its first
     messages are not the person's own words, whatever their role; `quoted`: the places of others that are not, either.
     """
-    if pipeline in INTERNAL_PIPELINES:
-        let_in(user.pk)
-    else:
-        admit(user.pk)
     execution = Execution(
         id=execution_id or new_id(),
         user=user,
@@ -80,9 +76,21 @@ def start(
         on_finish=on_finish,
         pipeline=pipeline,
     )
+    if pipeline in INTERNAL_PIPELINES:
+        let_in(user.pk)
+        _write(execution)
+        return execution
+    # Written before the answer is there: where that is a refusal, the caller's transaction can store nothing any more.
+    with transaction.atomic(savepoint=False):
+        admitted = admitting(user.pk)
+        _write(execution)
+        admitted()
+    return execution
+
+
+def _write(execution: Execution) -> None:
     rows.insert(execution)
     wake(execution.id)
-    return execution
 
 
 def cancel(execution_id: UUID, *, by: User | None) -> Execution:

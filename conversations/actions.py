@@ -5,13 +5,13 @@ Each is one transaction: permission, write, and after commit an announcement to 
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -31,6 +31,7 @@ from conversations.sharing import actions as sharing
 from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
+from hyperagent.lib.ids import new_id
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
@@ -156,29 +157,32 @@ def say(
     mode_name = resolve_mode(mode).name
     key = checked_client_id(client_id)
     attachments = attached(user, options or {})
-    with transaction.atomic():
-        conversation = _own(user, conversation_id)
-        before = _said_before(conversation, key)
+    with transaction.atomic(), rows.together():
+        owned, said_before = _owning(user, conversation_id), _saying(conversation_id, key)
+        newest = history.branching(conversation_id) if edits is None and after is None else None
+        conversation = owned()
+        before = said_before(conversation)
         if before is not None:
             return before
-        branch = _branch_before(conversation, edits=edits, after=after)
+        branch = newest() if newest is not None else _branch_before(conversation, edits=edits, after=after)
         message = _message(
             conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
         )
         message.metadata = {"attachments": attachments} if attachments else {}
+        if options:
+            message.metadata["options"] = dict(options)
         if branch:
             message.created_at = _later(message.created_at, branch[-1].created_at)
+        reply = _reply(conversation, message)
+        rows.insert(message, reply)
+        news = _renewed(conversation, question, reply)
         given = _window(branch) if told is None else told
         made_of = branch if told is None else ()
-        said = _ask(user, conversation, message, given, options or {}, branch=made_of, brought=brought)
-        news = [shapes.said(said.message, said.reply)]
-        conversation.updated_at = said.reply.created_at
-        if conversation.titled_by == TitledBy.NOBODY:
-            conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
-            news.insert(0, shapes.changed(conversation))
-        _keep(conversation)
-        _announce(conversation, *news)
-    return said
+        execution = _start(
+            user, conversation, message, given, options or {}, reply=reply, branch=made_of, brought=brought
+        )
+        _announce(conversation, *news, shapes.said(message, reply))
+    return Said(conversation, message, reply, execution)
 
 
 def say_once(user: User, key: str, text: str, **more: Any) -> Said:
@@ -250,11 +254,13 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
             )
         branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
         options = of_the_question(question.metadata.get("options", {}))
-        said = _ask(user, conversation, question, _window(branch), options, branch=branch)
-        conversation.updated_at = said.reply.created_at
+        reply = _reply(conversation, question)
+        reply.save(force_insert=True)
+        conversation.updated_at = reply.created_at
         conversation.save(update_fields=["updated_at"])
-        _announce(conversation, shapes.said(None, said.reply))
-    return said
+        execution = _start(user, conversation, question, _window(branch), options, reply=reply, branch=branch)
+        _announce(conversation, shapes.said(None, reply))
+    return Said(conversation, question, reply, execution)
 
 
 def retry_run(user: User, execution_id: uuid.UUID, *, agent_id: uuid.UUID | None = None) -> Execution:
@@ -340,7 +346,6 @@ _OWN = f"""
     SELECT {rows.columns(Conversation, "c")} FROM conversations_conversation c
      WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE
 """
-_KEPT = ("id", "title", "titled_by", "updated_at")
 _KEEP = """
     UPDATE conversations_conversation SET title = %(title)s, titled_by = %(titled_by)s, updated_at = %(updated_at)s
      WHERE id = %(id)s
@@ -348,23 +353,33 @@ _KEEP = """
 _SAID = "SELECT id FROM conversations_message WHERE conversation_id = %(conversation)s AND client_id = %(client)s"
 
 
-def _keep(conversation: Conversation) -> None:
-    """Writes what a question changes of its conversation."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _KEEP, {name: getattr(conversation, name) for name in ("id", "title", "titled_by", "updated_at")}
-        )
+def _renewed(conversation: Conversation, question: str, reply: Message) -> list[dict[str, Any]]:
+    """Writes what a question changes of its conversation; what there is to announce of that."""
+    conversation.updated_at = reply.created_at
+    is_untitled = conversation.titled_by == TitledBy.NOBODY
+    if is_untitled:
+        conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
+    rows.execute(_KEEP, {name: getattr(conversation, name) for name in ("id", "title", "titled_by", "updated_at")})
+    return [shapes.changed(conversation)] if is_untitled else []
 
 
 def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
     """Locked: of two questions at once the second sees the first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OWN, {"id": conversation_id, "user": user.pk})
-        found = cursor.fetchone()
-    if found is None:
-        raise NotThere
-    conversation: Conversation = next(rows.read(found, Conversation))
-    return conversation
+    return _owning(user, conversation_id)()
+
+
+def _owning(user: User, conversation_id: uuid.UUID) -> Callable[[], Conversation]:
+    """The same in two halves, for who has more to ask of the database meanwhile (`rows.together`)."""
+    asked = rows.execute(_OWN, {"id": conversation_id, "user": user.pk})
+
+    def owned() -> Conversation:
+        found = asked.fetchone()
+        if found is None:
+            raise NotThere
+        conversation: Conversation = next(rows.read(found, Conversation))
+        return conversation
+
+    return owned
 
 
 def _branch_before(
@@ -394,22 +409,24 @@ def _own_message(user: User, message_id: uuid.UUID) -> Message:
     return found
 
 
-def _said_before(conversation: Conversation, client_id: str) -> Said | None:
-    if not client_id:
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute(_SAID, {"conversation": conversation.id, "client": client_id})
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    message = Message.objects.get(id=row[0])
-    reply = (
-        Message.objects.select_related("execution")
-        .filter(parent=message, execution__isnull=False)
-        .earliest("created_at")
-    )
-    assert reply.execution is not None
-    return Said(conversation, message, reply, reply.execution, repeated=True)
+def _saying(conversation_id: uuid.UUID, client_id: str) -> Callable[[Conversation], Said | None]:
+    """What was said under this id, in two halves as `_owning`."""
+    asked = rows.execute(_SAID, {"conversation": conversation_id, "client": client_id}) if client_id else None
+
+    def said_before(conversation: Conversation) -> Said | None:
+        row = asked.fetchone() if asked is not None else None
+        if row is None:
+            return None
+        message = Message.objects.get(id=row[0])
+        reply = (
+            Message.objects.select_related("execution")
+            .filter(parent=message, execution__isnull=False)
+            .earliest("created_at")
+        )
+        assert reply.execution is not None
+        return Said(conversation, message, reply, reply.execution, repeated=True)
+
+    return said_before
 
 
 def _message(conversation: Conversation, role: Role, parent: uuid.UUID | None, mode: str, **fields: Any) -> Message:
@@ -421,18 +438,26 @@ def _later(moment: datetime, before: datetime) -> datetime:
     return max(moment, before + timedelta(microseconds=1))
 
 
-def _ask(
+def _reply(conversation: Conversation, question: Message) -> Message:
+    """The one of a run that is yet to be started; not written."""
+    reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution_id=new_id())
+    reply.created_at = _later(reply.created_at, question.created_at)
+    return reply
+
+
+def _start(
     user: User,
     conversation: Conversation,
     question: Message,
     told: Sequence[history.Said],
     options: Mapping[str, Any],
     *,
+    reply: Message,
     branch: Sequence[history.BranchMessage],
     brought: Taint = CLEAN,
-) -> Said:
-    """Starts a run for the question and writes its reply, and the question itself if it is new. `branch`: what is told
-    was made of; empty where a program brought it along."""
+) -> Execution:
+    """Starts the run of a reply that is written. `branch`: what is told was made of; empty where a program brought it
+    along."""
     about: dict[str, Any] = {"message_id": str(question.id)}
     if conversation.is_temporary:
         about["is_temporary"] = True
@@ -442,7 +467,7 @@ def _ask(
         about["quoted"] = quoted
     if others := history.others_said(branch, told):
         about["others_said"] = others
-    execution = runs.start(
+    reply.execution = runs.start(
         user=user,
         conversation_id=conversation.id,
         question=question.text,
@@ -450,16 +475,10 @@ def _ask(
         mode=question.mode,
         options={**options, **_of_the_project(user, conversation)},
         on_finish=ON_FINISH,
+        execution_id=reply.execution_id,
         about=about,
     )
-    reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution=execution)
-    reply.created_at = _later(reply.created_at, question.created_at)
-    if question._state.adding:
-        question.metadata |= {"options": dict(options)} if options else {}
-        rows.insert(question, reply)
-    else:
-        reply.save(force_insert=True)
-    return Said(conversation, question, reply, execution)
+    return reply.execution
 
 
 def _of_the_project(user: User, conversation: Conversation) -> dict[str, Any]:

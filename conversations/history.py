@@ -5,16 +5,15 @@ Pure, but for `branch`, which reads them.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
-
-from django.db import connection
 
 from agents.tools.taint import CLEAN, Taint, joined, taint_from
 from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role
 from hitl.policy import Read
+from hyperagent.lib import rows
 
 MAX_MESSAGES = 40
 # About 15,000 tokens. An agent whose model reads less cuts it further.
@@ -189,7 +188,11 @@ _BRANCH = """
 
 def branch(conversation_id: uuid.UUID, *, leaf: uuid.UUID | None = None) -> list[BranchMessage]:
     """The messages from the root's side down to `leaf` (the newest one if None), at most MAX_MESSAGES. One query."""
+    return branching(conversation_id, leaf=leaf)()
+
+
+def branching(conversation_id: uuid.UUID, *, leaf: uuid.UUID | None = None) -> Callable[[], list[BranchMessage]]:
+    """The same in two halves, for who has more to ask of the database meanwhile (`rows.together`)."""
     values = {"conversation": conversation_id, "leaf": leaf, "assistant": Role.ASSISTANT.value, "limit": MAX_MESSAGES}
-    with connection.cursor() as cursor:
-        cursor.execute(_BRANCH, values)
-        return [BranchMessage(*row) for row in cursor.fetchall()]
+    asked = rows.execute(_BRANCH, values)
+    return lambda: [BranchMessage(*row) for row in asked.fetchall()]

@@ -136,6 +136,9 @@ def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
     if IS_WEB or IS_RUNNER:
         # Without `reconnect_timeout` the pool waits ever longer between its tries: 10 s and more after a short outage.
         options["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5, "reconnect_timeout": 1}
+    if not is_pooled:
+        # What `hyperagent.lib.rows` executes is prepared when it comes again; Django's own statements never are.
+        options["prepare_threshold"] = 2
     parsed = environ.Env.db_url_config(url)
     return {
         **parsed,

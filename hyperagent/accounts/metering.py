@@ -3,7 +3,7 @@ are in `quotas`; who asks, and for what, is not known here.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,12 +11,13 @@ from django.conf import settings
 from django.db import connection
 
 from hyperagent.accounts.quotas import METERS, Quota, Work, cost_s, fits_ever, refusal, too_much_at_once, wait_s
+from hyperagent.lib import rows
 from hyperagent.lib.refusals import Refused, TooMuch
 
 CODE: Final = "too_many_requests"
 
 # What holds for this person: their own amount, else the best of their groups', else what is set for everybody.
-_AMOUNTS: Final = """
+AMOUNTS: Final = """
     SELECT asked.place, asked.units, asked.window_s, coalesce(
         (SELECT amount FROM accounts_userquota q WHERE q.user_id = %(user)s AND q.quota = asked.quota),
         (SELECT CASE WHEN min(q.amount) = 0 THEN 0 ELSE max(q.amount) END
@@ -30,7 +31,7 @@ _AMOUNTS: Final = """
 # `clears_at`: when the meter will be empty. Of two at once the second sees what the first has counted: the row is
 # locked before it is looked at. `clock_timestamp()`: not the time when the transaction began, before it waited.
 _TAKE: Final = f"""
-WITH amounts AS ({_AMOUNTS}), cost AS (
+WITH amounts AS ({AMOUNTS}), cost AS (
     SELECT max(CASE WHEN place = 1 AND amount > 0 THEN units * window_s / amount::float8 ELSE 0 END) AS first_s,
            max(CASE WHEN place = 2 AND amount > 0 THEN units * window_s / amount::float8 ELSE 0 END) AS second_s,
            max(window_s) FILTER (WHERE place = 1) AS first_window,
@@ -50,7 +51,7 @@ WHERE (SELECT first_s = 0 OR greatest(m.first_clears_at, clock_timestamp()) + fi
               <= clock_timestamp() + first_window * interval '1 second' FROM cost)
   AND (SELECT second_s = 0 OR greatest(m.second_clears_at, clock_timestamp()) + second_s * interval '1 second'
               <= clock_timestamp() + second_window * interval '1 second' FROM cost)
-RETURNING (SELECT amount FROM amounts WHERE place = 3)
+RETURNING 1
 """
 _STANDING: Final = """
     SELECT first_clears_at, second_clears_at, clock_timestamp() FROM accounts_usermeter
@@ -58,33 +59,43 @@ _STANDING: Final = """
 """
 
 
-def take(user_id: UUID, work: Work, *units: int, also: Quota | None = None) -> int:
+def take(user_id: UUID, work: Work, *units: int) -> None:
     """Counts this much work of a person, or raises TooMuch and counts nothing. One statement.
 
     `units`: one number for each meter of this kind of work; one of each without. Within a transaction the person's next
-    is held up until its end, so that what else is looked at cannot change. Gives the amount of the quota `also`.
+    is held up until its end, so that what else is looked at cannot change.
     """
+    taking(user_id, work, *units)()
+
+
+def taking(user_id: UUID, work: Work, *units: int) -> Callable[[], None]:
+    """The same in two halves, for who has more to ask of the database meanwhile (`rows.together`): it is asked for, and
+    what is called then reads the answer, and may raise."""
     meters = METERS[work]
     wanted = units or (1,) * len(meters)
     names = [(meter.quota, count, meter.window_s) for meter, count in zip(meters, wanted, strict=True)]
     if len(names) == 1:
         # The second meter of work that has only one.
         names.append((meters[0].quota, 0, 0))
-    values = {"user": user_id, "work": work, **_columns([*names, *([(also, 0, 0)] if also else [])])}
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE, values)
-        taken = cursor.fetchone()
-    if taken is None:
-        raise _refused(user_id, work, wanted)
-    return taken[0] or 0
+    asked = rows.execute(_TAKE, {"user": user_id, "work": work, **_columns(names)})
+
+    def taken() -> None:
+        if asked.fetchone() is None:
+            raise _refused(user_id, work, wanted)
+
+    return taken
 
 
 def amounts_of(user_id: UUID, quotas: Iterable[Quota]) -> dict[Quota, int]:
     """What holds for this person; 0: no limit. One query."""
     asked = list(quotas)
-    with connection.cursor() as cursor:
-        cursor.execute(_AMOUNTS, {"user": user_id, **_columns([(quota, 0, 0) for quota in asked])})
-        return {asked[place - 1]: amount for place, _units, _window, amount in cursor.fetchall()}
+    found = rows.execute(AMOUNTS, {"user": user_id, **asked_for(asked)}).fetchall()
+    return {asked[place - 1]: amount for place, _units, _window, amount in found}
+
+
+def asked_for(quotas: Iterable[Quota]) -> dict[str, Any]:
+    """What AMOUNTS is asked of these, beside the person."""
+    return _columns([(quota, 0, 0) for quota in quotas])
 
 
 def _columns(asked: list[tuple[Quota, int, int]]) -> dict[str, Any]:

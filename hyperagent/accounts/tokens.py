@@ -5,7 +5,6 @@ import re
 import secrets
 from datetime import timedelta
 
-from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -44,9 +43,7 @@ def user_for_token(raw: str) -> tuple[User, ApiToken] | None:
     """
     if not _TOKEN.fullmatch(raw):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_USABLE, [token_digest(raw)])
-        found = cursor.fetchone()
+    found = rows.execute(_USABLE, [token_digest(raw)]).fetchone()
     if found is None:
         return None
     token, user, program = rows.read(found, ApiToken, User, ServiceAccount)

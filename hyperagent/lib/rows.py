@@ -2,12 +2,40 @@
 than the database takes to run it. What comes of it is what Django's own ways give; those stay the rule.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.models import Field, Model
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Within it a statement is sent and not waited for; who reads what one gives waits for that one alone. For use
+    within a transaction: what is wrong with a statement is raised where the next one is read, at the latest at the end.
+    """
+    own = connections[DEFAULT_DB_ALIAS]
+    own.ensure_connection()
+    with own.wrap_database_errors, own.connection.pipeline():
+        yield
+
+
+def execute(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Any:
+    """The cursor of a statement of which the text is always the same: where its connection is nobody else's
+    (`prepare_threshold` in the settings), Postgres parses and plans it once, not each time. Types that are not plain
+    from its place a parameter has to name."""
+    own = connections[DEFAULT_DB_ALIAS]
+    own.ensure_connection()
+    usual, own.connection.cursor_factory = own.connection.cursor_factory, ServerBindingCursor
+    try:
+        cursor = own.cursor()
+    finally:
+        own.connection.cursor_factory = usual
+    cursor.execute(sql, values)
+    return cursor
 
 
 @cache
@@ -26,17 +54,18 @@ def read(values: Sequence[Any], *models: type[Model]) -> Iterator[Any]:
         own = list(values[start:end])
         for place, field in converted:
             own[place] = field.from_db_value(own[place], None, connection)
-        yield model.from_db(connection.alias, names, own) if own[key] is not None else None
+        yield model.from_db(DEFAULT_DB_ALIAS, names, own) if own[key] is not None else None
 
 
 def insert(*rows: Model) -> None:
     """Writes new rows of one model, which know their keys. One statement; no signals, as with `bulk_create`."""
     fields = _fields(type(rows[0]))
-    values = [field.get_db_prep_save(field.pre_save(one, True), connection) for one in rows for field in fields]
-    with connection.cursor() as cursor:
-        cursor.execute(_inserting(type(rows[0]), len(rows)), values)
+    # Not by the name that finds each thread's own: every field asks it for several things.
+    own = connections[DEFAULT_DB_ALIAS]
+    values = [field.get_db_prep_save(field.pre_save(one, True), own) for one in rows for field in fields]
+    execute(_inserting(type(rows[0]), len(rows)), values)
     for one in rows:
-        one._state.adding, one._state.db = False, connection.alias
+        one._state.adding, one._state.db = False, DEFAULT_DB_ALIAS
 
 
 @cache

@@ -5,15 +5,14 @@ It is a hint. Lost, it costs one sweep; twice, it costs nothing.
 
 from uuid import UUID
 
-from django.db import connection
+from hyperagent.lib import rows
 
 CHANNEL = "hyperagent_runs"
 
 
 def wake(*execution_ids: UUID) -> None:
     """Call inside the transaction that made the runs ready: the notes leave with its commit. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_notify(%s, id) FROM unnest(%s::text[]) AS id",
-            [CHANNEL, [str(execution_id) for execution_id in execution_ids]],
-        )
+    rows.execute(
+        "SELECT pg_notify(%s, id) FROM unnest(%s::text[]) AS id",
+        [CHANNEL, [str(execution_id) for execution_id in execution_ids]],
+    )

@@ -91,3 +91,47 @@ def test_what_the_database_refuses_is_djangos_error_and_stays_new(alice: Any) ->
 
     assert again._state.adding
     assert Message.objects.count() == 1
+
+
+def test_what_is_asked_together_is_answered_in_order_and_each_sees_what_came_before(alice: Any) -> None:
+    conversation = Conversation.objects.create(user=alice)
+    count = "SELECT count(*) FROM conversations_message WHERE conversation_id = %s"
+
+    with transaction.atomic(), rows.together():
+        before = rows.execute(count, [conversation.id])
+        rows.insert(Message(conversation=conversation, role=Role.USER))
+        after = rows.execute(count, [conversation.id])
+
+        assert (after.fetchone(), before.fetchone()) == ((1,), (0,))
+        assert Message.objects.count() == 1
+
+
+def test_what_is_wrong_together_is_djangos_error_where_the_next_is_read_or_at_the_end(alice: Any) -> None:
+    conversation = Conversation.objects.create(user=alice)
+    twice = [Message(conversation=conversation, role=Role.USER, client_id="one") for _ in range(2)]
+
+    with pytest.raises(IntegrityError, match="said_once"), transaction.atomic(), rows.together():
+        rows.insert(*twice)
+
+    def told_by_the_next() -> None:
+        with transaction.atomic(), rows.together():
+            rows.insert(*twice)
+            asked = rows.execute("SELECT %s::int", [1])
+            with pytest.raises(IntegrityError, match="said_once"):
+                asked.fetchone()
+            raise LookupError
+
+    with pytest.raises((LookupError, IntegrityError)):
+        told_by_the_next()
+
+    assert Message.objects.count() == 0
+
+
+def test_what_is_executed_again_is_planned_once_where_the_settings_say_so(alice: Any) -> None:
+    prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%% + 1942'"
+
+    for number in range(4):
+        assert rows.execute("SELECT %s::int + 1942", [number]).fetchone() == (number + 1942,)
+
+    assert connection.connection.prepare_threshold is not None
+    assert rows.execute(prepared, []).fetchone() == (1,)
