@@ -22,15 +22,17 @@ from hyperagent.lib.text import json_text
 
 # A parcel is held if its run is still ours and the event before its first is stored: a crash of Postgres may have taken
 # frames whose commit did not wait for the disk, and then this driver counts on from what is no longer there.
+# Parcel by parcel, each run by its id, whatever the database plans: it thinks that next to nothing is running, and then
+# looked at all parcels anew for each run that is (140 of them took it 50 ms). Runs are locked in order.
 APPEND_EVENTS = """
-WITH held AS (
-    SELECT e.id FROM agents_execution e
-    JOIN json_to_recordset(%(parcels)s::json) AS w(id uuid, epoch int, follow bigint)
-      ON e.id = w.id AND e.epoch = w.epoch
-    WHERE e.status = 'running'
-      AND w.follow = CASE WHEN w.follow = 0 THEN 0 ELSE (
-          SELECT p.seq FROM agents_event p WHERE p.execution_id = w.id AND p.seq = w.follow) END
-    ORDER BY e.id FOR SHARE OF e
+WITH following AS MATERIALIZED (
+    SELECT w.id, w.epoch FROM json_to_recordset(%(parcels)s::json) AS w(id uuid, epoch int, follow bigint)
+    WHERE w.follow = CASE WHEN w.follow = 0 THEN 0 ELSE (
+        SELECT p.seq FROM agents_event p WHERE p.execution_id = w.id AND p.seq = w.follow) END
+    ORDER BY w.id
+), held AS MATERIALIZED (
+    SELECT e.id FROM following w CROSS JOIN LATERAL (
+        SELECT id FROM agents_execution WHERE id = w.id AND epoch = w.epoch AND status || '' = 'running' FOR SHARE) e
 ), added AS (
     INSERT INTO agents_event (execution_id, seq, agent_id, type, body, hash, origin, created_at)
     SELECT v.execution_id, v.seq, v.agent_id, v.type, v.body, decode(v.hash, 'hex'), v.origin,

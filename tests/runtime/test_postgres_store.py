@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -23,6 +23,7 @@ from agents.runtime import loading as sql
 from agents.runtime import writer as writer_module
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import Moved, NotStored, Outbox
+from agents.runtime.store import APPEND_EVENTS, append_values
 from agents.runtime.writer import Writer
 from hitl.deadlines import Deadlines
 from hitl.models import Request, RequestStatus
@@ -111,6 +112,32 @@ async def store(transactional_db: None, alice: Any) -> AsyncIterator[StoreUnderT
     await under_test.writer.stop()
     await under_test.announcer.stop()
     await sync_to_async(connections.close_all)()
+
+
+async def test_what_a_tick_stores_is_looked_up_once_a_run_whatever_the_database_believes(
+    store: PostgresUnderTest,
+) -> None:
+    """It believes what it counted last: that nothing is running, and that the log is empty."""
+    async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
+        await connection.execute("ANALYZE agents_execution, agents_event")
+        runs = [(await store.take_over(await store.new_execution()))[0] for _ in range(12)]
+        for run in runs:
+            run.write(Announced(None, ToolCall(tool="t", args={}), ""))
+            await run.committed()
+        for run in runs:
+            run.write(Announced(None, ToolCall(tool="t", args={}), ""))
+        values = append_values(run.take() for run in runs)
+
+        cursor = await connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + APPEND_EVENTS, values)
+        ((plan,),) = await cursor.fetchall()
+
+    assert max(node["Actual Loops"] for node in _nodes(plan[0]["Plan"])) == len(runs)
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from _nodes(inner)
 
 
 async def test_a_record_that_postgres_refuses_harms_no_other_run(store: PostgresUnderTest) -> None:
