@@ -6,7 +6,6 @@ import os
 os.environ.setdefault("HYPERAGENT_PROCESS", "web")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hyperagent.settings")
 
-import autobahn.util
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 
@@ -16,15 +15,14 @@ http = get_asgi_application()
 from agents.apps.proxy import Previews
 from agents.sandbox.host.client import sandbox_host
 from conversations.routing import websocket_urlpatterns
+from hyperagent import eager_sockets
 from hyperagent.accounts.middleware import SocketOrigin
 from hyperagent.draining import Draining, leave_in_order
 from hyperagent.lib import heap
 from hyperagent.settings import CONFIG
 from hyperagent.static_files import FilesFirst
 
-# For each frame it would colour what it logs at debug, whether or not anybody reads that.
-autobahn.util._HAS_CLICK = False
-
+eager_sockets.install()
 routes = ProtocolTypeRouter(
     {
         "http": FilesFirst(http),

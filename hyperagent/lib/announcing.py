@@ -35,7 +35,17 @@ def publish(group: str, *messages: dict[str, Any]) -> bool:
 
 def redis_channel(group: str) -> str:
     """What RedisPubSubChannelLayer calls the group in Redis."""
-    return f"{_config().get('prefix', 'asgi')}__group__{group}"
+    return f"{_prefix()}__group__{group}"
+
+
+def redis_options() -> dict[str, Any]:
+    """The `address` of that Redis, and how its connections are to be."""
+    return dict(_config()["hosts"][0])
+
+
+@cache
+def _prefix() -> str:
+    return str(_config().get("prefix", "asgi"))
 
 
 def _config() -> dict[str, Any]:
@@ -44,7 +54,7 @@ def _config() -> dict[str, Any]:
 
 @cache
 def client() -> redis.Redis:
-    address = _config()["hosts"][0]["address"]
+    address = redis_options()["address"]
     # One try: whoever waits for the answer to a request must not wait for Redis.
     return redis.Redis.from_url(
         address, socket_connect_timeout=0.5, socket_timeout=0.5, retry=Retry(NoBackoff(), 1), health_check_interval=30

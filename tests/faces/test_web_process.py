@@ -126,6 +126,27 @@ async def test_tabs_come_back_after_the_web_server_was_killed_and_miss_nothing(
     assert got == [list(range(1, 302))] * 20
 
 
+async def test_what_the_kernel_does_not_take_at_once_follows_whole_and_in_order(
+    web: Web, alice: Any, token: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    url = f"ws://127.0.0.1:{web.port}/ws/conversations/{conversation.id}/?after={{}}"
+    narrow = sockets.socket()
+    narrow.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
+    narrow.connect(("127.0.0.1", web.port))
+    said = [Token(content=letter * 100_000) for letter in "abcdefghijklmno"]
+    async with websockets.connect(url, subprotocols=[f"bearer.{token}"], sock=narrow, max_queue=1) as client:  # type: ignore[list-item]
+        await client.send('{"type": "ping"}')
+        assert json.loads(await client.recv()) == {"type": "pong"}
+
+        for one in said:
+            await announce(run, one)
+        came = await events(client, upto=len(said))
+
+    assert [event["seq"] for event in came] == list(range(1, len(said) + 1))
+    assert [event["content"] for event in came] == [one.content for one in said]
+
+
 def stuck_client(web: Web, conversation: Conversation, token: str) -> sockets.socket:
     """Connects, says one word of greeting, and never reads again."""
     client = sockets.socket()

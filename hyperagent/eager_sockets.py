@@ -1,0 +1,34 @@
+"""What a web process says on its websockets is handed to the kernel at once, as far as that takes it.
+
+Twisted would ask the kernel for each message to be told when there is room, and then to be told no more: of a stream,
+that was a third of what a message takes. And Autobahn would put together what it logs of each, whether or not anybody
+reads that.
+"""
+
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from twisted.internet.tcp import Connection
+
+
+class EagerProtocol(WebSocketProtocol):  # type: ignore[misc]
+    def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's
+        if self.state != self.STATE_OPEN or sync or chopsize or self.send_queue:
+            super().sendData(data, sync, chopsize)
+            return
+        self.trafficStats.outgoingOctetsWireLevel += len(data)
+        if left := data[_taken(self.transport, data) :]:
+            self.transport.write(left)
+
+
+def _taken(transport: Connection, data: bytes) -> int:
+    """How many bytes of it the kernel took. None, where something waits that was said before, or TLS has to come
+    first; nor where the connection is broken, which Twisted finds when it tries."""
+    if not isinstance(transport, Connection) or transport.TLS or not transport.connected:
+        return 0
+    if transport.dataBuffer or transport._tempDataBuffer:
+        return 0
+    taken = transport.writeSomeData(data)
+    return taken if isinstance(taken, int) else 0
+
+
+def install() -> None:
+    WebSocketFactory.protocol = EagerProtocol
