@@ -160,15 +160,16 @@ class Screen:
         """`delta`: what came, and nothing of it is lost: what is held back comes with a later one."""
         self._came += len(delta)
         if self._is_plain and delta.isascii():
-            word = delta[1:] if delta[:1] == " " else delta
-            if word.isalpha():
-                if word is delta and len(self._run) + len(word) <= LONGEST:
-                    self._run += word
+            text = self._run + delta
+            if len(text) <= LONGEST and text.replace(" ", "").isalpha():
+                *over, run = text.split(" ")
+                if not over:
+                    self._run = run
                     return "" if self._has_begun else self._beginning()
-                if word is not delta and self._run and self._run.lower() not in self._begins:
-                    shown = self._run[self._early :] + " "
-                    self._around = (self._around + self._run + " ")[-AROUND_PHRASES:]
-                    self._run, self._early, self._has_begun = word, 0, True
+                if all(over) and self._begins.keys().isdisjoint(map(str.lower, over)):
+                    shown = text[self._early : len(text) - len(run)]
+                    self._around = (self._around + text[: len(text) - len(run)])[-AROUND_PHRASES:]
+                    self._run, self._early, self._has_begun = run, 0, True
                     self._show(shown)
                     return shown
         return self._take(delta)

@@ -242,8 +242,8 @@ class Outbox:
         head = {
             "type": "token",
             "seq": seq,
-            "execution_id": str(self.execution_id),
-            "agent_id": None if event.agent_id is None else str(event.agent_id),
+            "execution_id": self.execution_id,
+            "agent_id": event.agent_id,
             "timestamp": event.timestamp_ms,
         }
         if event.body is None:
