@@ -11,7 +11,7 @@ from benchmarks.contenders import Contender
 from benchmarks.quiet import wait_for_quiet
 from benchmarks.sizes import Sizes
 from benchmarks.stand import Stand
-from benchmarks.streaming import Window, watch_streams
+from benchmarks.streaming import TOKENS_A_SECOND, Window, watch_streams
 
 
 @dataclass(slots=True)
@@ -28,10 +28,10 @@ class Bench:
         if not await wait_for_quiet(self.sizes.patience_s):
             self.disturbed += 1
 
-    async def watch(self, contender: Contender, streams: int) -> Window:
+    async def watch(self, contender: Contender, streams: int, *, rate: int = TOKENS_A_SECOND) -> Window:
         await self.quiet()
-        sizes = self.sizes
-        seen = await watch_streams(contender, self.stand, streams=streams, warm_s=sizes.warm_s, window_s=sizes.window_s)
+        warm_s, window_s = self.sizes.warm_s, self.sizes.window_s
+        seen = await watch_streams(contender, self.stand, streams=streams, warm_s=warm_s, window_s=window_s, rate=rate)
         self.windows.append(seen)
         return seen
 

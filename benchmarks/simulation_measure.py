@@ -21,10 +21,15 @@ from benchmarks.first_token import ask_in_turns
 from benchmarks.report import say
 from benchmarks.sizes import FULL
 from benchmarks.stand import Stand
-from benchmarks.streaming import SPREAD_S, TOKENS_A_SECOND, Window
+from benchmarks.streaming import TOKENS_A_SECOND, Window, tokens_of
 
-STREAMS = (1, 4, 8, 16, 32, 48)
-SIZES = replace(FULL, rounds=1, warm_s=1.5, window_s=4.0, patience_s=3.0, conversations=1_500)
+POINTS = (
+    *((streams, TOKENS_A_SECOND) for streams in (1, 4, 8, 16, 32, 48, 64, 96, 128)),
+    *((streams, 2 * TOKENS_A_SECOND) for streams in (8, 32)),
+)
+"""Streams, and tokens of each in a second: at another pace frames hold another number of tokens, so what each of both
+takes can be told apart."""
+SIZES = replace(FULL, rounds=1, warm_s=1.5, window_s=4.0, patience_s=3.0, conversations=2_500)
 TRIES = 2
 """Of each number of streams; the one that the machine's other work disturbed least is kept."""
 QUIET = 0.15
@@ -51,28 +56,30 @@ def save(path: Path) -> None:
     path.write_bytes(orjson.dumps(kept, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
 
 
-async def _measure(bench: Bench) -> tuple[dict[str, Any], dict[int, float]]:
-    """What a run takes; and by streams, the bytes that Postgres wrote ahead for each token (runs' starts and ends with
+async def _measure(bench: Bench) -> tuple[dict[str, Any], dict[str, float]]:
+    """What a run takes; and by point, the bytes that Postgres wrote ahead for each token (runs' starts and ends with
     it)."""
     starts = await _starts(bench)
     written = {}
-    for streams in STREAMS:
-        seen, written[streams] = await _undisturbed(bench, streams)
+    for streams, rate in POINTS:
+        seen, bytes_a_token = await _undisturbed(bench, streams, rate)
+        written[f"{streams} at {rate}/s"] = bytes_a_token
         say(
-            f"{streams:>4} streams: runner {seen.cpu_us_a_token('runner'):.0f} µs a token, all"
+            f"{streams:>4} streams of {rate} tok/s: runner {seen.cpu_us_a_token('runner'):.0f} µs a token, all"
             f" {seen.cpu_us_a_token():.0f}, p95 {percentile(seen.latencies_ms, 0.95):.0f} ms, others took"
-            f" {seen.others_share:.2f} cores, {written[streams]:.0f} bytes of WAL a token"
+            f" {seen.others_share:.2f} cores, {bytes_a_token:.0f} bytes of WAL a token"
         )
     return starts, written
 
 
-async def _undisturbed(bench: Bench, streams: int) -> tuple[Window, float]:
+async def _undisturbed(bench: Bench, streams: int, rate: int) -> tuple[Window, float]:
     """The window, and the bytes of WAL for each token."""
-    tokens = streams * int(TOKENS_A_SECOND * (SPREAD_S + bench.sizes.warm_s + bench.sizes.window_s + 1))
+    warm_s, window_s = bench.sizes.warm_s, bench.sizes.window_s
+    tokens = streams * tokens_of(streams, warm_s=warm_s, window_s=window_s, rate=rate)
     tries: list[tuple[Window, float]] = []
     while not tries or (len(tries) < TRIES and min(one.others_share for one, _ in tries) > QUIET):
         before = _count(bench.stand, _WRITTEN)
-        seen = await bench.watch(Product(bench.stand), streams)
+        seen = await bench.watch(Product(bench.stand), streams, rate=rate)
         tries.append((seen, round((_count(bench.stand, _WRITTEN) - before) / tokens, 1)))
         bench.windows.pop()
     best = min(tries, key=lambda one: one[0].others_share)

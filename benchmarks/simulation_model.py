@@ -1,12 +1,14 @@
 """An installation as queues: web processes, runners, Postgres, Redis, and runs that arrive and stream. Pure and
 repeatable: it reads no clock, and chance comes from a seed.
 
-A runner works as `agents.runtime.writer` does: token frames wait for the tick, all runs of a process share one commit,
-records and the first word of an answer do not wait. Every piece of work takes a station for its cost; what comes
-meanwhile waits in line. Stations may share the cores of one machine.
+A runner works as `hyperagent.lib.llm.pace` and `agents.runtime.writer` do: streams are read at beats, of very many each
+beat has a part, and what was read at one beat shares one commit; records and the first word of an answer do not wait.
+Every piece of work takes a station for its cost; what comes meanwhile waits in line. Stations may share the cores of
+one machine.
 """
 
 import heapq
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,27 +17,34 @@ from itertools import count
 
 Act = Callable[[], None]
 
-# As in `agents.runtime.writer`; a test holds them together.
+# As in `agents.runtime.writer` and `hyperagent.lib.llm.pace`; a test holds them together.
 TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
-PACKED = 64
+AT_ONCE = 64
 
 
 def tick_s(crowd: float) -> float:
-    return CROWDED_TICK_S if CROWDED < crowd <= PACKED else TICK_S
+    return CROWDED_TICK_S if crowd > CROWDED else TICK_S
+
+
+def beats_a_tick(crowd: float) -> int:
+    return max(1, math.ceil(crowd / AT_ONCE))
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
     """CPU in microseconds, on a core of the machine that was measured; `…_wait_ms` are times in which nobody works.
 
-    A frame is what one run said in one tick: a row, an announcement, and a message to each socket.
+    A frame is what one run said in one tick: a row, an announcement, and a message to each socket. Frames that were
+    read at one beat share a commit, and come to a web process together: those are `runner_tick`, `postgres_commit` and
+    `web_burst`.
     """
 
     web_ask: float
     """A question, until its message and execution are written; `web_rest`: what it takes besides, until the end."""
     web_rest: float
+    web_burst: float
     web_frame: float
     runner_start: float
     """From the claim to the first token; `runner_rest`: what a run takes besides, without its tokens."""
@@ -51,11 +60,14 @@ class Costs:
     client_token: float = 0.0
     durable_wait_ms: float = 3.5
     wake_wait_ms: float = 0.5
+    timer_wait_ms: float = 0.6
+    """How late a loop's timer rings: so beats do not keep step with evenly spaced tokens."""
 
     def scaled(self, factor: float) -> "Costs":
         """On a machine whose cores take `factor` times as long."""
-        waits = {"durable_wait_ms", "wake_wait_ms"}
-        return Costs(**{name: value if name in waits else value * factor for name, value in asdict(self).items()})
+        return Costs(
+            **{name: value if name.endswith("_wait_ms") else value * factor for name, value in asdict(self).items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,61 +200,77 @@ class Run:
     tokens_left: int
     steps_left: int
     waiting_s: list[float] = field(default_factory=list)
-    """When the tokens that are not stored yet left the model."""
+    """When the tokens that are not read yet left the model."""
     has_spoken: bool = False
 
 
+Frame = tuple[Run, list[float]]
+
+
 class Runner:
-    """One process: its loop, and its writer, which stores what waits of all runs at once."""
+    """One process: its loop, its beats, and its writer, which stores what waits of all runs at once."""
 
     def __init__(self, plant: "_Plant") -> None:
         self._plant = plant
         self._world, self._costs = plant.world, plant.costs
         self.loop = plant.station("runner")
-        self._dirty: dict[int, Run] = {}
+        self._turn: deque[Run] = deque()
+        self._frames: list[Frame] = []
         self._records: list[Act] = []
-        self._is_writing = self._is_waiting = False
-        self._last_tick_s = -1.0
+        self._is_set = self._is_writing = False
+        self._struck_at_s = -1.0
         self._crowd = 0
 
     def token(self, run: Run, sent_s: float) -> None:
-        """Has been read; waits for the tick, but the first of an answer does not."""
+        """Has come; waits for its beat, but the first of an answer does not."""
         run.waiting_s.append(sent_s)
-        self._dirty[id(run)] = run
-        at_once = not run.has_spoken
-        run.has_spoken = True
-        self._wake(at_once=at_once)
+        if not run.has_spoken:
+            run.has_spoken = True
+            self._read([run])
+        elif len(run.waiting_s) == 1:
+            self._turn.append(run)
+            self._set()
 
     def record(self, then: Act) -> None:
         """A step, stored durably before the run goes on."""
         self._records.append(then)
-        self._wake(at_once=True)
+        self._write()
 
-    def _wake(self, *, at_once: bool) -> None:
-        if self._is_writing:
+    def _set(self) -> None:
+        if self._is_set:
             return
-        if at_once:
-            self._write()
-        elif not self._is_waiting:
-            self._is_waiting = True
-            wait_s = self._last_tick_s + tick_s(self._crowd) - self._world.now_s
-            self._world.after(max(0.0, wait_s), self._tick)
+        self._is_set = True
+        pause_s = tick_s(self._crowd) / beats_a_tick(self._crowd)
+        due_s = max(self._world.now_s, self._struck_at_s + pause_s) + self._costs.timer_wait_ms / 1e3
+        self._world.after(due_s - self._world.now_s, self._strike)
 
-    def _tick(self) -> None:
-        self._is_waiting = False
-        if not self._is_writing and (self._dirty or self._records):
-            self._write()
+    def _strike(self) -> None:
+        self._is_set = False
+        self._crowd = len(self._turn)
+        self._struck_at_s = self._world.now_s
+        self._read([self._turn.popleft() for _ in range(math.ceil(self._crowd / beats_a_tick(self._crowd)))])
+        if self._turn:
+            self._set()
 
-    def _write(self) -> None:
-        self._is_writing = True
-        self._last_tick_s = self._world.now_s
-        runs, self._dirty = list(self._dirty.values()), {}
-        records, self._records = self._records, []
-        if not records:
-            self._crowd = len(runs)
+    def _read(self, runs: list[Run]) -> None:
+        """Goes on while the database stores what was read before."""
         frames = [(run, run.waiting_s) for run in runs]
         for run in runs:
             run.waiting_s = []
+        tokens = sum(len(sent_s) for _, sent_s in frames)
+
+        def done() -> None:
+            self._frames += frames
+            self._write()
+
+        self.loop.work(self._costs.runner_frame * len(frames) + self._costs.runner_token * tokens, done)
+
+    def _write(self) -> None:
+        if self._is_writing or not (self._frames or self._records):
+            return
+        self._is_writing = True
+        frames, self._frames = self._frames, []
+        records, self._records = self._records, []
         costs, rows = self._costs, len(frames) + len(records)
         wait_s = costs.durable_wait_ms / 1e3 if records else 0.0
 
@@ -251,8 +279,7 @@ class Runner:
             self._plant.announce(frames)
             for then in records:
                 then()
-            if self._dirty or self._records:
-                self._wake(at_once=bool(self._records))
+            self._write()
 
         def sent() -> None:
             self._plant.commits += 1
@@ -261,7 +288,7 @@ class Runner:
                 costs.postgres_commit + costs.postgres_row * rows, lambda: self._world.after(wait_s, stored)
             )
 
-        self.loop.work(costs.runner_tick + costs.runner_frame * rows, sent)
+        self.loop.work(costs.runner_tick + costs.runner_frame * len(records), sent)
 
 
 class _Plant:
@@ -304,12 +331,14 @@ class _Plant:
         if self._load.runs_a_second:
             self.world.after(self._chance.expovariate(self._load.runs_a_second), self._arrive)
 
-    def announce(self, frames: list[tuple[Run, list[float]]]) -> None:
-        costs = self.costs
+    def announce(self, frames: list[Frame]) -> None:
+        woken: set[int] = set()
         for run, sent_s in frames:
+            is_first = id(run.web) not in woken
+            woken.add(id(run.web))
             self._redis.work(
-                costs.redis_frame,
-                lambda run=run, sent_s=sent_s: self._show(run, sent_s),  # type: ignore[misc]
+                self.costs.redis_frame,
+                lambda run=run, sent_s=sent_s, is_first=is_first: self._show(run, sent_s, is_first),  # type: ignore[misc]
             )
 
     def _new(self, *, tokens: int) -> Run:
@@ -355,13 +384,10 @@ class _Plant:
             return
         run.tokens_left -= 1
         sent_s = self.world.now_s
-        read = self.costs.runner_token
         if self.costs.model_token:
-            self._model.work(
-                self.costs.model_token, lambda: run.runner.loop.work(read, lambda: run.runner.token(run, sent_s))
-            )
+            self._model.work(self.costs.model_token, lambda: run.runner.token(run, sent_s))
         else:
-            run.runner.loop.work(read, lambda: run.runner.token(run, sent_s))
+            run.runner.token(run, sent_s)
         pause_s = 1 / self._load.rate
         self.world.after(
             pause_s if self._load.is_even else self._chance.expovariate(1 / pause_s), lambda: self._speak(run)
@@ -370,7 +396,9 @@ class _Plant:
     def _ended(self) -> None:
         self.runs_ended += 1
 
-    def _show(self, run: Run, sent_s: list[float]) -> None:
+    def _show(self, run: Run, sent_s: list[float], is_first: bool) -> None:
+        if is_first:
+            run.web.work(self.costs.web_burst)
         for number in range(self._load.sockets_a_run):
             heard = (lambda: self._hear(run, sent_s)) if number == 0 else None
             run.web.work(self.costs.web_frame, heard)
@@ -419,15 +447,16 @@ def simulate(
 def runner_share(costs: Costs, *, streams: float, rate: float) -> float:
     """What a runner works for so many streams, as a share of its one core: the formula of `docs/scale.md`."""
     tick = tick_s(streams)
-    return (costs.runner_tick / tick + streams * (costs.runner_frame / tick + rate * costs.runner_token)) / 1e6
+    of_beats = costs.runner_tick * beats_a_tick(streams) / tick
+    return (of_beats + streams * (costs.runner_frame / tick + rate * costs.runner_token)) / 1e6
 
 
-def most_streams(costs: Costs, *, rate: float, share: float = 1.0) -> float:
-    """How many streams use up that share of a runner's core. `runner_share` solved for streams."""
-    packed, crowded = (_streams(costs, tick, rate=rate, share=share) for tick in (TICK_S, CROWDED_TICK_S))
-    return packed if packed > PACKED else min(crowded, PACKED)
-
-
-def _streams(costs: Costs, tick: float, *, rate: float, share: float) -> float:
-    each = costs.runner_frame / tick + rate * costs.runner_token
-    return (share * 1e6 - costs.runner_tick / tick) / each
+def most_streams(costs: Costs, *, rate: float, share: float = 1.0) -> int:
+    """How many streams use up that share of a runner's core: `runner_share` solved for streams."""
+    most = 0
+    for streams in count(1):
+        if runner_share(costs, streams=streams, rate=rate) <= share:
+            most = streams
+        elif streams > CROWDED + 1:  # up to there, more of them may take less
+            break
+    return most

@@ -215,7 +215,7 @@ class Stand:
             "REDIS_URL": self._redis_url,
             "EMAIL_URL": "memorymail://",
             "LOG_LEVEL": "WARNING",
-            "AGENT_CONCURRENCY": "200",
+            "AGENT_CONCURRENCY": "640",
             # All of the load is one person.
             "SOCKETS_AT_ONCE": "0",
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]),

@@ -20,6 +20,8 @@ LATE_MS = 100.0
 KEPT_UP = 0.95
 # Streams do not keep step with each other, in life as here.
 SPREAD_S = 1.0
+# What a start costs is another figure: hundreds in one second would still be starting while the first have ended.
+STARTS_A_SECOND = 20
 
 _COMMITS = """
 SELECT count(DISTINCT xmin::text), count(*) FROM agents_event
@@ -76,6 +78,7 @@ class Window:
             "worker": self.worker,
             "kept_up": self.kept_up,
             "streams": self.streams,
+            "rate": self.rate,
             "seconds": round(self.seconds, 3),
             "tokens": self.tokens,
             "cpu_us_a_token": {name: round(self.cpu_us_a_token(name), 1) for name in self.cpu_s},
@@ -91,15 +94,25 @@ class Window:
         }
 
 
+def spread_s(streams: int) -> float:
+    """How long it takes until so many have been asked for."""
+    return max(SPREAD_S, streams / STARTS_A_SECOND)
+
+
+def tokens_of(streams: int, *, warm_s: float, window_s: float, rate: int) -> int:
+    """How long an answer has to be so that the first goes on until the window is over."""
+    return int(rate * (spread_s(streams) + warm_s + window_s + 1))
+
+
 async def watch_streams(
     contender: Contender, stand: Stand, *, streams: int, warm_s: float, window_s: float, rate: int = TOKENS_A_SECOND
 ) -> Window:
     """Opens the streams, waits until all flow, and looks for `window_s`. Returns when they have ended."""
-    tokens = int(rate * (SPREAD_S + warm_s + window_s + 1))
+    tokens = tokens_of(streams, warm_s=warm_s, window_s=window_s, rate=rate)
     heard = [Heard() for _ in range(streams)]
     async with contender.lines(streams) as lines, asyncio.TaskGroup() as group:
         for line, one in zip(lines, heard, strict=True):
-            await asyncio.sleep(random.uniform(0, 2 * SPREAD_S / streams))
+            await asyncio.sleep(random.uniform(0, 2 * spread_s(streams) / streams))
             group.create_task(line.ask(f"say {tokens} tokens at {rate}/s stamped", one))
         async with asyncio.timeout(FIRST_TOKEN_TIMEOUT_S):
             for one in heard:

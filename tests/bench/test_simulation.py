@@ -1,5 +1,6 @@
 """The simulation keeps the laws of queues, is the product's writer in its times, and is fitted to what was measured."""
 
+import inspect
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,12 @@ from benchmarks import simulation, simulation_model
 from benchmarks.figure import percentile
 from benchmarks.simulation import Habits, Measured, fit, held, need
 from benchmarks.simulation_model import Costs, Load, Plant, most_streams, runner_share, simulate
+from hyperagent.lib.llm.pace import Pace
 
 COSTS = Costs(
     web_ask=6_000,
     web_rest=2_000,
+    web_burst=100,
     web_frame=500,
     runner_start=3_000,
     runner_rest=5_000,
@@ -31,10 +34,11 @@ SLOW = COSTS.scaled(4)
 WIDE = Plant(webs=16)
 
 
-def test_its_ticks_are_the_writers() -> None:
+def test_its_ticks_are_the_writers_and_its_beats_those_at_which_streams_are_read() -> None:
     crowds = (0, 1, 16, 17, 64, 65, 200)
 
     assert [simulation_model.tick_s(crowd) for crowd in crowds] == [writer.tick_s(crowd) for crowd in crowds]
+    assert inspect.signature(Pace).parameters["at_once"].default == simulation_model.AT_ONCE
 
 
 def test_an_idle_system_adds_no_queueing() -> None:
@@ -45,7 +49,7 @@ def test_an_idle_system_adds_no_queueing() -> None:
     asked = 6.0 + (0.4 + 3 * 0.03 + durable_ms) + wake_ms
     claimed = 1.0 + store_ms + durable_ms
     began = 3.0 + 2 * ((1.0 + 0.12) + store_ms + durable_ms)
-    spoken = 0.08 + (1.0 + 0.12) + store_ms + 0.03 + 0.5
+    spoken = 0.08 + (1.0 + 0.12) + store_ms + 0.03 + (0.1 + 0.5)
     assert min(seen.ttft_ms) == pytest.approx(asked + claimed + began + spoken, rel=0.001)
     assert percentile(seen.ttft_ms, 0.5) == pytest.approx(min(seen.ttft_ms), rel=0.001)
 
@@ -61,18 +65,18 @@ def test_utilisation_is_load_times_cost(streams: int) -> None:
 
 
 def test_a_runner_saturates_at_the_derived_limit() -> None:
-    limit = most_streams(SLOW, rate=50)
+    limit = most_streams(COSTS, rate=50)
 
-    below = simulate(WIDE, SLOW, Load(streams=int(0.9 * limit)), seconds=10)
-    above = simulate(WIDE, SLOW, Load(streams=int(1.6 * limit)), seconds=10)
+    below = simulate(WIDE, COSTS, Load(streams=int(0.9 * limit)), seconds=10)
+    above = simulate(WIDE, COSTS, Load(streams=int(1.6 * limit)), seconds=10)
     assert below.tokens == pytest.approx(int(0.9 * limit) * 50 * 10, rel=0.02)
     assert above.shares["runner"] == pytest.approx(1.0, abs=0.01)
     assert above.tokens < int(1.6 * limit) * 50 * 10 * 0.95
-    assert 0.75 * limit < held(SLOW, WIDE, most=100) <= 1.05 * limit
+    assert 0.75 * limit < held(COSTS, WIDE, most=400) <= 1.05 * limit
 
 
 def test_two_runners_hold_twice_as_many() -> None:
-    one, two = (held(SLOW, replace(WIDE, runners=number), most=120, seconds=4) for number in (1, 2))
+    one, two = (held(COSTS, replace(WIDE, runners=number), most=400, seconds=4) for number in (1, 2))
 
     assert two == pytest.approx(2 * one, rel=0.06)
 
@@ -92,6 +96,13 @@ def test_frames_share_the_commits_of_their_tick() -> None:
     assert one.commits / 10 == pytest.approx(1 / writer.TICK_S, rel=0.05)
     assert crowded.commits / 10 == pytest.approx(1 / writer.CROWDED_TICK_S, rel=0.05)
     assert crowded.tokens / crowded.commits > 100
+
+
+def test_of_very_many_streams_each_beat_has_a_part() -> None:
+    seen = simulate(WIDE, COSTS, Load(streams=100), seconds=10)
+
+    assert seen.commits / 10 == pytest.approx(2 / writer.CROWDED_TICK_S, rel=0.05)
+    assert seen.frames / seen.commits == pytest.approx(50, rel=0.05)
 
 
 def test_more_load_makes_people_wait_longer() -> None:
@@ -120,12 +131,13 @@ def test_a_load_of_nothing_is_refused() -> None:
 def _windows(costs: Costs) -> list[dict[str, Any]]:
     """What a bench would have measured of parts that cost this."""
     found = []
-    for streams in (1, 4, 8, 16, 48):
-        seen = simulate(WIDE, costs, Load(streams=streams), seconds=8)
+    for streams, rate in ((1, 50), (4, 50), (8, 50), (8, 100), (16, 50), (32, 50), (48, 50)):
+        seen = simulate(Plant(), costs, Load(streams=streams, rate=rate), seconds=8)
         found.append(
             {
                 "contender": "hyperagent",
                 "streams": streams,
+                "rate": rate,
                 "seconds": 8.0,
                 "tokens": seen.tokens,
                 "commits": seen.commits,
@@ -155,8 +167,8 @@ def test_costs_are_found_again_in_what_they_gave(measured: Measured) -> None:
     found = fit(measured)
 
     assert found.runner_tick == pytest.approx(COSTS.runner_tick, rel=0.1)
-    assert found.runner_frame * 16.7 + found.runner_token * 50 == pytest.approx(120 * 16.7 + 80 * 50, rel=0.1)
-    assert (found.postgres_commit, found.web_frame) == pytest.approx((400, 500), rel=0.1)
+    assert (found.runner_frame, found.runner_token) == pytest.approx((120, 80), rel=0.1)
+    assert (found.postgres_commit, found.web_burst, found.web_frame) == pytest.approx((400, 100, 500), rel=0.1)
     assert found.runner_start + found.web_ask == pytest.approx(3_000 + 6_000, rel=0.1)
     assert (found.runner_start + found.runner_rest, found.web_ask + found.web_rest) == pytest.approx((8_000, 8_000))
 
@@ -166,7 +178,8 @@ def test_what_was_not_fitted_is_foreseen(measured: Measured) -> None:
 
     foreseen = [row for row in rows if not row.is_fitted]
     assert {row.what for row in foreseen} >= {
-        " 16 streams: runner, CPU a token (µs)",
+        " 32 streams: runner, CPU a token (µs)",
+        " 48 streams: all parts, CPU a token (µs)",
         "  4 streams: commits for events (/s)",
     }
     assert max(abs(row.off) for row in foreseen) < 0.1

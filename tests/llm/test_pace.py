@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
+from itertools import pairwise
 from pathlib import Path
 
 import aiohttp.connector
@@ -75,6 +76,27 @@ async def test_the_next_beat_is_as_far_as_the_crowd_at_the_last_one_makes_it() -
     await pace.beat()
 
     assert crowds == [0, 1, 3]
+
+
+async def test_of_very_many_each_beat_has_a_part_and_each_has_its_turn_in_the_same_time() -> None:
+    beats = 0
+    read_at: dict[int, list[int]] = {number: [] for number in range(10)}
+
+    def struck() -> None:
+        nonlocal beats
+        beats += 1
+
+    pace = Pace(lambda crowd: 0.03, struck, at_once=4)
+
+    async def read(number: int) -> None:
+        for _ in range(5):
+            await pace.beat()
+            read_at[number].append(beats)
+
+    await asyncio.gather(*map(read, read_at))
+
+    assert max(sum(beat in at for at in read_at.values()) for beat in range(1, beats + 1)) == 4
+    assert max(later - earlier for at in read_at.values() for earlier, later in pairwise(at)) == 3
 
 
 async def test_who_leaves_before_the_beat_holds_up_nobody() -> None:
