@@ -84,6 +84,36 @@ class RedisAway(logging.Filter):
         return True
 
 
+_DATABASE_AWAY = (
+    "psycopg.OperationalError",
+    "psycopg.errors.AdminShutdown",
+    "psycopg.errors.CannotConnectNow",
+    "psycopg.errors.CrashShutdown",
+    "django.db.utils.InterfaceError",
+)
+"""What is raised while nobody can be asked. Statements that the database refused have classes of their own."""
+
+
+class DatabaseAway(logging.Filter):
+    """A database that is restarted is a line of the queue, and not a traceback for each job: the queue looks again by
+    itself, and what a job was for is found by its sweep."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        said, _, trace = record.getMessage().partition(" : Traceback (most recent call last)")
+        raised = trace.splitlines() if error is None else [_named(error), _named(error.__cause__)]
+        if any(line.startswith(_DATABASE_AWAY) for line in raised):
+            why = "" if error is None else f": {error}"
+            record.msg = f"{said}{why}".split("\n")[0] + " (the database is away; the queue looks again)"
+            record.args, record.exc_info = (), None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
+def _named(error: BaseException | None) -> str:
+    return f"{type(error).__module__}.{type(error).__qualname__}"
+
+
 def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str], faults_to: str = "") -> dict[str, Any]:
     """The value of Django's LOGGING; also sets structlog up, so that both take the same road. `faults_to`: a Sentry's
     address that is told of errors, too."""
@@ -121,7 +151,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str],
             },
             "bare": {"format": "%(message)s"},
         },
-        "filters": {"redis_away": {"()": RedisAway}},
+        "filters": {"redis_away": {"()": RedisAway}, "database_away": {"()": DatabaseAway}},
         "handlers": {
             "console": {"class": "logging.StreamHandler", "stream": sys.stderr, "formatter": "line"},
             "stdout": {"class": "logging.StreamHandler", "stream": sys.stdout, "formatter": "bare"},
@@ -137,7 +167,7 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str],
             "django.channels.server": {"level": "WARNING"},
             "daphne": {"level": "WARNING"},
             "channels_redis.pubsub": {"filters": ["redis_away"]},
-            "django-q": {"level": "WARNING"},
+            "django-q": {"level": "WARNING", "filters": ["database_away"]},
             "httpx": {"level": "WARNING"},
             "asyncio": {"level": "WARNING"},
             # Events as JSON and nothing else, for whoever collects them (AUDIT_LOG_STREAM=stdout).

@@ -15,7 +15,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, overload
@@ -119,10 +120,17 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             return self._take() or None
         except (OperationalError, InterfaceError, psycopg.Error) as error:
             # django-q2 would wait for ten seconds and fork a new process.
-            log.warning("the queue cannot reach the database: %s", error)
+            log.warning("the queue cannot reach the database, and looks again: %s", _line(error))
             connection.close()
             time.sleep(LOOK_EVERY_S)
             return None
+
+    def acknowledge(self, task_id: int) -> None:
+        try:
+            super().acknowledge(task_id)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("job %s is over and will be done again, for the database is away: %s", task_id, _line(error))
+            connection.close()
 
     def _take(self) -> list[tuple[int, str]]:
         connection.ensure_connection()
@@ -172,13 +180,28 @@ def run_cluster() -> None:
 
 
 def _hold_lock(task: dict[str, Any], **_: Any) -> None:
-    with connection.cursor() as cursor:
+    with _or_end(task), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
 
 
 def _release_lock(task: dict[str, Any], **_: Any) -> None:
-    with connection.cursor() as cursor:
+    with _or_end(task), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+
+
+@contextmanager
+def _or_end(task: dict[str, Any]) -> Iterator[None]:
+    """Without the database this process ends before the job counts as done: its cluster has another, which is given
+    the job again."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        log.warning("the database is away, so job %s will be done again: %s", task["ack_id"], _line(error))
+        raise SystemExit(1) from None
+
+
+def _line(error: Exception) -> str:
+    return str(error).split("\n")[0]
 
 
 _job = JobWatch()

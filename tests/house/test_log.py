@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 import structlog
+from django.db import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from hyperagent.lib.conf import BASE_DIR, LogFormat, secrets_in
-from hyperagent.lib.log import HIDDEN, RedisAway, logging_config, redact
+from hyperagent.lib.log import HIDDEN, DatabaseAway, RedisAway, logging_config, redact
 
 SECRET = "canary-3f9a8b7c6d"
 
@@ -148,3 +150,32 @@ def test_a_redis_that_is_away_is_a_line_and_no_traceback(error: Exception, is_to
     assert RedisAway().filter(record)
     assert (record.exc_info is None, record.levelno == logging.WARNING) == (is_told_in_a_line, is_told_in_a_line)
     assert (str(error) in record.getMessage()) is is_told_in_a_line
+
+
+def test_a_database_that_is_away_is_a_line_of_the_queue_and_a_bug_of_a_job_its_traceback() -> None:
+    failed = "Failed 'a.b' (two-five) - gone : Traceback (most recent call last)\n  File x\n"
+    away = f"{failed}psycopg.OperationalError: gone\n\tIs it running?"
+    bug = f"{failed}KeyError: 'gone'"
+    refused = f"{failed}psycopg.errors.QueryCanceled: gone"
+    records = [logging.LogRecord("django-q", logging.ERROR, "", 0, text, None, None) for text in (away, bug, refused)]
+
+    assert all(DatabaseAway().filter(record) for record in records)
+
+    told, *others = (record.getMessage() for record in records)
+    assert told == "Failed 'a.b' (two-five) - gone (the database is away; the queue looks again)"
+    assert others == [bug, refused]
+    assert [record.levelno for record in records] == [logging.WARNING, logging.ERROR, logging.ERROR]
+
+
+def test_a_schedule_that_could_not_be_looked_at_for_want_of_a_database_is_a_line() -> None:
+    try:
+        try:
+            raise psycopg.OperationalError("the server is shutting down\nand more")
+        except psycopg.OperationalError as error:
+            raise OperationalError(*error.args) from error
+    except OperationalError:
+        record = logging.LogRecord("django-q", logging.ERROR, "", 0, "Could not create task", None, sys.exc_info())
+
+    assert DatabaseAway().filter(record)
+    assert record.exc_info is None
+    assert record.getMessage().startswith("Could not create task: the server is shutting down (the database is away")

@@ -20,6 +20,7 @@ from django_q.models import OrmQ, Schedule, Task
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR
 from tests.house.waiting import until
+from tests.runtime.driving import database_dsn
 
 LEAVE_MARK = "tests.house.jobs.leave_mark"
 # As the cluster of a supervisor that has long been up.
@@ -135,6 +136,27 @@ def test_what_is_due_within_its_interval_stays_where_it_is() -> None:
     queue.pull_schedules_back()
 
     assert Schedule.objects.get(name=LEAVE_MARK).next_run == due
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_process_of_the_queue_without_a_database_ends_in_a_line_before_its_job_counts_as_done(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    task = {"ack_id": 7}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (own,) = cursor.fetchone()
+    with psycopg.connect(database_dsn(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", [own])
+        while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [own]).fetchone():
+            pass
+
+    with pytest.raises(SystemExit):
+        queue._release_lock(task)
+
+    connection.close()
+    assert "so job 7 will be done again" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_the_queue_has_no_admin_pages() -> None:

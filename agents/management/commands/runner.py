@@ -42,7 +42,11 @@ class Command(BaseCommand):
         parser.add_argument("--concurrency", type=int, default=settings.CONFIG.agent_concurrency)
 
     def handle(self, *, name: str, concurrency: int, **_: Any) -> None:
-        asyncio.run(_serve(name, concurrency))
+        try:
+            asyncio.run(_serve(name, concurrency))
+        except psycopg.OperationalError as error:
+            why = str(error).split("\n")[0]
+            raise CommandError(f"This runner ends, for the database is away: {why}. Start it again.") from None
 
 
 async def _serve(name: str, concurrency: int) -> None:

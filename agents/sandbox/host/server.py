@@ -21,6 +21,7 @@ from agents.sandbox.host.shapes import command_of, file_as_json, outcome_as_json
 from agents.sandbox.models import EndedBecause
 from agents.sandbox.records import Owner
 from agents.sandbox.sessions import Session, Sessions
+from hyperagent.lib import outage
 
 log = structlog.get_logger(__name__)
 
@@ -71,8 +72,11 @@ class Answering:
                 await wire.say({"error": error.message, "gone": isinstance(error, BoxGone)})
             except (EOFError, BadFrame, ConnectionError):
                 raise
-            except Exception:
-                log.exception("sandbox.call_failed", op=asked.get("op"))
+            except Exception as error:
+                if outage.is_outage(error):
+                    log.warning("sandbox.database_away", op=asked.get("op"), why=str(error).split("\n")[0])
+                else:
+                    log.exception("sandbox.call_failed", op=asked.get("op"))
                 await wire.say({"error": BROKEN, "gone": False})
         except (EOFError, BadFrame, OSError, asyncio.CancelledError):
             # The caller is gone, or the host stops; nobody waits for this task.

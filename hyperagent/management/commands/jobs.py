@@ -3,7 +3,8 @@
 import os
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
 from hyperagent.lib.queue import run_cluster
 from hyperagent.lib.yielding import yield_to_others
@@ -19,4 +20,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         yield_to_others(_NICE)
         os.nice(_NICE)
-        run_cluster()
+        try:
+            run_cluster()
+        except OperationalError as error:
+            why = str(error).split("\n")[0]
+            raise CommandError(f"The jobs cannot begin, for the database is away: {why}. Start them again.") from None
