@@ -21,7 +21,7 @@ from psycopg.rows import dict_row
 
 from hyperagent.embedded.instance import free_port
 from hyperagent.lib.conf import BASE_DIR
-from tests import migrated
+from tests import migrated, template
 from tests.scripted.server import ScriptedServer
 from tests.services import Services
 from tests.shown import shown
@@ -85,14 +85,7 @@ class Site:
     # --- processes
 
     def manage(self, *command: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=BASE_DIR,
-            env=self.env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = template.run([sys.executable, "manage.py", *command], cwd=BASE_DIR, env=self.env)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -176,7 +169,7 @@ class Site:
         with self._log_path(name).open("ab") as output:
             output.write(f"\n{START}\n".encode())
         with self._log_path(name).open("ab") as output:
-            self.processes[name] = subprocess.Popen(
+            self.processes[name] = template.Process(
                 command,
                 cwd=BASE_DIR,
                 env={**self.env, **env},

@@ -9,11 +9,13 @@ import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 from django.db import connection
 
+from tests import template
 from tests.house.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,6 +37,9 @@ class Web:
         self.log = Path(tempfile.mkstemp(suffix=".log")[1])
 
     def start(self, **more: str) -> None:
+        self._start(template.Process, more)
+
+    def _start(self, kind: type[subprocess.Popen[Any]], more: dict[str, str]) -> None:
         environment = {**os.environ, "DATABASE_URL": database_url(), "DB_POOL_SIZE": "8", **more}
         command = [
             sys.executable,
@@ -47,7 +52,7 @@ class Web:
             "hyperagent.asgi:application",
         ]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            self.process = kind(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         until(self.answers, what=f"the web server answers; its log: {self.log}")
 
     @property
@@ -55,9 +60,9 @@ class Web:
         return self.process is not None and self.process.poll() is None
 
     def start_afresh(self, **more: str) -> None:
-        """For who weighs it: what an earlier test left on the heap would hide what is added."""
+        """For who weighs it: what an earlier test, or a template, left on the heap would hide what is added."""
         self.kill()
-        self.start(**more)
+        self._start(subprocess.Popen, more)
 
     def answers(self) -> bool:
         assert self.process is not None

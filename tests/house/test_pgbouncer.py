@@ -18,6 +18,7 @@ import pytest
 
 from hyperagent.embedded.instance import free_port
 from hyperagent.lib.conf import BASE_DIR
+from tests import template
 from tests.faces.conftest import token_of
 from tests.faces.web import Web, database_url
 from tests.house.bucket_server import S3, SECRET
@@ -60,7 +61,7 @@ class Company:
         with self.worker_log.open("wb") as log:
             # Whatever a worker used of DATABASE_URL would go to a database that is not there.
             env = {**self.env, "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nowhere"}
-            self._worker = subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
+            self._worker = template.Process(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
         until(lambda: self.said("runner.ready") >= 1, what="a runner works", timeout_s=90)
 
     def said(self, event: str) -> int:

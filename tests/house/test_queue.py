@@ -19,6 +19,7 @@ from django_q.models import OrmQ, Schedule, Task
 
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR
+from tests import template
 from tests.house.waiting import until
 from tests.runtime.driving import database_dsn
 
@@ -33,7 +34,7 @@ def worker(log: Path) -> Iterator[psutil.Process]:
     url = os.environ["DATABASE_URL"].replace("/hyperagent?", f"/{connection.settings_dict['NAME']}?")
     env = {**os.environ, "DATABASE_URL": url, "QUEUE_WORKERS": "1", "LOG_LEVEL": "INFO"}
     with log.open("w") as output:
-        process = subprocess.Popen(
+        process = template.Process(
             [sys.executable, "manage.py", "worker", "--runners", "0", "--no-embedder", "--no-sandboxes"],
             cwd=BASE_DIR,
             env=env,

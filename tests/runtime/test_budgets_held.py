@@ -33,6 +33,7 @@ from agents.usage.models import ModelCall
 from agents.usage.purses import standing_of
 from hyperagent.accounts.budget_models import Budget, Hold, Purse
 from hyperagent.lib.llm.prices import Price
+from tests import template
 from tests.faces.web import ROOT, database_url
 from tests.runtime.driving import database_dsn, ended, model_env, start, until
 from tests.scripted.script import Script, ScriptedUsage
@@ -259,7 +260,7 @@ async def test_a_runner_killed_in_mid_call_leaves_nothing_reserved_and_nothing_c
     scripted_server.script(Script(text="word " * 40, tokens_per_s=20, usage=usage, times=0))
     command = [sys.executable, "manage.py", "runner", "--name", "doomed", "--concurrency", "8"]
     env = {**os.environ, "DATABASE_URL": database_url(), "LEASE_SECONDS": "5", **model_env(scripted_server.url)}
-    doomed = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    doomed = template.Process(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     async def open_holds() -> bool:
         return await holds() >= 4

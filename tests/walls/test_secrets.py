@@ -3,7 +3,6 @@ look into whatever a person, a model, a log or another program may read.
 """
 
 import json
-import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from hyperagent.lib import secrets
 from hyperagent.lib.conf import BASE_DIR, Config, is_secret, secrets_in
 from hyperagent.lib.log import HIDDEN, redact
 from hyperagent.notices.signing import SecretUnreadable, seal, unseal
+from tests import template
 from tests.scripted.script import Script
 from tests.site import EMAIL, Site
 
@@ -223,10 +223,7 @@ def rows_in(html: str, table: str) -> Iterator[str]:
 
 
 def told(site: Site, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=BASE_DIR, env=site.env, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+    done = template.run([sys.executable, "manage.py", *command], cwd=BASE_DIR, env=site.env)
     return done.stdout + done.stderr
 
 

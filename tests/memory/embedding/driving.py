@@ -15,6 +15,7 @@ from hyperagent.lib.conf import BASE_DIR
 from memory.ids import chunk_id
 from memory.kinds import DocumentStatus
 from memory.models import Chunk, Document
+from tests import template
 from tests.house.waiting import until
 
 
@@ -46,13 +47,13 @@ class Embedders:
         self.folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *, is_ready: bool = True, **env: str) -> int:
+    def start(self, *, is_ready: bool = True, by: type[subprocess.Popen[Any]] = template.Process, **env: str) -> int:
         number = len(self.processes)
         url = os.environ["DATABASE_URL"].replace("/hyperagent?", f"/{connection.settings_dict['NAME']}?")
         said = {**os.environ, "DATABASE_URL": url, "LOG_LEVEL": "INFO", "HYPERAGENT_PROCESS": "embedder", **env}
         with self._path(number).open("wb") as output:
             self.processes.append(
-                subprocess.Popen(
+                by(
                     [sys.executable, "manage.py", "embedder"],
                     cwd=BASE_DIR,
                     env=said,

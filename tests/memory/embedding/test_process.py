@@ -1,6 +1,7 @@
 """The embedder as a process: complete and nothing double, whoever is killed, added, deleted or renamed meanwhile."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def test_garbage_in_redis_stops_neither_side(embedders: Embedders) -> None:
 
 
 def test_its_memory_stays_far_under_the_limit(embedders: Embedders, alice: Any) -> None:
-    number = embedders.start()
+    number = embedders.start(by=subprocess.Popen)
     document = woken(document_of(alice, texts(8, sentences=40)))
 
     until(lambda: is_ready(document), what="the document", timeout_s=200)

@@ -17,6 +17,7 @@ from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.conf import BASE_DIR
 from hyperagent.lib.threads import in_thread
+from tests import template
 from tests.runtime.approving import programs, requests, respond
 from tests.runtime.conftest import make_runner
 from tests.runtime.driving import ended, events, until
@@ -59,7 +60,7 @@ class HostProcess:
 
     def start(self) -> None:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = template.Process(
                 [sys.executable, "manage.py", "sandboxes"], cwd=BASE_DIR, env=self.env, stdout=log, stderr=log
             )
 
