@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 export DATA_DIR ?= var
 BIN := .venv/bin
 
-.PHONY: run test lint format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean
+.PHONY: run test lint lint-format lint-rules lint-types lint-imports lint-migrations format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -22,11 +22,21 @@ test: install-dev  ## Sets everything up, then runs every test
 	@mkdir -p var
 	$(BIN)/pytest -n 3 --dist loadgroup --record-to=var/tests.json $(ARGS)
 
-lint: install-dev  ## Format, lint, types, import contracts, migrations
+lint: lint-format lint-rules lint-types lint-imports lint-migrations  ## Format, lint, types, import contracts, migrations
+
+lint-format: install-dev
 	$(BIN)/ruff format --check .
+
+lint-rules: install-dev
 	$(BIN)/ruff check .
+
+lint-types: install-dev
 	$(BIN)/mypy
+
+lint-imports: install-dev
 	$(BIN)/lint-imports --no-cache
+
+lint-migrations: install-dev
 	ENV_FILE=/dev/null DATA_DIR=/nonexistent $(BIN)/python manage.py makemigrations --check --dry-run
 
 format: install-dev

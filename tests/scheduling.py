@@ -10,8 +10,23 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# One site and one browser serve all of it.
-TOGETHER = ("tests/page/",)
+# One browser serves all that only puts the page on a stage, and another one, and a site, all else of the page.
+_STAGED = (
+    "tests/page/test_activity.py",
+    "tests/page/test_approvals.py",
+    "tests/page/test_budget_and_doubt.py",
+    "tests/page/test_chat_flows.py",
+    "tests/page/test_citations.py",
+    "tests/page/test_guarded.py",
+    "tests/page/test_hand_cards.py",
+    "tests/page/test_people.py",
+    "tests/page/test_rendering.py",
+    "tests/page/test_run.py",
+    "tests/page/test_store.py",
+    "tests/page/test_tainted_card.py",
+)
+_PAGE = "tests/page/"
+TOGETHER = {**dict.fromkeys(_STAGED, "staged"), _PAGE: _PAGE}
 # What takes a minute or more and is one process's, however many there are, must not come last.
 FIRST = (
     "tests/page/",
@@ -30,7 +45,8 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+        groups = (group for start, group in TOGETHER.items() if nodeid.startswith(start))
+        return next(groups, nodeid.partition("::")[0])
 
 
 def slow_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
