@@ -18,7 +18,10 @@ from tests import migrated, services
 # What the machine or its `.env` may say about models, accounts and the like has no place in a test.
 FOREIGN = ("_API_KEY", "_MODEL", "_MODEL_PROVIDER", "_PROVIDER", "_PROVIDERS", "BUNDLED_MODEL_URL")
 WORST_FIRST = ("failed", "skipped", "passed")
+# Of a run that breaks down, hundreds of others follow the failure that matters.
+FIRST_FAILURES, FAILURE_CHARS = 3, 1500
 _outcomes: dict[str, dict[str, str]] = {}
+_failures: list[str] = []
 _running = pytest.StashKey[services.Services]()
 
 
@@ -78,6 +81,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         tests = _outcomes.setdefault(str(number), {})
         worst = min(tests.get(report.nodeid, "passed"), report.outcome, key=WORST_FIRST.index)
         tests[report.nodeid] = worst
+    if report.failed and len(_failures) < FIRST_FAILURES:
+        _failures.append(f"{report.nodeid} ({report.when})\n{report.longreprtext[-FAILURE_CHARS:]}\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -88,6 +93,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         for number, tests in _outcomes.items():
             known.setdefault(number, {}).update(tests)
         Path(path).write_text(json.dumps(known, indent=1, sort_keys=True))
+        Path(path).with_name("failures.txt").write_text("\n".join(_failures))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
