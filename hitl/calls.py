@@ -10,11 +10,8 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
+from hyperagent.lib import json_schemas
 from hyperagent.lib.hashes import arguments_hash
 from hyperagent.lib.languages import grouped
 
@@ -139,16 +136,14 @@ def _faults(edited: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tu
     known = schema.get("properties")
     known = known if isinstance(known, Mapping) else {}
     yield from (([name], _("The tool has no such argument.")) for name in edited if name not in known)
-    # A registry of its own, which is empty: no reference in a schema is ever fetched.
-    validator = Draft202012Validator({**schema, "additionalProperties": True}, registry=Registry())
     try:
-        for error in islice(validator.iter_errors(edited), MAX_FAULTS):
-            yield from _told(error)
-    except (SchemaError, Unresolvable, TypeError, ValueError):
+        for misfit in islice(json_schemas.misfits(edited, {**schema, "additionalProperties": True}), MAX_FAULTS):
+            yield from _told(misfit)
+    except json_schemas.Uncheckable:
         yield [], _("The form of these arguments cannot be read. Deny with a reason that says what to change.")
 
 
-def _told(error: ValidationError) -> Iterator[tuple[list[str], str]]:
+def _told(error: Any) -> Iterator[tuple[list[str], str]]:
     place = [str(part) for part in error.absolute_path]
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]

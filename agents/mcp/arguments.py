@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar, Final, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError as Misfit
 from pydantic import ConfigDict, RootModel, ValidationError, create_model, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+
+from hyperagent.lib import json_schemas
 
 FAULTS: Final = 20
 
@@ -41,16 +39,14 @@ def arguments_by(parameters: Mapping[str, Any], *, name: str) -> type[ServerArgu
 
 
 def _faults(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
-    # A registry of its own, which is empty: no reference in a schema is ever fetched.
-    validator = Draft202012Validator(schema, registry=Registry())
     try:
-        for misfit in validator.iter_errors(arguments):
+        for misfit in json_schemas.misfits(arguments, schema):
             yield from _told(misfit)
-    except (Unresolvable, RecursionError, TypeError, ValueError) as error:
-        yield _fault((), f"cannot be checked: {type(error).__name__}", arguments)
+    except json_schemas.Uncheckable as error:
+        yield _fault((), f"cannot be checked: {error.kind}", arguments)
 
 
-def _told(misfit: Misfit) -> Iterator[InitErrorDetails]:
+def _told(misfit: Any) -> Iterator[InitErrorDetails]:
     place = tuple(misfit.absolute_path)
     if misfit.validator == "required":
         for name in (one for one in misfit.validator_value if one not in misfit.instance):

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from pydantic import BaseModel, ConfigDict
 
 from agents.engine.canonical import canonical
+from hyperagent.lib import json_schemas
 from hyperagent.lib.text import clean_text, clean_value
 
 DESCRIPTION_CHARS: Final = 2_000
@@ -146,8 +145,8 @@ def usable_schema(given: Any, *, tool: str) -> dict[str, Any]:
     if len(json.dumps(schema)) > SCHEMA_CHARS:
         raise tidy.bad(f"are described in more than {SCHEMA_CHARS:,} characters")
     try:
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, RecursionError, TypeError, ValueError) as error:
+        json_schemas.check(schema)
+    except json_schemas.NoSchema as error:
         raise tidy.bad("are described by what is no JSON schema") from error
     return schema
 

@@ -6,10 +6,7 @@ import base64
 import secrets
 from collections.abc import Sequence
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
+from hyperagent.lib.secrets import Unreadable, seal_by, unseal_by
 from hyperagent.lib.signatures import PREFIX, signed_headers
 
 __all__ = ["PREFIX", "SecretUnreadable", "new_secret", "seal", "signed_headers", "unseal"]
@@ -28,19 +25,14 @@ def new_secret() -> str:
 
 def seal(secret: str, *, key: str) -> str:
     """The secret as it is stored: encrypted with a key that is derived from `key`, the installation's SECRET_KEY."""
-    return _box(key).encrypt(secret.encode()).decode()
+    return seal_by((key,), secret, info=_PURPOSE)
 
 
 def unseal(sealed: str, *, key: str, former: Sequence[str] = ()) -> str:
     """`former`: keys that the installation had before."""
     try:
-        return MultiFernet([_box(one) for one in (key, *former)]).decrypt(sealed.encode()).decode()
-    except InvalidToken:
+        return unseal_by((key, *former), sealed, info=_PURPOSE)
+    except Unreadable:
         raise SecretUnreadable(
             "The secret of this endpoint cannot be read, because SECRET_KEY was changed. Delete it and add it anew."
         ) from None
-
-
-def _box(key: str) -> Fernet:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(key.encode())
-    return Fernet(base64.urlsafe_b64encode(derived))

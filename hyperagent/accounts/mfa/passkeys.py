@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from allauth.core.context import request_context
 from allauth.mfa.models import Authenticator
-from cryptography.exceptions import InvalidSignature
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
@@ -101,6 +100,8 @@ def _auth() -> Any:
 @contextmanager
 def _only_right() -> Iterator[None]:
     """django-allauth and fido2 raise what they happen to raise at what is malformed."""
+    from cryptography.exceptions import InvalidSignature  # behind the same door
+
     try:
         yield
     except (
