@@ -1,12 +1,14 @@
-"""Mode names as people and older programs write them, and the agent that each stands for. Knows no execution."""
+"""Mode names as people and older programs write them, and the agent that each stands for. Knows no execution, and
+loads neither agent nor skill: who only takes a question does not need them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from agents.registry import agents
-from agents.skills.registry import skills
+from agents import registry
+from agents.skills import folders as skills
 from hyperagent.lib.refusals import Refused
 
 
@@ -46,7 +48,7 @@ def mode_named(name: str | None) -> Mode | None:
     if name is None or not name.strip():
         return DEFAULT_MODE
     key = name.strip().lower()
-    return MODES.get(key) or (Mode(key, key) if key in agents() else None)
+    return MODES.get(key) or (Mode(key, key) if key in registry.names() else None)
 
 
 def resolve_mode(name: str | None) -> Mode:
@@ -70,14 +72,14 @@ def resolve_mode(name: str | None) -> Mode:
 
 def available_modes() -> list[str]:
     known = [mode.name for mode in _TABLE if is_available(mode)]
-    return known + [name for name in agents() if name not in MODES]
+    return known + [name for name in registry.names() if name not in MODES]
 
 
 def is_available(mode: Mode) -> bool:
     """A mode needs its agent, and a dedicated one its skill as well."""
-    if mode.skill is not None and mode.skill not in skills():
+    if mode.skill is not None and mode.skill not in skills.names():
         return False
-    return mode.agent is None or mode.agent in agents()
+    return mode.agent is None or mode.agent in registry.names()
 
 
 def _refused(code: str, message: str) -> Refused:

@@ -10,11 +10,10 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         # Models can be imported from here on, not before.
         from conversations.file_rule import OwnConversations
-        from conversations.schedules.clock import CLOCK
         from hyperagent.accounts.personal import register
         from hyperagent.lib import clocks
         from memory.workspaces.places import conversations_are
 
         conversations_are(OwnConversations())
         register("conversations.personal_part.ConversationsPart")
-        clocks.register(CLOCK)
+        clocks.register("conversations.schedules.clock.CLOCK")

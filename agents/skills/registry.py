@@ -15,6 +15,7 @@ from agents.engine.events import SkillOutput
 from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import MAX_DEPTH, BadSkill, Skill, SkillContext, SkillError, SkillResult
+from agents.skills.folders import folders, id_of
 from agents.skills.instructions import read_skill
 from agents.tools.registry import tools
 
@@ -32,11 +33,9 @@ def discover(where: ModuleType) -> dict[str, Skill[Any]]:
     """The skills in the folders of a package: skill.py with SKILL, or a SKILL.md. Raises BadSkill."""
     found: dict[str, Skill[Any]] = {}
     faults: list[str] = []
-    for folder in sorted(Path(where.__path__[0]).iterdir()):
-        if not folder.is_dir() or folder.name.startswith(("_", ".")) or not any(folder.glob("*.*")):
-            continue
+    for folder in folders(where):
         try:
-            skill_id = folder.name.replace("-", "_")
+            skill_id = id_of(folder)
             if skill_id in found:
                 raise BadSkill(f"there are two folders for the skill '{skill_id}'")
             found[skill_id] = _checked(skill_id, _load(where.__name__, folder))

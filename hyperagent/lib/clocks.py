@@ -14,6 +14,7 @@ from typing import Any, Final
 import psycopg
 import structlog
 from django.db import Error, connection
+from django.utils.module_loading import import_string
 
 log = structlog.get_logger(__name__)
 
@@ -35,12 +36,14 @@ class Clock:
     work: Callable[[], int]
 
 
-_CLOCKS: Final[dict[str, Clock]] = {}
+_named: Final[list[str]] = []
 
 
-def register(clock: Clock) -> None:
-    """When the apps are made. Twice is as once."""
-    _CLOCKS[clock.name] = clock
+def register(dotted_path: str) -> None:
+    """When the apps are made, by the name of a Clock: what its work needs is loaded where time is kept. Twice is as
+    once."""
+    if dotted_path not in _named:
+        _named.append(dotted_path)
 
 
 async def keep_time(connect: Connect) -> None:
@@ -48,7 +51,8 @@ async def keep_time(connect: Connect) -> None:
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clock")
     try:
         async with asyncio.TaskGroup() as group:
-            for clock in _CLOCKS.values():
+            for path in _named:
+                clock = import_string(path)
                 group.create_task(_keep(clock, connect, thread), name=f"clock {clock.name}")
     finally:
         await asyncio.to_thread(thread.shutdown)
