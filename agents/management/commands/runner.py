@@ -36,6 +36,8 @@ from hyperagent.lib.telemetry import tracing
 
 class Command(BaseCommand):
     help = "Claims runs and drives them, many at once, until SIGTERM."
+    # They load every page's code, which a runner does not need.
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among all runners")
@@ -83,11 +85,16 @@ async def _serve(name: str, concurrency: int) -> None:
         loop.add_signal_handler(number, runner.stop)
     if models.needs_litellm:
         # Seconds of import: before the first turn, and not on the loop.
-        loop.run_in_executor(None, adapter.preload)
+        loop.run_in_executor(None, _load_litellm)
     heap.settle()
     await runner.run()
     await slots.aclose()
     tracing.flush()
+
+
+def _load_litellm() -> None:
+    adapter.preload()
+    heap.settle()
 
 
 def _deadlines(config: Config) -> Deadlines:
