@@ -233,7 +233,7 @@ class Stand:
         self.token, self._unused = made["token"], made["conversations"]
 
     def _start_product(self) -> None:
-        web = ("-m", "daphne", "-b", "127.0.0.1", "-p", self.env["PORT"], "--no-server-name")
+        web = ("-m", "hyperagent.web", "-b", "127.0.0.1", "-p", self.env["PORT"], "--no-server-name")
         quiet = ("--access-log", os.devnull, "-v", "0", "hyperagent.asgi:application")
         self._start("web", self._python("web", *web, *quiet), env={**self.env, "HYPERAGENT_PROCESS": "web"})
         runners = "0" if self._profiled else "1"

@@ -10,6 +10,10 @@ from typing import Any
 import environ
 from csp.constants import NONCE, NONE, SELF
 
+from hyperagent.lib import bare_imports
+
+bare_imports.import_bare(bare_imports.EVERYWHERE)
+
 from hyperagent.lib import conf, languages, patience
 from hyperagent.lib.bucket_address import bucket_at
 from hyperagent.lib.log import logging_config, take_what_python_prints

@@ -97,7 +97,7 @@ class Site:
         daphne = (
             sys.executable,
             "-m",
-            "daphne",
+            "hyperagent.web",
             "-b",
             "127.0.0.1",
             "-p",

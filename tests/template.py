@@ -205,7 +205,7 @@ def _serve(orders: socket.socket) -> dict[str, Any] | None:
 
 
 def _become(order: dict[str, Any]) -> None:
-    """From here on as `python manage.py …` and `python -m daphne …` begin."""
+    """From here on as `python manage.py …` and `python -m hyperagent.web …` begin."""
     _call_it(order["program"])
     os.chdir(order["cwd"])
     os.environ.clear()

@@ -151,7 +151,7 @@ class House:
         quiet = ("--no-server-name", "--access-log", os.devnull, "-v", "0")
         return Program(
             "web",
-            (sys.executable, "-m", "daphne", *listening, *quiet, "hyperagent.asgi:application"),
+            (sys.executable, "-m", "hyperagent.web", *listening, *quiet, "hyperagent.asgi:application"),
             env={**self.env, "HYPERAGENT_PROCESS": "web", "DJANGO_SETTINGS_MODULE": "hyperagent.settings"},
             is_ready=lambda: _answers(f"http://127.0.0.1:{self.plan.port}/healthz", any_status=True),
             ready_timeout_s=SLOW_START_S,

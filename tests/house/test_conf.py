@@ -112,6 +112,7 @@ def test_a_broken_note_of_a_running_instance_is_no_obstacle(note: str, tmp_path:
         ["manage.py", "migrate"],
         ["manage.py", "up"],
         ["manage.py", "doctor"],
+        ["-m", "hyperagent.web", "-p", "0", "hyperagent.asgi:application"],
         ["-m", "daphne", "-p", "0", "hyperagent.asgi:application"],
     ],
 )

@@ -1,11 +1,14 @@
 """What a process need not carry it does not load: LiteLLM alone is seven seconds and 200 MB."""
 
+import importlib
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+from hyperagent.lib import bare_imports
 from hyperagent.lib.conf import BASE_DIR
 
 HEAVY = (
@@ -15,22 +18,82 @@ HEAVY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["import hyperagent.asgi", "import django; django.setup(); import agents.management.commands.worker"],
-    ids=["web", "worker"],
-)
-def test_neither_web_nor_supervisor_loads_a_heavy_library(code: str) -> None:
+# What libraries take along if they find it; and what only pages, or only some questions, need.
+TAKEN_ALONG = (
+    "rich", "pygments", "greenlet", "opentelemetry", "requests", "urllib3", "jinja2", "OpenSSL", "h2", "cbor2", "click",
+)  # fmt: skip
+BEHIND_DOORS = ("jsonschema", "agents.roster.chat.agent", "agents.skills.registry")
+PAGES = ("hyperagent.urls", "rest_framework.views", "agents.admin", "cryptography", "twisted", "yaml")
+
+SETUP = "import django; django.setup()"
+WEB = "from hyperagent.lib.bare_imports import WEB, import_bare; import_bare(WEB); import hyperagent.asgi"
+
+
+def loaded(code: str, *names: str) -> list[str]:
+    """Which of these modules a process has that executes this."""
     shown = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print([name for name in {HEAVY!r} if name in sys.modules])"],
+        [sys.executable, "-c", f"{code}\nimport sys; print(*[name for name in {names!r} if name in sys.modules])"],
         cwd=BASE_DIR,
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
+    return shown.stdout.splitlines()[-1].split()
 
-    assert shown.stdout.strip().splitlines()[-1] == "[]"
+
+@pytest.mark.parametrize("code", [WEB, f"{SETUP}; import agents.management.commands.worker"], ids=["web", "worker"])
+def test_neither_web_nor_supervisor_loads_a_heavy_library(code: str) -> None:
+    assert loaded(code, *HEAVY) == []
+
+
+def test_the_web_process_loads_what_it_serves_and_nothing_that_its_libraries_only_could_use() -> None:
+    found = loaded(WEB, "hyperagent.urls", "agents.admin", *TAKEN_ALONG, *BEHIND_DOORS)
+
+    assert found == ["hyperagent.urls", "agents.admin"]
+
+
+@pytest.mark.parametrize("name", ["worker", "sandboxes", "embedder"])
+def test_who_serves_no_page_and_drives_no_run_loads_neither(name: str) -> None:
+    code = f"{SETUP}; import agents.management.commands.{name}"
+
+    assert loaded(code, *TAKEN_ALONG, *BEHIND_DOORS, *PAGES, "agents.pipeline.turn", "conversations.actions") == []
+
+
+def test_a_runner_loads_no_page() -> None:
+    code = f"{SETUP}; import agents.management.commands.runner"
+
+    assert loaded(code, *TAKEN_ALONG, *PAGES, "jsonschema", "agents.pipeline.turn") == ["agents.pipeline.turn"]
+
+
+def test_which_modes_there_are_is_known_without_loading_an_agent() -> None:
+    code = f"{SETUP}; from agents.modes import resolve_mode; assert resolve_mode('slide').agent == 'chat'"
+
+    assert loaded(code, "agents.tools.registry", *BEHIND_DOORS) == []
+
+
+def test_the_first_who_asks_for_a_page_of_the_admin_finds_them_all() -> None:
+    models = "from agents.models import Execution; from django_q.models import Task"
+    asked = "assert admin.site.is_registered(Execution) and not admin.site.is_registered(Task)"
+    code = f"{SETUP}; {models}; from django.contrib import admin; {asked}"
+
+    assert loaded(code, "agents.admin", "hitl.admin", "memory.admin", "conversations.admin") == [
+        "agents.admin",
+        "hitl.admin",
+        "memory.admin",
+        "conversations.admin",
+    ]
+
+
+def test_a_library_that_was_taken_for_absent_is_there_again() -> None:
+    with bare_imports.absent(("json", "colorsys")):
+        with pytest.raises(ImportError):
+            importlib.import_module("colorsys")
+        with pytest.raises(ImportError):
+            importlib.import_module("json")
+
+    assert importlib.import_module("json") is json
+    assert importlib.import_module("colorsys").rgb_to_hsv(0, 0, 0) == (0, 0, 0)
 
 
 def test_only_the_web_process_pools_its_connections() -> None:

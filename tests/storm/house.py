@@ -340,7 +340,7 @@ class House:
             time.sleep(0.2)
 
     def _start_web(self, name: str) -> None:
-        daphne = (sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.ports[name]))
+        daphne = (sys.executable, "-m", "hyperagent.web", "-b", "127.0.0.1", "-p", str(self.ports[name]))
         self._start(name, (*daphne, "hyperagent.asgi:application"), {"HYPERAGENT_PROCESS": "web"})
 
     def _start_worker(self, name: str) -> None:
@@ -393,7 +393,7 @@ def _role(pid: int) -> str:
     for word, after in pairwise(words):
         if word.endswith("manage.py"):
             return after
-    return "daphne" if "daphne" in words else Path(words[0]).name
+    return "daphne" if "hyperagent.web" in words else Path(words[0]).name
 
 
 def _answers(url: str) -> bool:

@@ -1,0 +1,11 @@
+"""The web server, `python -m hyperagent.web … hyperagent.asgi:application`: Daphne with Daphne's arguments, without
+what it would load for servers that speak more than this one does. It has no TLS of its own.
+"""
+
+from hyperagent.lib.bare_imports import WEB, import_bare
+
+if __name__ == "__main__":
+    import_bare(WEB)
+    from daphne.cli import CommandLineInterface
+
+    CommandLineInterface.entrypoint()
