@@ -159,7 +159,7 @@ def _have_orphans(yes: bool) -> None:
 
 def main() -> None:
     # Whoever types Ctrl-C means the tests, with which the template ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    inherited = signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders = socket.socket(fileno=int(sys.argv[1]))
     os.environ.update(FOR_LITELLM)
     for name in LIBRARIES:
@@ -169,7 +169,7 @@ def main() -> None:
     assert threading.active_count() == 1
     order = _serve(orders)
     if order is not None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, inherited)
         _become(order)
 
 

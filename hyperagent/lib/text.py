@@ -17,7 +17,7 @@ _HIDDEN = re.compile(
 
 def clean_text(text: str) -> str:
     """Replaces what Postgres cannot store (NUL, lone surrogates) by U+FFFD; the rest stays as it was sent."""
-    if text.isascii() and "\0" not in text:  # known at once, where the pattern would look at each sign
+    if str.isascii(text) and "\0" not in text:  # known at once, where the pattern would look at each sign
         return text
     return _UNSTORABLE.sub("\ufffd", text)
 
