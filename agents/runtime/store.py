@@ -95,15 +95,18 @@ DO UPDATE SET status = excluded.status, response = excluded.response, epoch = ex
 """
 
 # A person's words are in the row before the driver hears of them: what it does not know of yet stays.
-_AGENT = """
+_AGENTS = """
 INSERT INTO agents_agentexecution AS a (id, execution_id, parent_id, agent_name, lineage, task, step_id, status,
     modified, user_comment, user_content, depends_on, output, error, prompt_tokens, completion_tokens, cost_usd,
     started_at, ended_at)
-SELECT %(id)s, e.id, %(parent_id)s, %(name)s, %(lineage)s, %(task)s, %(step_id)s, %(status)s, %(modified)s,
-       %(user_comment)s, %(user_content)s, %(depends_on)s::uuid[], %(output)s::json, %(error)s, 0, 0, 0,
-       CASE WHEN NOT %(pending)s::bool THEN clock_timestamp() END,
-       CASE WHEN %(over)s::bool THEN clock_timestamp() END
-FROM agents_execution e WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+SELECT w.id, e.id, w.parent_id, w.name, w.lineage, w.task, w.step_id, w.status, w.modified, w.user_comment,
+       w.user_content, w.depends_on, coalesce(w.output, 'null'), w.error, 0, 0, 0,
+       CASE WHEN NOT w.pending THEN clock_timestamp() END, CASE WHEN w.over THEN clock_timestamp() END
+FROM agents_execution e
+CROSS JOIN json_to_recordset(%(agents)s::json)
+     AS w(id uuid, parent_id uuid, name text, lineage text, task text, step_id text, status text, modified bool,
+          user_comment text, user_content text, depends_on uuid[], output json, error text, pending bool, over bool)
+WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 ON CONFLICT (id) DO UPDATE SET status = excluded.status, output = excluded.output, error = excluded.error,
     modified = a.modified OR excluded.modified,
     user_comment = coalesce(nullif(excluded.user_comment, ''), a.user_comment),
@@ -218,13 +221,14 @@ def _event_row(execution_id: UUID, row: Row) -> dict[str, Any]:
 
 
 def statements(parcel: Parcel, *, deadlines: Deadlines) -> list[Statement]:
-    """The SQL of a parcel's records, in their order."""
+    """The SQL of a parcel's records, in their order; but of agents and steps that follow each other the agents first,
+    which steps refer to."""
     outbox = parcel.outbox
     own = {"execution_id": outbox.execution_id, "epoch": outbox.epoch}
     made: list[Statement] = []
-    for is_step, together in groupby(parcel.records, lambda record: isinstance(record, StepRecord)):
-        if is_step:
-            made.extend(_step_statements(list(together), own))
+    for is_journal, together in groupby(parcel.records, lambda record: isinstance(record, AgentRecord | StepRecord)):
+        if is_journal:
+            made.extend(_journal_statements(list(together), own))
         else:
             for record in together:
                 made.extend(_statements_of(record, parcel, own, deadlines))
@@ -236,8 +240,6 @@ def _statements_of(record: Any, parcel: Parcel, own: dict[str, Any], deadlines: 
     match record:
         case EffectRecord():
             made = [(_EFFECT, own | _effect_values(record))]
-        case AgentRecord():
-            made = [(_AGENT, own | _agent_values(record))]
         case Asked():
             request = opening(
                 record.request_id,
@@ -283,10 +285,18 @@ def _move_statements(moved: Moved, parcel: Parcel, own: dict[str, Any]) -> list[
     return made
 
 
-def _step_statements(steps: Sequence[StepRecord], own: dict[str, Any]) -> list[Statement]:
-    """Of steps that follow each other. One statement stores a step once: of one that began and ended, its end."""
-    last = {(step.agent_id, step.path): step for step in steps}
-    made: list[Statement] = [(_STEPS, own | {"steps": json_text([_step_row(step) for step in last.values()])})]
+def _journal_statements(records: Sequence[AgentRecord | StepRecord], own: dict[str, Any]) -> list[Statement]:
+    """Of agents and steps that follow each other. One statement stores each once: of a step that began and ended, its
+    end; of an agent, one state after the other."""
+    made: list[Statement] = []
+    agents = [record for record in records if isinstance(record, AgentRecord)]
+    while agents:
+        first = {agent.id: agent for agent in reversed(agents)}
+        agents = [agent for agent in agents if agent is not first[agent.id]]
+        made.append((_AGENTS, own | {"agents": json_text([_agent_row(agent) for agent in reversed(first.values())])}))
+    last = {(step.agent_id, step.path): step for step in records if isinstance(step, StepRecord)}
+    if last:
+        made.append((_STEPS, own | {"steps": json_text([_step_row(step) for step in last.values()])}))
     made += [
         (_MODEL_CALL, own | {"agent_id": step.agent_id, "path": list(step.path)})
         for step in last.values()
@@ -340,7 +350,7 @@ def _effect_values(effect: EffectRecord) -> dict[str, Any]:
     }
 
 
-def _agent_values(agent: AgentRecord) -> dict[str, Any]:
+def _agent_row(agent: AgentRecord) -> dict[str, Any]:
     return {
         "id": agent.id,
         "parent_id": agent.parent_id,
@@ -353,7 +363,7 @@ def _agent_values(agent: AgentRecord) -> dict[str, Any]:
         "user_comment": agent.user_comment,
         "user_content": agent.user_content,
         "depends_on": list(agent.depends_on),
-        "output": json_text(agent.output),
+        "output": agent.output,
         "error": agent.error,
         "pending": agent.status is AgentStatus.PENDING,
         "over": agent.status not in LIVE_AGENTS,

@@ -17,13 +17,13 @@ from agents import actions, models
 from agents.engine.errors import LeaseLost
 from agents.engine.events import ToolCall
 from agents.engine.records import Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
-from agents.engine.states import ExecutionStatus, InterventionKind, StepKind, StepStatus
+from agents.engine.states import AgentStatus, ExecutionStatus, InterventionKind, StepKind, StepStatus
 from agents.models import Event, Execution
 from agents.runtime import loading as sql
 from agents.runtime import writer as writer_module
 from agents.runtime.announcer import Announcer
 from agents.runtime.outbox import Moved, NotStored, Outbox
-from agents.runtime.store import APPEND_EVENTS, append_values
+from agents.runtime.store import APPEND_EVENTS, append_values, statements
 from agents.runtime.writer import Writer
 from hitl.deadlines import Deadlines
 from hitl.models import Request, RequestStatus
@@ -277,6 +277,38 @@ async def test_a_step_that_begins_and_ends_within_one_commit_is_stored_as_it_end
     assert [(one.path, one.status, one.response) for one in await store.steps(id_)] == [
         (one.path, one.status, one.response) for one in (begun, other)
     ]
+
+
+async def test_agents_and_steps_that_follow_each_other_are_two_statements(store: PostgresUnderTest) -> None:
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root, child = agent(), agent("root/a")
+    steps = [step(root, (0,)), step(child, (0,)), step(root, (1,))]
+
+    journal.write(root, steps[0], child, *steps[1:])
+    parcel = journal.take()
+
+    assert [query.split()[2] for query, _ in statements(parcel, deadlines=Deadlines())] == [
+        "agents_agentexecution",
+        "agents_step",
+    ]
+
+
+async def test_an_agent_that_begins_and_ends_within_one_commit_is_stored_as_it_ended(store: PostgresUnderTest) -> None:
+    """Its states are stored one after the other: of the first there is when it began."""
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root, child = agent(), agent("root/a")
+    ended = replace(child, status=AgentStatus.COMPLETED, output={"a": [1, None, "ü"]}, error="e")
+
+    journal.write(root, child, step(child, (0,)), ended, replace(root, status=AgentStatus.FAILED))
+    await journal.committed()
+
+    rows = {row.lineage: row async for row in models.AgentExecution.objects.filter(execution_id=id_)}
+    assert {name: row.status for name, row in rows.items()} == {"root": "failed", "root/a": "completed"}
+    assert (rows["root/a"].output, rows["root/a"].error) == (ended.output, "e")
+    assert all(row.started_at and row.ended_at and row.started_at < row.ended_at for row in rows.values())
+    assert [one.path for one in await store.steps(id_)] == [(0,)]
 
 
 async def test_what_a_run_notes_and_forks_before_its_first_word_is_stored_with_it(
