@@ -23,8 +23,13 @@ class Written:
     @classmethod
     def of(cls, value: Any) -> "Written":
         """Of the value as `plain` gives it. Raises as `canonical` does."""
-        text = canonical(value).encode(*_ENCODING)
-        return cls(canonical(plain(value)).encode(*_ENCODING) if _may_change(text) else text)
+        return cls.in_form(canonical(value))
+
+    @classmethod
+    def in_form(cls, text: str) -> "Written":
+        """Of a value that is in its canonical form already."""
+        written = text.encode(*_ENCODING)
+        return cls(canonical(_READ.decode(text)).encode(*_ENCODING) if _may_change(written) else written)
 
     @property
     def value(self) -> Any:

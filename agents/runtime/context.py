@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from agents.engine.canonical import Written, plain
+from agents.engine.canonical import Written, canonical, plain
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
 from agents.engine.events import Body, Source, TokenReset, Usage, UsageReported
@@ -325,7 +325,7 @@ class AgentContext(Spending):
         StepFailed with the provider's trouble in words for people, or if the budget is used up (`agents.budget`).
         """
         shown = shown and stage in STREAMED
-        asked = Written.of(request.model_dump(mode="json"))
+        asked = written(request)
         await self.afford(stage, asked, request, last=last)
 
         async def perform() -> Outcome:
@@ -471,6 +471,13 @@ class AgentContext(Spending):
         # A provider takes its thoughts back only as they were: changed ones go without their seal.
         seal = reply.thinking_signature if thinking == reply.thinking else None
         return reply.model_copy(update={"text": text or "", "thinking": thinking, "thinking_signature": seal})
+
+
+def written(request: ModelRequest) -> Written:
+    """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once."""
+    told = canonical(request.model_dump(mode="json", exclude={"tools"}))
+    # "tools" is the last of its names.
+    return Written.in_form(f'{told[:-1]},"tools":[{",".join(tool.canonical for tool in request.tools)}]}}')
 
 
 def _is_paid_tool(record: Record) -> bool:

@@ -9,6 +9,8 @@ from django.db import connection
 from agents.engine.canonical import Written
 from agents.models import Step
 from agents.runtime import store
+from agents.runtime.context import written
+from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier, ToolSpec
 from hyperagent.lib.text import json_text
 from tests.runtime.driving import ended, start
 
@@ -23,6 +25,26 @@ def test_every_text_is_stored_as_a_value_of_it_is(text: str) -> None:
         (stored,) = cursor.fetchone()
 
     assert json.loads(stored) == json.loads(json_text(value))
+
+
+@pytest.mark.parametrize("content", ["", "ü 漢 🙂", '"quoted" \\ and\nmore', "1e+16", "lone \ud800 half"])
+@pytest.mark.parametrize("most", [1, 1e16, -0.0, 10**18])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_request_is_written_as_its_whole_value_is(content: str, most: float, count: int) -> None:
+    tools = [
+        ToolSpec(name=f"t{number}", description="d", parameters={"z": most, "a": {"b": [number, content[:6], None]}})
+        for number in range(count)
+    ]
+    request = ModelRequest(
+        tier=Tier.PRO,
+        messages=(Message(role=Role.USER, content=content),),
+        tools=(*tools, *tools),
+        temperature=0.7,
+        response_schema={"zz": 1},
+        agent="chat",
+    )
+
+    assert written(request) == written(request.model_copy()) == Written.of(request.model_dump(mode="json"))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -93,6 +93,12 @@ class ToolSpec(Value):
         """How long it is where a model is told of it."""
         return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
 
+    @cached_property
+    def canonical(self) -> str:
+        """It as JSON with sorted keys, without spaces."""
+        value = self.model_dump(mode="json")
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 class ModelRequest(Value):
     """One question to a model. `provider` and `model` override what the settings choose for tier and agent."""
