@@ -34,6 +34,19 @@ _OF_OTHERS: Final = f"""
 """
 
 
+def may_see_any(user: str) -> str:
+    """SQL: whether the person whose id `user` is in the query may have a document to see. May be true without one, and
+    is never false with one."""
+    return f"""
+        EXISTS (SELECT FROM memory_document WHERE owner_id = {user})
+     OR EXISTS (SELECT FROM memory_document WHERE visibility = 'everyone')
+     OR EXISTS (SELECT FROM accounts_user_groups m JOIN memory_document_groups g ON g.group_id = m.group_id
+                 WHERE m.user_id = {user})
+     OR EXISTS (SELECT FROM memory_project_members m JOIN memory_project_documents p ON p.project_id = m.project_id
+                 WHERE m.user_id = {user})
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What one search may look at. `document_ids`: only these, as far as the user may see them; empty for all."""

@@ -18,6 +18,7 @@ from agents.mcp.sessions import Sessions
 from agents.mcp.values import Face, Offered
 from agents.runtime.context import About
 from agents.runtime.desk import Desk
+from agents.runtime.lacking import Lack
 from agents.tools.clip import clip
 from agents.tools.tool import Call, Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
@@ -48,8 +49,11 @@ class ConnectedServers:
 
     async def offered(self, about: About, desk: Desk | None) -> dict[str, list[Offered]]:
         """By agent, in the order of their names. Every turn asks: most have none, which the run's desk tells fast."""
-        if desk is not None and not await desk.read(lambda connection: reading.has_any(connection, about.user_id)):
-            return {}
+        if desk is not None:
+            if Lack.SERVERS in desk.lacks:
+                return {}
+            if not await desk.read(lambda connection: reading.has_any(connection, about.user_id)):
+                return {}
         return await in_thread(reading.offered_to)(about.user_id)
 
     async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:

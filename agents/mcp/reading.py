@@ -11,6 +11,7 @@ import structlog
 from psycopg import AsyncConnection
 
 from agents.mcp.definitions import Risk
+from agents.mcp.having import has_servers
 from agents.mcp.models import McpServer, McpTool, ServerKind
 from agents.mcp.sealing import opened
 from agents.mcp.values import Face, Offered, review_of
@@ -47,13 +48,10 @@ def bare_face(server: McpServer) -> Face:
     )
 
 
-_HAS_ANY: Final = """
-    SELECT EXISTS (SELECT 1 FROM agents_mcpserver WHERE enabled AND (owner_id IS NULL OR owner_id = %s))
-"""
+_HAS_ANY: Final = f"SELECT {has_servers('%s')}"
 
 
 async def has_any(connection: AsyncConnection[Any], user_id: UUID | None) -> bool:
-    """Whether any server may have tools for runs of this person, as `ServerQuerySet.of_runs_of`."""
     cursor = await connection.execute(_HAS_ANY, [user_id])
     row = await cursor.fetchone()
     return bool(row and row[0])

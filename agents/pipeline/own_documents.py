@@ -16,6 +16,7 @@ from agents.engine.states import StepKind
 from agents.pipeline.languages import language_of
 from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
+from agents.runtime.lacking import Lack
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 from memory.retrieval.occurring import occurring
@@ -58,6 +59,8 @@ async def speaking_of(context: AgentContext, question: str) -> str:
 async def _named(desk: Desk, user_id: UUID, question: str) -> str:
     """A search that fails is no reason to fail: the question goes its usual way. Most questions are about something
     else: where their words stand nowhere, nothing is searched."""
+    if Lack.DOCUMENTS in desk.lacks:
+        return ""
     written = _written(question)
     try:
         standing = await desk.read(lambda connection: occurring(connection, user_id, set().union(*written.values())))

@@ -18,6 +18,7 @@ from agents.engine.events import MemoryUsed
 from agents.engine.states import StepKind
 from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
+from agents.runtime.lacking import Lack
 from agents.tools.untrusted import marked_untrusted
 from memory.embedding.asking import query_vector
 from memory.remembering import reading
@@ -95,6 +96,8 @@ async def recall(context: AgentContext, question: str, *, is_temporary: bool = F
 
 async def _recalled(desk: Desk, user_id: UUID, question: str) -> Recollection:
     """A run goes on without what cannot be read."""
+    if Lack.MEMORIES in desk.lacks:
+        return Recollection(is_on=True)
     try:
         is_on, has_any = await desk.read(lambda connection: reading.standing(connection, user_id))
         if not is_on:

@@ -13,6 +13,7 @@ from uuid import UUID
 import psycopg
 import structlog
 
+from agents.runtime.lacking import Lacks
 from hitl import standing as hitl_standing
 from hitl.policy import Standing
 
@@ -26,8 +27,10 @@ RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 class Desk:
     """One for each run. While the database is away it is asked again and again: nothing is let through meanwhile."""
 
-    def __init__(self, connection: Connect) -> None:
+    def __init__(self, connection: Connect, lacks: Lacks | None = None) -> None:
+        """`lacks`: what need not be looked up."""
         self._connection = connection
+        self.lacks = lacks or Lacks()
 
     async def standing(self, *, user_id: UUID | None, tool: str, call_key: str) -> Standing:
         """All that stands for calls of this tool in runs of this user. `call_key`: as `use_rule` is going to get it."""

@@ -29,6 +29,7 @@ from agents.guardrails.output import screened
 from agents.runtime import leases, loading
 from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
 from agents.runtime.desk import Desk
+from agents.runtime.lacking import Lacks
 from agents.runtime.leases import Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
@@ -214,7 +215,7 @@ class Driver:
             about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id),
             tools=self._tools.gateway,
             settings=self._tools.settings,
-            desk=Desk(self._tools.connection),
+            desk=Desk(self._tools.connection, Lacks(self.claim.lacks)),
         )
         run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
         run.treasury = self._tools.treasury

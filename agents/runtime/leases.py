@@ -1,5 +1,6 @@
 """Who drives what: claims, heartbeats, and the recovery of runs whose runner was lost. SQL, by the database's clock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -7,6 +8,8 @@ from uuid import UUID, uuid4
 import psycopg
 from django.db import connection as django_connection
 from psycopg.rows import class_row
+
+from agents.runtime.lacking import lacks
 
 MAX_CRASHES: Final = 3
 MAX_SUSPICION: Final = 20
@@ -95,7 +98,7 @@ WHERE e.id = was.id
 RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
           e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,
           e.cancel_requested_at IS NOT NULL AS cancel_requested, was.woken_at IS NOT NULL AS woken,
-          coalesce(e.effects_root, e.id) AS effects_root,
+          coalesce(e.effects_root, e.id) AS effects_root, {lacks("e.user_id")} AS lacks,
           extract(epoch FROM clock_timestamp() - CASE WHEN was.woken_at IS NOT NULL THEN was.woken_at
                                                       WHEN e.epoch = 1 THEN e.created_at END)::float AS waited_s
 """
@@ -139,6 +142,8 @@ class Claim:
     effects_root: UUID
     waited_s: float | None
     """Since somebody wanted it, or wanted it again; None where a driver before gave it back or was lost."""
+    lacks: Sequence[str] = ()
+    """What its person has none of (`agents.runtime.lacking`)."""
 
     @property
     def is_suspect(self) -> bool:

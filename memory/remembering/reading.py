@@ -18,10 +18,9 @@ CANDIDATES: Final = 100
 QUERY_TERMS: Final = 64
 K1, B = 1.2, 0.4
 
-_STANDING: Final = """
-SELECT coalesce((SELECT is_on FROM memory_memoryswitch WHERE user_id = %(user)s), true),
-       EXISTS (SELECT FROM memory_memory WHERE user_id = %(user)s AND status = 'active')
-"""
+_IS_OFF: Final = "EXISTS (SELECT FROM memory_memoryswitch WHERE user_id = {user} AND NOT is_on)"
+_HAS_ANY: Final = "EXISTS (SELECT FROM memory_memory WHERE user_id = {user} AND status = 'active')"
+_STANDING: Final = f"SELECT NOT {_IS_OFF}, {_HAS_ANY}".format(user="%(user)s")
 # BM25 over the memories of one person, exactly: statistics are theirs alone.
 _BY_WORDS: Final = f"""
 WITH mine AS MATERIALIZED (
@@ -67,6 +66,12 @@ UPDATE memory_memory m SET times_used = times_used + 1, last_used_at = clock_tim
 """
 
 Connection = psycopg.AsyncConnection[Any]
+
+
+def has_memories(user: str) -> str:
+    """SQL: whether there is anything to look up of the person whose id `user` is in the query: memories, or that they
+    are not remembered."""
+    return f"{_IS_OFF} OR {_HAS_ANY}".format(user=user)
 
 
 async def standing(connection: Connection, user_id: UUID) -> tuple[bool, bool]:
