@@ -25,6 +25,11 @@ WEB: Final[Mapping[str, tuple[str, ...]]] = {
     "django.test.utils": ("jinja2",),
 }
 """A web process is 10 MB lighter with them."""
+LITELLM: Final[Mapping[str, tuple[str, ...]]] = {
+    # A command that shows what a server answers, in colours.
+    "httpx": ("click", "rich", "pygments"),
+}
+"""A runner that is going to load LiteLLM is 4 MB lighter with them."""
 
 
 def import_bare(libraries: Mapping[str, tuple[str, ...]]) -> None:

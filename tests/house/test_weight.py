@@ -66,6 +66,15 @@ def test_a_runner_loads_no_page() -> None:
     assert loaded(code, *TAKEN_ALONG, *PAGES, "jsonschema", "agents.pipeline.turn") == ["agents.pipeline.turn"]
 
 
+def test_litellm_comes_without_colours_and_holds_one_table_of_prices() -> None:
+    bare = "from hyperagent.lib.bare_imports import LITELLM, import_bare; import_bare(LITELLM)"
+    load = "from hyperagent.lib.llm import adapter; adapter.preload()"
+    tables = "from litellm import model_cost, utils; assert utils.get_bundled_model_cost_map() is model_cost"
+    code = f"{SETUP}; {bare}; {load}; {tables}; assert not hasattr(utils, 'json_data')"
+
+    assert loaded(code, "litellm", "rich", "pygments", "click") == ["litellm"]
+
+
 def test_which_modes_there_are_is_known_without_loading_an_agent() -> None:
     code = f"{SETUP}; from agents.modes import resolve_mode; assert resolve_mode('slide').agent == 'chat'"
 

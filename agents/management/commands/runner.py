@@ -23,7 +23,7 @@ from agents.skills.base import BadSkill
 from agents.tools.gateway import Gateway
 from agents.tools.tool import BadTool
 from hitl.deadlines import Deadlines
-from hyperagent.lib import heap
+from hyperagent.lib import bare_imports, heap
 from hyperagent.lib.conf import Config, HitlPolicy
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
@@ -84,6 +84,7 @@ async def _serve(name: str, concurrency: int) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, runner.stop)
     if models.needs_litellm:
+        bare_imports.import_bare(bare_imports.LITELLM)
         # Seconds of import: before the first turn, and not on the loop.
         loop.run_in_executor(None, _load_litellm)
     heap.settle()

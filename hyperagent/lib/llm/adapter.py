@@ -68,21 +68,24 @@ def litellm_library() -> SimpleNamespace:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["DISABLE_AIOHTTP_TRANSPORT"] = "True"
     import litellm
+    from litellm import utils
     from litellm.llms.vertex_ai.gemini.transformation import transform_request_body
     from litellm.main import responses_api_bridge_check
     from litellm.types.utils import LlmProviders
-    from litellm.utils import ProviderConfigManager, get_optional_params
 
+    # 11 MB: what a tokenizer's text was made of, and a second table of prices, for models that are not in the first.
+    vars(utils).pop("json_data", None)
+    utils.get_bundled_model_cost_map = lambda: litellm.model_cost
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     return SimpleNamespace(
         litellm=litellm,
-        provider_config=lambda target: ProviderConfigManager.get_provider_chat_config(
+        provider_config=lambda target: utils.ProviderConfigManager.get_provider_chat_config(
             target.model, LlmProviders(target.provider.name)
         ),
-        optional_params=get_optional_params,
+        optional_params=utils.get_optional_params,
         gemini_body=transform_request_body,
         bridge_check=responses_api_bridge_check,
     )
