@@ -11,7 +11,9 @@ A job is a hint with ids: it may be lost or come twice, and the row that it name
   locked), and only a restart from outside helps.
 """
 
+import gc
 import logging
+import mmap
 import os
 import signal
 import time
@@ -57,6 +59,9 @@ Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
 
 _tasks: dict[str, int | None] = {}
+# Whether this cluster was asked to stop: a byte that its processes share, for they are forked. It has no lock, which a
+# process that is killed would keep.
+_stopping = mmap.mmap(-1, 1)
 
 
 class UnknownTask(LookupError):
@@ -102,6 +107,11 @@ def known(name: str) -> Callable[..., None]:
     return function
 
 
+def is_stopping() -> bool:
+    """Whether the cluster that runs this job was asked to stop. A long job that another can go on with ends soon."""
+    return _stopping[0] != 0
+
+
 class NotifiedBroker(ORM):  # type: ignore[misc]
     """django-q2's broker on the database, which waits for Postgres to say that there is something to do."""
 
@@ -116,6 +126,10 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
         return key
 
     def dequeue(self) -> list[tuple[int, str]] | None:
+        if is_stopping():
+            # Whoever asks us is told to stop too, in a moment.
+            time.sleep(0.1)
+            return None
         try:
             return self._take() or None
         except (OperationalError, InterfaceError, psycopg.Error) as error:
@@ -165,6 +179,14 @@ def _is_ours(payload: str) -> bool:
     return not job["kwargs"] and not job.get("hook") and all(isinstance(value, str | int) for value in job["args"])
 
 
+class _Cluster(Cluster):  # type: ignore[misc]
+    """django-q2's cluster, whose jobs may know that it stops."""
+
+    def stop(self) -> bool:
+        _stopping[0] = 1
+        return bool(super().stop())
+
+
 def run_cluster() -> None:
     """Runs django-q2's cluster in this process until SIGTERM. Its processes end with the one that forked them."""
     give_back_lost_jobs()
@@ -176,7 +198,10 @@ def run_cluster() -> None:
     post_execute_in_worker.connect(_release_lock)
     # Forked processes outlive a killed parent otherwise, and go on taking jobs.
     os.register_at_fork(after_in_child=lambda: end_with(os.getppid(), signal.SIGKILL))
-    Cluster().start()
+    # What there is by now is not taken apart when this process ends. That was most of a second of CPU, and under load
+    # the cluster, which lets everybody go first, was killed before it had had it.
+    gc.freeze()
+    _Cluster().start()
 
 
 def _hold_lock(task: dict[str, Any], **_: Any) -> None:

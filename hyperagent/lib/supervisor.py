@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from hyperagent.lib.child import command_of
 from hyperagent.lib.leftovers import Ledger, kill_group
+from hyperagent.lib.yielding import let_through
 
 COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 MAX_LINE_BYTES = 1 << 20
@@ -145,6 +146,7 @@ class Supervisor:
         child = self._children[name]
         if child.process is not None and child.process.returncode is None:
             child.is_restarting = True
+            let_through(child.process.pid)
             kill_group(child.process.pid)
 
     async def stop(self, name: str) -> None:
@@ -156,6 +158,7 @@ class Supervisor:
             if child.keeper is not None:
                 child.keeper.cancel()
         else:
+            let_through(process.pid)
             with suppress(ProcessLookupError):
                 process.send_signal(child.program.stop_signal)
         assert child.keeper is not None

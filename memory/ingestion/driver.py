@@ -1,7 +1,7 @@
 """Takes one document from its file to where searches find it, under its lease; every state can be resumed.
 
 What is read is stored in batches, each one transaction. A job that has worked for its slice of time gives the worker
-back and asks for another job, so that a long document holds up nobody's mail.
+back and asks for another job, so that a long document holds up nobody's mail; so does one whose cluster stops.
 """
 
 import time
@@ -14,7 +14,7 @@ import structlog
 from django.db import transaction
 
 from hyperagent.lib import outage
-from hyperagent.lib.queue import UnknownTask, enqueue
+from hyperagent.lib.queue import UnknownTask, enqueue, is_stopping
 from memory.embedding.wake import wake
 from memory.ingestion import chunks, content, facts, files, lease, pages
 from memory.ingestion.files import HEAD_BYTES
@@ -73,8 +73,9 @@ def _work_or_fail(document: Document, slice_s: float | None) -> None:
 
 
 def _work(document: Document, slice_s: float | None) -> bool:
-    """False if the slice is over before the work is. It begins with the first batch of a state: getting back to where
-    the last job ended may take longer than a slice, and a job that only gets there never ends."""
+    """False if the slice is over before the work is, or the cluster stops. A slice begins with the first batch of a
+    state: getting back to where the last job ended may take longer than one, and a job that only gets there never
+    ends."""
     began: dict[str, float] = {}
     told = 0.0
     for _ in batches(document):
@@ -83,7 +84,8 @@ def _work(document: Document, slice_s: float | None) -> bool:
             tell(document.pk)
             told = now
         worked_s = now - began.setdefault(document.status, now)
-        if slice_s is not None and worked_s >= slice_s and document.status in lease.UNFINISHED:
+        is_over = slice_s is not None and worked_s >= slice_s
+        if (is_over or is_stopping()) and document.status in lease.UNFINISHED:
             return False
     tell(document.pk)
     return True

@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import orjson
 
 from hyperagent.lib.text import clean_text
+from hyperagent.lib.yielding import let_through
 from memory.kinds import BlockKind
 from memory.reading import caps, reasons
 from memory.reading.values import Facts, Unreadable
@@ -78,6 +79,7 @@ def frames(
     try:
         yield from _frames_of(_Pipe(child, wait_s))
     finally:
+        let_through(child.pid)
         child.kill()
         child.wait()
         if child.stdout is not None:

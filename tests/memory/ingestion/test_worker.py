@@ -100,6 +100,24 @@ def test_a_document_is_read_though_the_process_that_read_it_was_killed(alice: An
     assert document.chunks.count() == document.total_chunks
 
 
+@pytest.mark.timeout(300)
+def test_a_long_document_is_left_at_once_by_a_cluster_that_stops_and_the_next_one_goes_on(
+    alice: Any, jobs: psutil.Process
+) -> None:
+    document = uploaded(alice, pdf_of([page(number, lines=3) for number in range(1, 1501)]), filename="long.pdf")
+    until(document.pages.exists, what="that some of it is stored")
+
+    # Not the worker, which would give it no more than some seconds.
+    cluster_of(jobs)[0].terminate()
+    until_over(document, timeout_s=240)
+
+    document.refresh_from_db()
+    assert document.status in SEARCHABLE, document.reason
+    assert document.epoch > 1
+    assert document.pages.count() == 1500
+    assert document.chunks.count() == document.total_chunks
+
+
 def _parsers(jobs: psutil.Process) -> list[psutil.Process]:
     return [one for one in cluster_of(jobs) if any(part.endswith("reading/child.py") for part in one.cmdline())]
 
