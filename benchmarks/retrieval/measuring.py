@@ -1,4 +1,4 @@
-"""The four ways over one collection, side by side: the textbook's three and the product. Prints nothing."""
+"""The ways over one collection, side by side: the textbook's four and the product. Prints nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.retrieval.loading import Loaded, load
 from benchmarks.retrieval.sets import Collection, Question
-from benchmarks.retrieval.textbook import Library, fused
+from benchmarks.retrieval.textbook import Library, fused, halved, ranking
 from benchmarks.retrieval.vectors import Kept
 from memory.embedding.asking import QueryVector
 from memory.embedding.local import LocalModel
@@ -19,7 +19,8 @@ from memory.values import Found, Mode, Wanted
 from memory.words.query import Asked, asked
 
 TOP = 20
-WAYS = ("bm25", "dense", "rrf", "ours, words", "ours")
+TEXTBOOK = ("bm25", "dense", "rrf", "min-max")
+WAYS = (*TEXTBOOK, "ours, words", "ours")
 Rankings = dict[str, dict[str, list[str]]]
 """By way and question, the ids of the texts, best first."""
 
@@ -29,9 +30,21 @@ Score = Callable[[Sequence[str], Mapping[str, int]], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Vectors:
+    """Of the texts: `windows` of unit length, and `owners` the place of the text of each. Of the questions, in their
+    order: what the textbook takes, and what the product does."""
+
+    windows: Any
+    owners: Any
+    plain: Any
+    named: Sequence[QueryVector]
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     collection: Collection
     loaded: Loaded
+    vectors: Vectors
     rankings: Rankings
     sure: Mapping[str, float]
 
@@ -50,9 +63,15 @@ def measure(collection: Collection, kept: Kept) -> Measured:
         collection.name + "-questions-named",
         [text_for_vector(one.text, words) for one, words in zip(collection.questions, sought, strict=True)],
     )
+    known = Vectors(windows, owners, plain, vectors)
     rankings: Rankings = {way: {} for way in WAYS}
     for user in loaded.users:
-        _textbook(collection, user, windows, owners, plain, rankings)
+        own = [at for at, text in enumerate(collection.texts) if text.user == user]
+        library = library_of(collection, own, known)
+        for number, question in enumerate(collection.questions):
+            if question.user == user:
+                for way, places in by_textbook(library, question, plain[number]).items():
+                    rankings[way][question.id] = [collection.texts[own[at]].id for at in places[:TOP]]
     sure = {}
     for question, words, vector in zip(collection.questions, sought, vectors, strict=True):
         user_id = loaded.users[question.user]
@@ -61,11 +80,18 @@ def measure(collection: Collection, kept: Kept) -> Measured:
         sure[question.id] = found.passages[0].score if found.passages else 0.0
         by_words = by_product(user_id, question, Mode.KEYWORD, words, None)
         rankings["ours, words"][question.id] = [loaded.texts[one.chunk_id] for one in by_words.passages]
-    return Measured(collection, loaded, rankings, sure)
+    return Measured(collection, loaded, known, rankings, sure)
 
 
-def by_product(user_id: UUID, question: Question, mode: Mode, words: Asked, vector: QueryVector | None) -> Found:
-    return search_by(user_id, Wanted(question.text, top_k=TOP, mode=mode), words, vector)
+def by_product(
+    user_id: UUID,
+    question: Question,
+    mode: Mode,
+    words: Asked,
+    vector: QueryVector | None,
+    document_ids: tuple[UUID, ...] = (),
+) -> Found:
+    return search_by(user_id, Wanted(question.text, top_k=TOP, mode=mode, document_ids=document_ids), words, vector)
 
 
 def first_windows(kept: Kept, name: str, texts: Sequence[str]) -> tuple[Any, list[QueryVector]]:
@@ -75,18 +101,19 @@ def first_windows(kept: Kept, name: str, texts: Sequence[str]) -> tuple[Any, lis
     return first, [QueryVector(LocalModel.name, [float(value) for value in one]) for one in first]
 
 
-def _textbook(collection: Collection, user: str, windows: Any, owners: Any, questions: Any, rankings: Rankings) -> None:
-    own = [at for at, text in enumerate(collection.texts) if text.user == user]
-    place = {at: number for number, at in enumerate(own)}
-    is_own = np.isin(owners, own)
-    library = Library(
-        [collection.texts[at].whole for at in own],
-        windows[is_own],
-        np.array([place[int(owner)] for owner in owners[is_own]]),
+def library_of(collection: Collection, places: Sequence[int], vectors: Vectors) -> Library:
+    """Of the texts at these places alone; what it finds are places among them."""
+    place = {at: number for number, at in enumerate(places)}
+    is_in = np.isin(vectors.owners, places)
+    return Library(
+        [collection.texts[at].whole for at in places],
+        vectors.windows[is_in],
+        np.array([place[int(owner)] for owner in vectors.owners[is_in]]),
     )
-    for number, question in enumerate(collection.questions):
-        if question.user != user:
-            continue
-        by_words, by_vectors = library.bm25(question.text), library.dense(questions[number])
-        for way, ranking in (("bm25", by_words), ("dense", by_vectors), ("rrf", fused(by_words, by_vectors))):
-            rankings[way][question.id] = [collection.texts[own[at]].id for at in ranking[:TOP]]
+
+
+def by_textbook(library: Library, question: Question, vector: Any) -> dict[str, list[int]]:
+    words, near = library.bm25(question.text), library.dense(vector)
+    by_words, by_vectors = ranking(words), ranking(near)
+    found = (by_words, by_vectors, fused(by_words, by_vectors), halved(words, near))
+    return dict(zip(TEXTBOOK, found, strict=True))

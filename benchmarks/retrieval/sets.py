@@ -40,12 +40,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`relevant`: by id of the text, how relevant it is, from 1."""
+    """`relevant`: by id of the text, how relevant it is, from 1. `answer`: as somebody wrote it, where there is one."""
 
     id: str
     text: str
     user: str
     relevant: Mapping[str, int]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def read(root: Path, name: str) -> Collection:
             for row in _rows(root / name / TEXTS)
         )
         questions = tuple(
-            Question(row["id"], row["text"], row.get("user", ""), judged[row["id"]])
+            Question(row["id"], row["text"], row.get("user", ""), judged[row["id"]], row.get("answer", ""))
             for row in _rows(root / name / QUESTIONS)
             if row["id"] in judged
         )

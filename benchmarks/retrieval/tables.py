@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.report import say
+from benchmarks.retrieval import pages
 from benchmarks.retrieval.measuring import WAYS, Measured, Score, measure
 from benchmarks.retrieval.scoring import hit, ndcg, recall, reciprocal_rank
 from benchmarks.retrieval.sets import ABSTRACTS, Question, names, read
@@ -25,7 +26,7 @@ SCORES_OF_TURNS: dict[str, Score] = {"nDCG@10": ndcg, "Recall@10": partial(recal
 def run(root: Path, vectors: Path, *, wanted: Names[str], chunks: int, out: Path) -> None:
     kept = Kept(vectors)
     figures: dict[str, Any] = {}
-    say(f"{'':<28}" + "".join(f"{way:>14}" for way in WAYS))
+    say(f"{'':<38}" + "".join(f"{way:>14}" for way in WAYS))
     chosen = [name for name in names(root) if name in wanted] if wanted else names(root)
     for name in chosen:
         figures |= _of(measure(read(root, name), kept))
@@ -51,6 +52,8 @@ def _of(one: Measured) -> dict[str, Any]:
             figures[f"{label} {name}"] = _row(f"{label} {name}", values)
     if one.collection.has_pages:
         figures |= _documents(one)
+        if one.collection.judges_documents:
+            figures |= pages.figures(one, _row)
     return figures
 
 
@@ -79,5 +82,5 @@ def _right(one: Measured, question: Question, title: Mapping[str, str]) -> Mappi
 
 
 def _row(label: str, values: dict[str, float]) -> dict[str, float]:
-    say(f"{label:<28}" + "".join(f"{values[way]:>14.4f}" for way in WAYS))
+    say(f"{label:<38}" + "".join(f"{values[way]:>14.4f}" for way in WAYS))
     return {way: round(value, 4) for way, value in values.items()}

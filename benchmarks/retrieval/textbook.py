@@ -1,10 +1,11 @@
 """The usual ways, in plain Python beside the product: BM25 (Lucene's idf, k1 1.2, b 0.75, English stems and stop
-words), exact nearest vectors, and reciprocal rank fusion of both with k 60. No code of what is measured is used."""
+words), exact nearest vectors, reciprocal rank fusion of both with k 60, and half of each by min-max. No code of what is
+measured is used."""
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -43,8 +44,8 @@ class Library:
                 self._postings[term].append((at, count))
         self._windows, self._owners, self._size = windows, owners, len(texts)
 
-    def bm25(self, query: str) -> list[int]:
-        """Places of the texts, best first; those without any word of the query are left out."""
+    def bm25(self, query: str) -> dict[int, float]:
+        """By the place of the text; those without any word of the query are left out."""
         scores: dict[int, float] = defaultdict(float)
         for term, times in Counter(_terms(query)).items():
             found = self._postings.get(term, [])
@@ -52,18 +53,34 @@ class Library:
             for at, count in found:
                 norm = K1 * (1 - B + B * self._lengths[at] / self._average)
                 scores[at] += times * idf * count / (count + norm)
-        return sorted(scores, key=lambda at: (-scores[at], at))
+        return dict(scores)
 
-    def dense(self, vector: Any) -> list[int]:
+    def dense(self, vector: Any) -> dict[int, float]:
+        """By the place of the text, of all of them."""
         cosines = np.full(self._size, -1.0)
         np.maximum.at(cosines, self._owners, self._windows @ vector)
-        return [int(at) for at in np.argsort(-cosines, kind="stable")]
+        return dict(enumerate(cosines.tolist()))
+
+
+def ranking(scores: Mapping[int, float]) -> list[int]:
+    """Places, best first."""
+    return sorted(scores, key=lambda at: (-scores[at], at))
+
+
+def halved(*legs: Mapping[int, float]) -> list[int]:
+    """By the mean of the legs' scores, each stretched over 0..1 first; what a leg does not know has 0 of it."""
+    means: dict[int, float] = defaultdict(float)
+    for scores in legs:
+        least, most = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+        for at, score in scores.items():
+            means[at] += (score - least) / ((most - least) or 1.0) / len(legs)
+    return ranking(means)
 
 
 def fused(*rankings: Sequence[int]) -> list[int]:
     """By reciprocal rank."""
     scores: dict[int, float] = defaultdict(float)
-    for ranking in rankings:
-        for rank, at in enumerate(ranking, 1):
+    for one in rankings:
+        for rank, at in enumerate(one, 1):
             scores[at] += 1 / (RRF_K + rank)
-    return sorted(scores, key=lambda at: (-scores[at], at))
+    return ranking(scores)
