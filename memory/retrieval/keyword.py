@@ -1,7 +1,8 @@
 """The keyword leg: BM25 over the postings of what the asker may see, in one statement. Knows no vectors and no fusion.
 
 N, average length and document frequencies are those of the documents in scope, exactly. A document's name is a field of
-its own with frequencies of its own; what it says of a document counts for each of its chunks.
+its own with frequencies of its own; what it says of a document counts for each of its chunks. The longer the documents,
+the more their first pages say so too: a file is named AAPL, and its cover says Apple.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,9 @@ MANY_DOCUMENTS: Final = 64
 """With fewer documents of an owner in scope each is looked up by itself; else the owner's terms are read through."""
 
 MOST_NAMES: Final = 300
+COVER_CHUNKS: Final = 4
+"""Of the first page at most: a report's cover is cut at each of its headings, and the company is in the second to
+fourth piece."""
 
 _STEMS: Final = f"""CASE WHEN v.language = '' THEN '{DEFAULT}'
     WHEN v.language IN ({", ".join(f"'{one}'" for one in LANGUAGES)}) THEN v.language ELSE '{PLAIN}' END"""
@@ -57,6 +61,17 @@ rarity AS MATERIALIZED (
       FROM (SELECT word, chunk_key = {NAME_KEY} AS is_name, count(*)::float8 AS found,
                    CASE WHEN chunk_key = {NAME_KEY} THEN %(documents)s::float8 ELSE %(chunks)s::float8 END AS among
               FROM hit GROUP BY 1, 2, 4) counted),
+cover AS MATERIALIZED (
+    SELECT c.key FROM (SELECT DISTINCT document_id FROM hit WHERE is_named AND %(depth)s::float8 > 0) h
+      CROSS JOIN LATERAL (
+        SELECT key FROM memory_chunk
+         WHERE document_id = h.document_id AND ordinal < {COVER_CHUNKS} AND page = 1 OFFSET 0) c),
+borne AS MATERIALIZED (
+    SELECT word, document_id, max(CASE WHEN chunk_key = {NAME_KEY} THEN 1 ELSE %(depth)s::float8 END) AS strength
+      FROM hit WHERE chunk_key = {NAME_KEY} OR (is_named AND chunk_key IN (SELECT key FROM cover)) GROUP BY 1, 2),
+choice AS MATERIALIZED (
+    SELECT word, ln(1 + (%(documents)s::float8 - found + 0.5) / (found + 0.5)) AS idf
+      FROM (SELECT word, sum(strength) AS found FROM borne GROUP BY word) counted),
 weighed AS MATERIALIZED (
     SELECT r.word, r.idf * CASE WHEN EXISTS (SELECT 1 FROM rarity n WHERE n.word = r.word AND n.is_name)
                                 THEN %(named_word_weight)s::float8 ELSE 1 END AS named_idf, r.idf
@@ -69,9 +84,8 @@ part AS MATERIALIZED (
       FROM hit h JOIN weighed w ON w.word = h.word WHERE h.chunk_key <> {NAME_KEY}),
 scored AS (SELECT document_id, chunk_key, sum(part) AS score FROM part GROUP BY 1, 2),
 named AS (
-    SELECT h.document_id, sum(r.idf) / (SELECT sum(idf) FROM rarity WHERE is_name) AS share
-      FROM hit h JOIN rarity r ON r.word = h.word AND r.is_name
-     WHERE h.chunk_key = {NAME_KEY} GROUP BY h.document_id),
+    SELECT b.document_id, sum(b.strength * c.idf) / (SELECT sum(idf) FROM choice) AS share
+      FROM borne b JOIN choice c USING (word) GROUP BY b.document_id),
 best AS MATERIALIZED (
     SELECT s.document_id, s.chunk_key, s.score, coalesce(n.share, 0) AS share,
            s.score / max(s.score) OVER () + %(name_weight)s::float8 * coalesce(n.share, 0) AS total
@@ -147,6 +161,7 @@ def by_words(
             "weights": [one.weight for one in asked],
             "named": [one.is_named for one in asked],
             "distinct": sorted({one.term for one in asked}),
+            "depth": shape.depth,
             "documents": float(shape.documents),
             "chunks": shape.chunks,
             "average": shape.average_terms,

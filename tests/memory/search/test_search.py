@@ -77,6 +77,18 @@ def test_company_and_year_lead_to_the_right_filing(alice: Any) -> None:
     assert {passage.filename for passage in found.passages} == {"3M_2018_10K.pdf"}
 
 
+@pytest.mark.parametrize("company", ["Apple", "Microsoft"])
+def test_a_name_on_the_first_page_leads_to_a_file_that_is_named_otherwise(alice: Any, company: str) -> None:
+    texts = [f"Page {number}. Net sales of the segment rose." for number in range(2, 13)]
+    for ticker, name in (("msft", "Microsoft Corporation"), ("aapl", "Apple Inc.")):
+        cover = ["Quarterly report", f"{name} (exact name)"]
+        put(alice, *cover, *texts, pages=[1, 1, *range(2, 13)], filename=f"{ticker}.pdf", doc_type="pdf")
+
+    found = found_by(alice, f"How did net sales of {company} develop?", mode=Mode.KEYWORD, top_k=8)
+
+    assert {passage.filename for passage in found.passages} == {{"Apple": "aapl.pdf", "Microsoft": "msft.pdf"}[company]}
+
+
 def test_twenty_results_are_twenty_pages(alice: Any) -> None:
     whales = [f"{LONG} whale {number}" for number in range(30)]
     put(alice, *whales, pages=[number // 3 + 1 for number in range(30)], doc_type="pdf")
