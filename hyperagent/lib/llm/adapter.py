@@ -75,7 +75,7 @@ def litellm_library() -> SimpleNamespace:
 
     # 11 MB: what a tokenizer's text was made of, and a second table of prices, for models that are not in the first.
     vars(utils).pop("json_data", None)
-    utils.get_bundled_model_cost_map = lambda: litellm.model_cost  # type: ignore[assignment]
+    utils.get_bundled_model_cost_map = cache(lambda: litellm.model_cost)
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = True
