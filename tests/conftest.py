@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+import hypothesis
 import pytest
 from django.conf import settings
 from pydantic import SecretStr
@@ -17,6 +18,9 @@ from tests import migrated, services
 
 # What the machine or its `.env` may say about models, accounts and the like has no place in a test.
 FOREIGN = ("_API_KEY", "_MODEL", "_MODEL_PROVIDER", "_PROVIDER", "_PROVIDERS", "BUNDLED_MODEL_URL")
+# No test is about time: an example that takes long on a busy machine is none that fails.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 WORST_FIRST = ("failed", "skipped", "passed")
 # Of a run that breaks down, hundreds of others follow the failure that matters.
 FIRST_FAILURES, FAILURE_CHARS = 3, 1500

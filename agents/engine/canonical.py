@@ -13,27 +13,38 @@ _LONG: Final = b"0" * 18
 _DIGITS: Final = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte in range(256))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Written:
     """A JSON value in its canonical form, as bytes: for what is long, and only hashed and stored. As a value it takes
-    twice the place, and many runs hold theirs while they wait for an answer."""
+    twice the place, and many runs hold theirs while they wait for an answer. `parts`: pieces of the text, which may be
+    others' too."""
 
-    text: bytes
+    parts: tuple[bytes, ...]
 
     @classmethod
     def of(cls, value: Any) -> "Written":
         """Of the value as `plain` gives it. Raises as `canonical` does."""
-        return cls.in_form(canonical(value))
+        return cls.in_form(canonical(value).encode(*_ENCODING))
 
     @classmethod
-    def in_form(cls, text: str) -> "Written":
+    def in_form(cls, *parts: bytes) -> "Written":
         """Of a value that is in its canonical form already."""
-        written = text.encode(*_ENCODING)
-        return cls(canonical(_READ.decode(text)).encode(*_ENCODING) if _may_change(written) else written)
+        text = b"".join(parts)
+        return cls((canonical(_value(text)).encode(*_ENCODING),) if _may_change(text) else parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Written) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self.parts)
 
     @property
     def value(self) -> Any:
-        return _READ.decode(self.text.decode(*_ENCODING))
+        return _value(self.text)
 
 
 def canonical(value: Any) -> str:
@@ -45,6 +56,10 @@ def digest(value: Any) -> bytes:
     """SHA-256 of the canonical form: 32 bytes."""
     text = value.text if isinstance(value, Written) else canonical(value).encode(*_ENCODING)
     return hashlib.sha256(text).digest()
+
+
+def _value(text: bytes) -> Any:
+    return _READ.decode(text.decode(*_ENCODING))
 
 
 def plain(value: Any) -> Any:

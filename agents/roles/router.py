@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.prompts import fill, read_prompt
+from agents.prompts import filled_for_all, read_prompt
 from agents.roles.asking import conversation_of, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
@@ -50,7 +50,7 @@ async def ask_router(
     history_length: int,
 ) -> Routed:
     """The router's answer as it is: its agent may be one that there is not. Raises StepFailed."""
-    system = fill(read_prompt(PROMPT), agents=described(roster.values(), tools=False), several=SEVERAL)
+    system = filled_for_all(read_prompt(PROMPT), agents=described(roster.values(), tools=False), several=SEVERAL)
     earlier = f"{history_length} earlier messages" if history_length and not history else ""
     told = sections(("Question", question_of(question)), ("Conversation so far", conversation_of(history) or earlier))
     return await context.structured(request_of(NAME, Tier.FLASH, system, user(told)), Routed, stage=NAME)

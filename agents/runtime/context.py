@@ -474,10 +474,12 @@ class AgentContext(Spending):
 
 
 def written(request: ModelRequest) -> Written:
-    """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once."""
-    told = canonical(request.model_dump(mode="json", exclude={"tools"}))
+    """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once,
+    and held once."""
+    told = canonical(request.model_dump(mode="json", exclude={"tools"})).encode("utf-8", "surrogatepass")
+    tools = [part for tool in request.tools for part in (b",", tool.canonical)]
     # "tools" is the last of its names.
-    return Written.in_form(f'{told[:-1]},"tools":[{",".join(tool.canonical for tool in request.tools)}]}}')
+    return Written.in_form(told[:-1], b',"tools":[', *tools[1:], b"]}")
 
 
 def _is_paid_tool(record: Record) -> bool:

@@ -8,7 +8,7 @@ from agents.briefing import briefing, house_rules, short_briefing
 from agents.exchange import AgentInput, Work
 from agents.loop import react
 from agents.pipeline.citations import number
-from agents.prompts import fill, read_prompt
+from agents.prompts import filled_for_all, read_prompt
 from agents.roster.chat.window import recent_turns
 from agents.runtime.context import AgentContext, ToolReply
 from agents.skills.registry import skills
@@ -72,7 +72,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         Message(role=Role.USER, content=question),
         *(_as_messages(task, skill) if skill else ()),
     )
-    system = fill(read_prompt(HERE / "prompt.md"), today=today, rules=house_rules())
+    system = filled_for_all(read_prompt(HERE / "prompt.md"), today=today, rules=house_rules())
     looped = await react(context, task, SPEC, system=system, messages=messages)
     return Work(
         result=looped.text,

@@ -94,10 +94,11 @@ class ToolSpec(Value):
         return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
 
     @cached_property
-    def canonical(self) -> str:
+    def canonical(self) -> bytes:
         """It as JSON with sorted keys, without spaces."""
         value = self.model_dump(mode="json")
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-8", "surrogatepass")
 
 
 class ModelRequest(Value):
