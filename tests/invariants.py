@@ -418,8 +418,9 @@ SELECT 'event', v.seq::text, v.execution_id FROM agents_event v JOIN agents_agen
 WHERE v.execution_id = ANY(%(runs)s) AND a.execution_id <> v.execution_id
 """
 
-# From the last word under the old lease to the first under the new one. A run that was lost twice without a step
-# between may be what kills its workers, and such ones wait for each other: of these nothing is promised.
+# From the last word under the old lease, or the answer of a person after it, to the first under the new one. A run that
+# was lost twice without a step between may be what kills its workers, and such ones wait for each other: of these
+# nothing is promised.
 _TAKEN_OVER = """
 WITH told AS (
     SELECT execution_id, seq, created_at, type = 'agent_shutdown' AND body::json ->> 'reason' = 'crash' AS is_loss,
@@ -430,6 +431,8 @@ WITH told AS (
 ), numbered AS (
     SELECT *, count(*) FILTER (WHERE is_loss) OVER (PARTITION BY execution_id, steps ORDER BY seq) AS losses FROM told
 )
-SELECT execution_id, before, created_at AS taken_at FROM numbered
-WHERE is_loss AND before IS NOT NULL AND losses = 1
+SELECT execution_id, created_at AS taken_at, greatest(before, (
+    SELECT max(responded_at) FROM hitl_request r
+    WHERE r.execution_id = numbered.execution_id AND r.responded_at <= numbered.created_at)) AS before
+FROM numbered WHERE is_loss AND before IS NOT NULL AND losses = 1
 """

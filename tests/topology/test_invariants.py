@@ -66,6 +66,14 @@ def seen(run: Execution, *, mails: int = 1, **more: Any) -> Seen:
     return Seen([run.id], sinks=sinks, approved_only=("send_email",), bystanders=[run.id], **more)
 
 
+def test_a_run_that_waited_for_a_person_was_not_away_meanwhile(run: Execution) -> None:
+    """Its worker was lost before a word of what it did after the answer was stored."""
+    Event.objects.filter(seq__lt=3).update(created_at=LONG_AGO)
+    Request.objects.update(responded_at=Event.objects.get(seq=3).created_at)
+
+    assert faults(database_dsn(), seen(run)) == []
+
+
 def test_a_run_that_is_whole_is_not_spoken_of(run: Execution) -> None:
     assert faults(database_dsn(), seen(run)) == []
 
