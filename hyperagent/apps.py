@@ -3,9 +3,12 @@
 from typing import Any
 
 import structlog
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.contrib import admin
 from django.http import HttpRequest
 from django_structlog.signals import bind_extra_request_metadata
+
+from hyperagent.lib import labels
 
 
 class HyperAgentConfig(AppConfig):
@@ -13,6 +16,11 @@ class HyperAgentConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # The last app of all. The queue's own pages would load pickles, and run any function that is typed in.
+        for model in apps.get_app_config("django_q").get_models():
+            if admin.site.is_registered(model):
+                admin.site.unregister(model)
+        labels.put_words(admin.site._registry)
         bind_extra_request_metadata.connect(_log_address)
 
 

@@ -1,16 +1,13 @@
 """Django admin behind the same door as everything else: it has no login and no password form of its own to guess at.
-Its home is the panels that the apps put there. The pages are loaded when somebody first asks for them.
+Its home is the panels that the apps put there.
 """
 
-import threading
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.apps import SimpleAdminConfig
+from django.contrib.admin.apps import AdminConfig as StockAdminConfig
 from django.core.exceptions import PermissionDenied
-from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,7 +18,6 @@ from django.views.i18n import JavaScriptCatalog
 
 from hyperagent.accounts.scopes import GROUP_ROLES
 from hyperagent.lib import admin_house as _house  # noqa: F401 (its panel)
-from hyperagent.lib import labels
 from hyperagent.lib.admin_home import panels_for
 from hyperagent.lib.queue_reading import failed_jobs, waiting_jobs
 
@@ -48,39 +44,6 @@ class AdminSite(admin.AdminSite):
     site_header = site_title = "HyperAgent"
     index_title = gettext_lazy("Administration")
     index_template = "admin/home.html"
-
-    def __init__(self, name: str = "admin") -> None:
-        self._pages: dict[type[models.Model], Any] = {}
-        self._loading = threading.RLock()
-        self._is_loaded = False
-        super().__init__(name)
-
-    @property
-    def _registry(self) -> dict[type[models.Model], Any]:
-        """The page of each model. Most processes never ask, and are spared 300 modules; the web process asks at its
-        start, with its addresses."""
-        with self._loading:
-            # While they are loaded the pages ask, too.
-            if not self._is_loaded:
-                self._is_loaded = True
-                try:
-                    self._load_pages()
-                except BaseException:
-                    self._is_loaded = False
-                    raise
-        return self._pages
-
-    @_registry.setter
-    def _registry(self, pages: dict[type[models.Model], Any]) -> None:
-        self._pages = pages
-
-    def _load_pages(self) -> None:
-        admin.autodiscover()
-        # The queue's own pages would load pickles, and run any function that is typed in.
-        for model in apps.get_app_config("django_q").get_models():
-            if self.is_registered(model):
-                self.unregister(model)
-        labels.put_words(self._pages)
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Whatever is written on a page goes into the audit log; no page has to think of it."""
@@ -143,5 +106,6 @@ class AdminSite(admin.AdminSite):
         return redirect("accounts:password_change")
 
 
-class AdminConfig(SimpleAdminConfig):
+class AdminConfig(StockAdminConfig):
+    default = False
     default_site = "hyperagent.accounts.site.AdminSite"
