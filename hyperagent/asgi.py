@@ -1,12 +1,14 @@
 """The web process: HTTP to Django, websockets to the consumers, each behind its own host and login checks."""
 
 import os
+from importlib import import_module
 
 # Before Django reads its settings: this process, and no other, pools its database connections.
 os.environ.setdefault("HYPERAGENT_PROCESS", "web")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hyperagent.settings")
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 http = get_asgi_application()
@@ -33,4 +35,6 @@ routes = ProtocolTypeRouter(
 # What is asked of an app's own name never reaches Django.
 application = Draining(Previews(routes, suffix=CONFIG.preview_name, host=sandbox_host))
 leave_in_order(application)
+# Else the first request would wait for the code of all pages.
+import_module(settings.ROOT_URLCONF)
 heap.settle()

@@ -18,9 +18,6 @@ CANDIDATES: Final = 100
 QUERY_TERMS: Final = 64
 K1, B = 1.2, 0.4
 
-_IS_OFF: Final = "EXISTS (SELECT FROM memory_memoryswitch WHERE user_id = {user} AND NOT is_on)"
-_HAS_ANY: Final = "EXISTS (SELECT FROM memory_memory WHERE user_id = {user} AND status = 'active')"
-_STANDING: Final = f"SELECT NOT {_IS_OFF}, {_HAS_ANY}".format(user="%(user)s")
 # BM25 over the memories of one person, exactly: statistics are theirs alone.
 _BY_WORDS: Final = f"""
 WITH mine AS MATERIALIZED (
@@ -71,7 +68,18 @@ Connection = psycopg.AsyncConnection[Any]
 def has_memories(user: str) -> str:
     """SQL: whether there is anything to look up of the person whose id `user` is in the query: memories, or that they
     are not remembered."""
-    return f"{_IS_OFF} OR {_HAS_ANY}".format(user=user)
+    return f"{_is_off(user)} OR {_has_any(user)}"
+
+
+def _is_off(user: str) -> str:
+    return f"EXISTS (SELECT FROM memory_memoryswitch WHERE user_id = {user} AND NOT is_on)"
+
+
+def _has_any(user: str) -> str:
+    return f"EXISTS (SELECT FROM memory_memory WHERE user_id = {user} AND status = 'active')"
+
+
+_STANDING: Final = f"SELECT NOT {_is_off('%(user)s')}, {_has_any('%(user)s')}"
 
 
 async def standing(connection: Connection, user_id: UUID) -> tuple[bool, bool]:

@@ -23,7 +23,7 @@ TAKEN_ALONG = (
     "rich", "pygments", "greenlet", "opentelemetry", "requests", "urllib3", "jinja2", "OpenSSL", "h2", "cbor2", "click",
 )  # fmt: skip
 BEHIND_DOORS = ("jsonschema", "agents.roster.chat.agent", "agents.skills.registry")
-PAGES = ("hyperagent.urls", "rest_framework.views", "agents.admin", "cryptography", "twisted", "yaml")
+PAGES = ("hyperagent.urls", "cryptography", "twisted", "yaml")
 
 SETUP = "import django; django.setup()"
 WEB = "from hyperagent.lib.bare_imports import WEB, import_bare; import_bare(WEB); import hyperagent.asgi"
