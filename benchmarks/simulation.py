@@ -27,6 +27,7 @@ import numpy as np
 from benchmarks.figure import percentile
 from benchmarks.report import say
 from benchmarks.simulation_model import (
+    WAKE_S,
     Costs,
     Load,
     Plant,
@@ -89,8 +90,10 @@ def fit(measured: Measured) -> Costs:
     commit, row = _least(spent["postgres"], commits, rows)
     web_burst, web_frame = _least(spent["web"], commits, rows)
     (redis_frame,) = _least(spent["valkey"], rows)
-    (model,) = _least([one.get("model_share", 0.0) * one["seconds"] * 1e6 for one in windows], tokens)
-    (client,) = _least([one["client_share"] * one["seconds"] * 1e6 for one in windows], tokens)
+    of_model = [one.get("model_share", 0.0) * one["seconds"] * 1e6 for one in windows]
+    model_wake, model_token = _least(of_model, [_wakes(one) for one in windows], tokens)
+    of_client = [one["client_share"] * one["seconds"] * 1e6 for one in windows]
+    client_burst, client_frame = _least(of_client, commits, rows)
     of_a_run = measured.starts["cpu_us_a_run"]
     costs = Costs(
         web_ask=0.0,
@@ -105,10 +108,18 @@ def fit(measured: Measured) -> Costs:
         postgres_commit=commit,
         postgres_row=row,
         redis_frame=redis_frame,
-        model_token=model,
-        client_token=client,
+        model_wake=model_wake,
+        model_token=model_token,
+        client_burst=client_burst,
+        client_frame=client_frame,
     )
     return _begun(costs, measured.starts["added_ttft_ms"]["1"])
+
+
+def _wakes(window: Mapping[str, Any]) -> float:
+    """How often the model was woken to send what was sent, tokens that were due at the same moment together."""
+    moments = window["seconds"] / WAKE_S
+    return float(moments * (1 - math.exp(-window["tokens"] / moments)))
 
 
 def _begun(costs: Costs, first_ms: float) -> Costs:
@@ -305,7 +316,7 @@ def describe(needed: Need, costs: Costs, habits: Habits) -> list[str]:
 
 
 def _of_a_part(costs: Costs) -> Costs:
-    return replace(costs, model_token=0.0, client_token=0.0)
+    return replace(costs, model_wake=0.0, model_token=0.0, client_burst=0.0, client_frame=0.0)
 
 
 def told(seen: Seen) -> str:

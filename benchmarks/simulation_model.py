@@ -22,6 +22,8 @@ TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
 AT_ONCE = 64
+# Of a loop's timer: the kernel is asked to wait for whole milliseconds.
+WAKE_S = 0.001
 
 
 def tick_s(crowd: float) -> float:
@@ -55,9 +57,12 @@ class Costs:
     postgres_commit: float
     postgres_row: float
     redis_frame: float
+    model_wake: float = 0.0
+    """Of a scripted model and of the load's own client, where they share the machine; else nothing of ours. Tokens that
+    are due within the same WAKE_S are one wake of the model: its loop's clock knows no less."""
     model_token: float = 0.0
-    """Of a scripted model and of the load's own client, where they share the machine; else nothing of ours."""
-    client_token: float = 0.0
+    client_burst: float = 0.0
+    client_frame: float = 0.0
     durable_wait_ms: float = 3.5
     wake_wait_ms: float = 0.5
     timer_wait_ms: float = 0.6
@@ -305,6 +310,7 @@ class _Plant:
         self._model, self._client = self.station("model"), self.station("client")
         self._runners = [Runner(self) for _ in range(plant.runners)]
         self._made = count()
+        self._model_woke = -1
         self.commits = self.frames = self.runs_ended = 0
         self.heard_s: list[float] = []
         self.sent_s: list[float] = []
@@ -384,14 +390,19 @@ class _Plant:
             return
         run.tokens_left -= 1
         sent_s = self.world.now_s
-        if self.costs.model_token:
-            self._model.work(self.costs.model_token, lambda: run.runner.token(run, sent_s))
+        if self.costs.model_token or self.costs.model_wake:
+            self._model.work(self._of_the_model(sent_s), lambda: run.runner.token(run, sent_s))
         else:
             run.runner.token(run, sent_s)
         pause_s = 1 / self._load.rate
         self.world.after(
             pause_s if self._load.is_even else self._chance.expovariate(1 / pause_s), lambda: self._speak(run)
         )
+
+    def _of_the_model(self, sent_s: float) -> float:
+        is_awake = int(sent_s / WAKE_S) == self._model_woke
+        self._model_woke = int(sent_s / WAKE_S)
+        return self.costs.model_token + (0.0 if is_awake else self.costs.model_wake)
 
     def _ended(self) -> None:
         self.runs_ended += 1
@@ -400,10 +411,10 @@ class _Plant:
         if is_first:
             run.web.work(self.costs.web_burst)
         for number in range(self._load.sockets_a_run):
-            heard = (lambda: self._hear(run, sent_s)) if number == 0 else None
+            heard = (lambda: self._hear(run, sent_s, is_first)) if number == 0 else None
             run.web.work(self.costs.web_frame, heard)
 
-    def _hear(self, run: Run, sent_s: list[float]) -> None:
+    def _hear(self, run: Run, sent_s: list[float], is_first: bool) -> None:
         def heard() -> None:
             if run.asked_s >= 0:
                 self.ttft.append((run.asked_s, self.world.now_s - run.asked_s))
@@ -411,8 +422,8 @@ class _Plant:
             self.heard_s += [self.world.now_s] * len(sent_s)
             self.sent_s += sent_s
 
-        if self.costs.client_token:
-            self._client.work(self.costs.client_token * len(sent_s), heard)
+        if self.costs.client_frame or self.costs.client_burst:
+            self._client.work(self.costs.client_frame + self.costs.client_burst * is_first, heard)
         else:
             heard()
 
