@@ -98,3 +98,5 @@ async def test_what_cannot_be_read_makes_nobody_deaf(group: str) -> None:
         await asyncio.to_thread(client().publish, f"hyperagent__group__{group}", b"\xc1")
         await say(group, 1)
         await ears.have(1)
+
+    assert ears.heard == [1]

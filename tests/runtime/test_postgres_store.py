@@ -344,3 +344,5 @@ async def test_what_a_run_notes_is_stored_a_tick_later_though_no_word_follows(st
     async with asyncio.timeout(10):
         while not await store.events(id_):
             await asyncio.sleep(0.01)
+
+    assert store.writer.commits == 1
