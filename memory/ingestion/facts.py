@@ -16,6 +16,8 @@ _HEADINGS: Final = 6
 # A sentence ends before a capital or a bracket: "No. 4" and "3.5" end none.
 _END: Final = re.compile(r"(?<=[.!?。！？])[\"'”’)]*\s+(?=[\"'“‘(]*[A-ZÀ-ÞА-Я一-龥])|(?<=[。！？])")
 _SHORTEST: Final = 25
+# Lines to write on, rules of signs, and boxes to tick.
+_FORM: Final = re.compile(r"([_.=~*\-–—])\1{3,}|[\u2500-\u257f\u25a0-\u25a3\u2610-\u2612]")
 
 
 def sample_of(pages: Iterable[Page]) -> list[Page]:
@@ -46,7 +48,7 @@ def _first_sentences(pages: Sequence[Page]) -> list[str]:
     found: list[str] = []
     for text in (*_blocks(pages, BlockKind.PARAGRAPH), *_blocks(pages, BlockKind.LIST), *_lines(pages)):
         for sentence in _END.split(text):
-            line = " ".join(sentence.split())
+            line = _plain(sentence)
             if len(line) >= _SHORTEST and any(sign.isalpha() for sign in line) and line not in found:
                 found.append(_cut(line, DESCRIPTION_CHARS // 2))
             if len(found) == _SENTENCES:
@@ -58,7 +60,7 @@ def _headings(pages: Sequence[Page], *, besides: str) -> list[str]:
     known = {" ".join(besides.lower().split())}
     found = []
     for text in (*(page.title for page in pages), *_blocks(pages, BlockKind.HEADING)):
-        heading = _cut(" ".join(text.lstrip("#").split()).rstrip(".:"), 60)
+        heading = _cut(_plain(text.lstrip("#")).rstrip(".:"), 60)
         if heading and heading.lower() not in known:
             known.add(heading.lower())
             found.append(heading)
@@ -73,6 +75,10 @@ def _blocks(pages: Sequence[Page], kind: BlockKind) -> Iterable[str]:
 
 def _lines(pages: Sequence[Page]) -> Iterable[str]:
     return (line for page in pages for line in page.text.splitlines())
+
+
+def _plain(text: str) -> str:
+    return " ".join(_FORM.sub(" ", text).split())
 
 
 def _cut(text: str, limit: int) -> str:

@@ -106,6 +106,21 @@ def test_numbers_lead_to_the_passage_in_the_document_and_to_web_pages(open_stage
 
 
 @pytest.mark.spec("B19")
+def test_of_many_sources_the_first_are_listed_and_the_others_are_a_click_away(open_stage: Any) -> None:
+    """Under the numbers by which the text cites them."""
+    many = tuple(REPORT.model_copy(update={"page": number}) for number in range(1, 13))
+    page = _stage(open_stage, _run("The eleventh page says so [11].", many)).page
+    listed = page.locator(".sources li:visible")
+    expect(listed).to_have_count(5)
+
+    page.get_by_text("7 more").click()
+
+    expect(listed).to_have_count(12)
+    assert page.locator(".more-sources ol").get_attribute("start") == "6"
+    assert "page 12" in listed.last.inner_text()
+
+
+@pytest.mark.spec("B19")
 def test_a_click_opens_the_document_at_the_passage(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
     page.context.route("**/documents/**", lambda route: route.fulfill(body="<p>here</p>", content_type="text/html"))

@@ -24,6 +24,8 @@ const loadCame = () => import("./hands.js").then(({ Came }) => Came);
 const warmAll = () => [loadRequests, loadDoing, loadCame, loadWorkers].forEach(warm);
 for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, warmAll, { once: true, passive: true });
 
+const SOURCES_LISTED = 5;
+
 export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
   const live = isLive(execution);
@@ -142,5 +144,11 @@ function Refused({ error, edit, retry }) {
 }
 
 function Sources({ sources }) {
-  return html`<div class="sources" role="group" aria-label=${t("Sources")}><p class="sources-head" aria-hidden="true">${t("Sources")}</p><${SourceList} sources=${sources} /></div>`;
+  const listed = sources.length > SOURCES_LISTED + 1 ? SOURCES_LISTED : sources.length; // one more is as short as saying so
+  const others = sources.slice(listed);
+  return html`<div class="sources" role="group" aria-label=${t("Sources")}>
+    <p class="sources-head" aria-hidden="true">${t("Sources")}</p>
+    <${SourceList} sources=${sources.slice(0, listed)} />
+    ${others.length > 0 && html`<details class="more-sources"><summary>${t("{count} more", { count: others.length })}</summary><${SourceList} sources=${others} first=${listed + 1} /></details>`}
+  </div>`;
 }

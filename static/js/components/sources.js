@@ -2,8 +2,9 @@
 import { html } from "../../vendor/preact.js";
 import { nameOf, placeOf, targetOf } from "../sources.js";
 
-export function SourceList({ sources }) {
-  return html`<ol class="source-list">
+/** `first`: the number of the first of them, by which the text cites it. */
+export function SourceList({ sources, first = 1 }) {
+  return html`<ol class="source-list" start=${first}>
     ${sources.map((source) => {
       const target = targetOf(source);
       const place = placeOf(source);
