@@ -5,9 +5,7 @@ Each is one transaction: permission, write, and after commit an announcement to 
 
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -21,17 +19,18 @@ from agents.apps import records as apps
 from agents.models import Execution
 from agents.modes import resolve_mode
 from agents.sandbox import actions as boxes
-from agents.tools.taint import CLEAN, Taint, joined
+from agents.tools.taint import CLEAN, Taint
 from conversations import history, shapes
 from conversations.attaching import attached
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
 from conversations.options import of_the_question
+from conversations.owned import Said, branch_before, own, own_message, own_run, owning, said_under
 from conversations.searching import indexing
 from conversations.sharing import actions as sharing
+from conversations.turns import later, message_in, reply_to, start_answer
 from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
-from hyperagent.lib.ids import new_id
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
@@ -41,23 +40,11 @@ from memory.workspaces.places import Place, Scope
 
 TITLE_CHARS = 200
 CLIENT_ID_CHARS = 100
-ON_FINISH = "conversations.tasks.turn_finished"
 # Spaces, and characters that show nothing: zero-width ones, direction marks, soft hyphen, fillers, variation selectors.
 _INVISIBLE = re.compile(
     r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]*"
 )
 _IDS_OF_KEYS = uuid.UUID("5a0e3a53-3b5c-4c53-9e0c-7b6f4d0e9a11")
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A question, the reply that will answer it, and the run that works on it. `repeated`: it had been said before."""
-
-    conversation: Conversation
-    message: Message
-    reply: Message
-    execution: Execution
-    repeated: bool = False
 
 
 def create(
@@ -87,7 +74,7 @@ def create(
 
 def rename(user: User, conversation_id: uuid.UUID, title: str) -> Conversation:
     with transaction.atomic():
-        conversation = _own(user, conversation_id)
+        conversation = own(user, conversation_id)
         conversation.title, conversation.titled_by = _title(title), TitledBy.PERSON
         conversation.save(update_fields=["title", "titled_by"])
         announce_conversation(conversation)
@@ -97,7 +84,7 @@ def rename(user: User, conversation_id: uuid.UUID, title: str) -> Conversation:
 def move(user: User, conversation_id: uuid.UUID, project_id: uuid.UUID | None) -> Conversation:
     """Into a project that this user is a member of, or out of any. What was said stays as it was answered."""
     with transaction.atomic():
-        conversation = _own(user, conversation_id)
+        conversation = own(user, conversation_id)
         conversation.project = projects.seen(user, project_id) if project_id else None
         conversation.save(update_fields=["project"])
         announce_conversation(conversation)
@@ -107,7 +94,7 @@ def move(user: User, conversation_id: uuid.UUID, project_id: uuid.UUID | None) -
 def pin(user: User, conversation_id: uuid.UUID, *, is_pinned: bool) -> Conversation:
     """Above the others in its person's list, or no more. Twice is as once."""
     with transaction.atomic():
-        conversation = _own(user, conversation_id)
+        conversation = own(user, conversation_id)
         if is_pinned != (conversation.pinned_at is not None):
             conversation.pinned_at = timezone.now() if is_pinned else None
             conversation.save(update_fields=["pinned_at"])
@@ -119,7 +106,7 @@ def delete(user: User, conversation_id: uuid.UUID) -> None:
     """Its runs that are still going are cancelled; they and their events stay until `conversations.retention` erases
     what was said in them, its files do not."""
     with transaction.atomic():
-        conversation = _own(user, conversation_id)
+        conversation = own(user, conversation_id)
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
         sharing.forget(conversation_id)
@@ -158,27 +145,27 @@ def say(
     key = checked_client_id(client_id)
     attachments = attached(user, options or {})
     with transaction.atomic(), rows.together():
-        owned, said_before = _owning(user, conversation_id), _saying(conversation_id, key)
+        owned, said_before = owning(user, conversation_id), said_under(conversation_id, key)
         newest = history.branching(conversation_id) if edits is None and after is None else None
         conversation = owned()
         before = said_before(conversation)
         if before is not None:
             return before
-        branch = newest() if newest is not None else _branch_before(conversation, edits=edits, after=after)
-        message = _message(
+        branch = newest() if newest is not None else branch_before(conversation, edits=edits, after=after)
+        message = message_in(
             conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
         )
         message.metadata = {"attachments": attachments} if attachments else {}
         if options:
             message.metadata["options"] = dict(options)
         if branch:
-            message.created_at = _later(message.created_at, branch[-1].created_at)
-        reply = _reply(conversation, message)
+            message.created_at = later(message.created_at, branch[-1].created_at)
+        reply = reply_to(conversation, message)
         rows.insert(message, reply)
         news = _renewed(conversation, question, reply)
-        given = _window(branch) if told is None else told
+        given = history.told(branch) if told is None else told
         made_of = branch if told is None else ()
-        execution = _start(
+        execution = start_answer(
             user, conversation, message, given, options or {}, reply=reply, branch=made_of, brought=brought
         )
         _announce(conversation, *news, shapes.said(message, reply))
@@ -243,8 +230,8 @@ def say_in_new(
 def retry_reply(user: User, message_id: uuid.UUID) -> Said:
     """Another reply to the same question, beside the old one. `message_id` is the question's or the old reply's."""
     with transaction.atomic():
-        asked = _own_message(user, message_id)
-        conversation = _own(user, asked.conversation_id)
+        asked = own_message(user, message_id)
+        conversation = own(user, asked.conversation_id)
         question = asked.parent if asked.role == Role.ASSISTANT else asked
         if question is None or question.role != Role.USER:
             raise Refused("nothing_to_retry", _("This message answers no question. Choose a question or its answer."))
@@ -254,11 +241,13 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
             )
         branch = history.branch(conversation.id, leaf=question.parent_id) if question.parent_id else []
         options = of_the_question(question.metadata.get("options", {}))
-        reply = _reply(conversation, question)
+        reply = reply_to(conversation, question)
         reply.save(force_insert=True)
         conversation.updated_at = reply.created_at
         conversation.save(update_fields=["updated_at"])
-        execution = _start(user, conversation, question, _window(branch), options, reply=reply, branch=branch)
+        execution = start_answer(
+            user, conversation, question, history.told(branch), options, reply=reply, branch=branch
+        )
         _announce(conversation, shapes.said(None, reply))
     return Said(conversation, question, reply, execution)
 
@@ -266,22 +255,15 @@ def retry_reply(user: User, message_id: uuid.UUID) -> Said:
 def retry_run(user: User, execution_id: uuid.UUID, *, agent_id: uuid.UUID | None = None) -> Execution:
     """A run like this one that keeps what was done and does again what failed, or this agent and what needed it."""
     with transaction.atomic():
-        old = _own_run(user, execution_id, agent_id)
+        old = own_run(user, execution_id, agent_id)
         return _beside(user, old, runs.retry(execution_id, by=user, agent_id=agent_id))
 
 
 def fork_run(user: User, execution_id: uuid.UUID, *, agent_id: uuid.UUID, step: str) -> Execution:
     """A run that goes the same way up to this step of the agent, and does everything from there on anew."""
     with transaction.atomic():
-        old = _own_run(user, execution_id, agent_id)
+        old = own_run(user, execution_id, agent_id)
         return _beside(user, old, runs.fork_from(execution_id, by=user, agent_id=agent_id, step=step))
-
-
-def _own_run(user: User, execution_id: uuid.UUID, agent_id: uuid.UUID | None) -> Execution:
-    found = Execution.objects.of(user).defer("input", "result").filter(id=execution_id).first()
-    if found is None or (agent_id is not None and not found.agents.filter(id=agent_id).exists()):
-        raise NotThere
-    return found
 
 
 def _beside(user: User, old: Execution, new: Execution) -> Execution:
@@ -289,9 +271,9 @@ def _beside(user: User, old: Execution, new: Execution) -> Execution:
     before = Message.objects.filter(execution=old).first()
     if before is None or new.id == old.id:
         return new
-    conversation = _own(user, before.conversation_id)
-    reply = _message(conversation, Role.ASSISTANT, before.parent_id, before.mode, execution=new)
-    reply.created_at = _later(reply.created_at, before.created_at)
+    conversation = own(user, before.conversation_id)
+    reply = message_in(conversation, Role.ASSISTANT, before.parent_id, before.mode, execution=new)
+    reply.created_at = later(reply.created_at, before.created_at)
     reply.save(force_insert=True)
     conversation.updated_at = reply.created_at
     conversation.save(update_fields=["updated_at"])
@@ -340,17 +322,11 @@ def announce_conversation(conversation: Conversation) -> None:
     _announce(conversation, shapes.changed(conversation))
 
 
-# As `Conversation.objects.of(user)`. In SQL, as below: to put these together takes Django longer than to run them, and
-# people wait for it.
-_OWN = f"""
-    SELECT {rows.columns(Conversation, "c")} FROM conversations_conversation c
-     WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE
-"""
+# In SQL: to put this together takes Django longer than to run it, and people wait for it.
 _KEEP = """
     UPDATE conversations_conversation SET title = %(title)s, titled_by = %(titled_by)s, updated_at = %(updated_at)s
      WHERE id = %(id)s
 """
-_SAID = "SELECT id FROM conversations_message WHERE conversation_id = %(conversation)s AND client_id = %(client)s"
 
 
 def _renewed(conversation: Conversation, question: str, reply: Message) -> list[dict[str, Any]]:
@@ -361,144 +337,6 @@ def _renewed(conversation: Conversation, question: str, reply: Message) -> list[
         conversation.title, conversation.titled_by = title_from(question)[:TITLE_CHARS], TitledBy.FIRST_WORDS
     rows.execute(_KEEP, {name: getattr(conversation, name) for name in ("id", "title", "titled_by", "updated_at")})
     return [shapes.changed(conversation)] if is_untitled else []
-
-
-def _own(user: User, conversation_id: uuid.UUID) -> Conversation:
-    """Locked: of two questions at once the second sees the first."""
-    return _owning(user, conversation_id)()
-
-
-def _owning(user: User, conversation_id: uuid.UUID) -> Callable[[], Conversation]:
-    """The same in two halves, for who has more to ask of the database meanwhile (`rows.together`)."""
-    asked = rows.execute(_OWN, {"id": conversation_id, "user": user.pk})
-
-    def owned() -> Conversation:
-        found = asked.fetchone()
-        if found is None:
-            raise NotThere
-        conversation: Conversation = next(rows.read(found, Conversation))
-        return conversation
-
-    return owned
-
-
-def _branch_before(
-    conversation: Conversation, *, edits: uuid.UUID | None, after: uuid.UUID | None
-) -> list[history.BranchMessage]:
-    """What stands before a new question. Raises NotThere for a place that is not in the conversation."""
-    named = edits or after
-    if named is None:
-        return history.branch(conversation.id)
-    place = Message.objects.filter(conversation=conversation, id=named).first()
-    if place is None:
-        raise NotThere
-    if edits is None:
-        return history.branch(conversation.id, leaf=place.id)
-    if place.role != Role.USER:
-        raise Refused(
-            "not_a_question", _("Only a question can be edited. Ask again, or say what is wrong with the answer.")
-        )
-    return history.branch(conversation.id, leaf=place.parent_id) if place.parent_id else []
-
-
-def _own_message(user: User, message_id: uuid.UUID) -> Message:
-    messages = Message.objects.select_related("parent")
-    found = messages.filter(id=message_id, conversation__user=user, conversation__deleted_at=None).first()
-    if found is None:
-        raise NotThere
-    return found
-
-
-def _saying(conversation_id: uuid.UUID, client_id: str) -> Callable[[Conversation], Said | None]:
-    """What was said under this id, in two halves as `_owning`."""
-    asked = rows.execute(_SAID, {"conversation": conversation_id, "client": client_id}) if client_id else None
-
-    def said_before(conversation: Conversation) -> Said | None:
-        row = asked.fetchone() if asked is not None else None
-        if row is None:
-            return None
-        message = Message.objects.get(id=row[0])
-        reply = (
-            Message.objects.select_related("execution")
-            .filter(parent=message, execution__isnull=False)
-            .earliest("created_at")
-        )
-        assert reply.execution is not None
-        return Said(conversation, message, reply, reply.execution, repeated=True)
-
-    return said_before
-
-
-def _message(conversation: Conversation, role: Role, parent: uuid.UUID | None, mode: str, **fields: Any) -> Message:
-    return Message(conversation=conversation, role=role, parent_id=parent, mode=mode, **fields)
-
-
-def _later(moment: datetime, before: datetime) -> datetime:
-    """Order by time is the order in which things were said, whatever the hosts' clocks say."""
-    return max(moment, before + timedelta(microseconds=1))
-
-
-def _reply(conversation: Conversation, question: Message) -> Message:
-    """The one of a run that is yet to be started; not written."""
-    reply = _message(conversation, Role.ASSISTANT, question.id, question.mode, execution_id=new_id())
-    reply.created_at = _later(reply.created_at, question.created_at)
-    return reply
-
-
-def _start(
-    user: User,
-    conversation: Conversation,
-    question: Message,
-    told: Sequence[history.Said],
-    options: Mapping[str, Any],
-    *,
-    reply: Message,
-    branch: Sequence[history.BranchMessage],
-    brought: Taint = CLEAN,
-) -> Execution:
-    """Starts the run of a reply that is written. `branch`: what is told was made of; empty where a program brought it
-    along."""
-    about: dict[str, Any] = {"message_id": str(question.id)}
-    if conversation.is_temporary:
-        about["is_temporary"] = True
-    if taint := joined([history.tainted_by(branch, told), brought]):
-        about["tainted_by"] = taint.as_json()
-    if quoted := history.quoted(told):
-        about["quoted"] = quoted
-    if others := history.others_said(branch, told):
-        about["others_said"] = others
-    reply.execution = runs.start(
-        user=user,
-        conversation_id=conversation.id,
-        question=question.text,
-        history=[{"role": said["role"], "content": said["content"]} for said in told],
-        mode=question.mode,
-        options={**options, **_of_the_project(user, conversation)},
-        on_finish=ON_FINISH,
-        execution_id=reply.execution_id,
-        about=about,
-    )
-    return reply.execution
-
-
-def _of_the_project(user: User, conversation: Conversation) -> dict[str, Any]:
-    """What the run is told of the conversation's project, as it is now. Nothing if the user has left it."""
-    brief = projects.brief_of(conversation.project_id, user.pk) if conversation.project_id else None
-    if brief is None:
-        return {}
-    if not brief.instructions:
-        return {"project_id": str(brief.id)}
-    told = {"project": brief.name, "written_by": brief.written_by, "text": brief.instructions}
-    return {
-        "project_id": str(brief.id),
-        "project_instructions": told,
-        # They taint the run then (`agents.tools.taint`).
-        "instructed_by_another": brief.author_id != user.pk,
-    }
-
-
-def _window(branch: Sequence[history.BranchMessage]) -> list[history.Said]:
-    return history.told(branch)
 
 
 def _title(text: str) -> str:

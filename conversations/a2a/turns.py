@@ -26,6 +26,7 @@ from conversations.a2a.asked import Wish
 from conversations.api.query import refuse_another
 from conversations.models import Message, Role
 from conversations.options import OnApproval, approval_rule, chosen
+from conversations.owned import Said
 from hitl import actions as decisions
 from hitl.answers import Response, options_of
 from hitl.kinds import RequestKind, RequestStatus, Via
@@ -122,7 +123,7 @@ def _begun(user: User, wish: Wish) -> Execution:
     return done.execution
 
 
-def _said_in(user: User, wish: Wish, how: dict[str, Any]) -> actions.Said:
+def _said_in(user: User, wish: Wish, how: dict[str, Any]) -> Said:
     context_id = _uuid(wish.context_id)
     try:
         if context_id is None:

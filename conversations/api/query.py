@@ -20,6 +20,7 @@ from conversations import actions
 from conversations.api.serializers import PromptSerializer, QuerySerializer, WaitingSerializer
 from conversations.history import window
 from conversations.options import approval_rule, chosen
+from conversations.owned import Said
 from hitl.models import Request as HumanRequest
 from hitl.remembering import preapproved_from
 from hitl.shapes import request_shape
@@ -175,7 +176,7 @@ def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
     }
 
 
-def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> actions.Said:
+def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> Said:
     key = request.headers.get("idempotency-key") or None
     question, mode = given["query"], given["mode"]
     told = window(given["messages"]) if given["messages"] is not None else None
@@ -191,7 +192,7 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
     return said
 
 
-def refuse_another(said: actions.Said, question: str) -> None:
+def refuse_another(said: Said, question: str) -> None:
     """Raises Conflict where the key is of another question."""
     if said.repeated and said.message.text != actions.checked_question(question):
         raise Conflict(

@@ -27,6 +27,7 @@ from conversations.api import query
 from conversations.completions import asked, told
 from conversations.completions.asked import Asked, NotAsked
 from conversations.options import OnApproval, approval_rule, chosen
+from conversations.owned import Said
 from hyperagent.accounts.authentication import HasScope, TokenAuthentication
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
@@ -103,7 +104,7 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
         return Later(streamed if question.stream else whole)
 
 
-def _said(user: User, question: Asked, key: str | None) -> actions.Said:
+def _said(user: User, question: Asked, key: str | None) -> Said:
     given = {"document_ids": question.document_ids} if question.document_ids else {}
     options = {**chosen(given), **approval_rule(OnApproval.SKIP, is_watched=False)}
     how: dict[str, Any] = {"mode": question.mode, "options": options, "told": question.told}
@@ -112,7 +113,7 @@ def _said(user: User, question: Asked, key: str | None) -> actions.Said:
     return said
 
 
-def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any]) -> actions.Said:
+def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any]) -> Said:
     if question.conversation_id is not None:
         return actions.say(user, question.conversation_id, question.question, client_id=key, **how)
     if question.thread:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.models import Execution
 from conversations import actions, history, summaries, tasks
 from conversations.models import Conversation, ConversationSummary, Message
+from conversations.owned import Said
 from hyperagent.lib.queue import known as known_task
 from memory.remembering import actions as remembering
 from tests.memory.remembering.knowing import known
@@ -28,7 +29,7 @@ def _capable(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def turn(user: Any, conversation: Conversation, question: str, answer: str) -> actions.Said:
+def turn(user: Any, conversation: Conversation, question: str, answer: str) -> Said:
     """A question that was answered."""
     said = actions.say(user, conversation.id, question)
     Execution.objects.filter(id=said.execution.id).update(
@@ -38,7 +39,7 @@ def turn(user: Any, conversation: Conversation, question: str, answer: str) -> a
     return said
 
 
-def turns(user: Any, conversation: Conversation, count: int, *, chars: int = 20) -> list[actions.Said]:
+def turns(user: Any, conversation: Conversation, count: int, *, chars: int = 20) -> list[Said]:
     made = []
     for number in range(count):
         made.append(turn(user, conversation, f"question {number}", f"answer {number} ".ljust(chars, ".")))
