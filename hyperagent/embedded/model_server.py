@@ -15,6 +15,9 @@ MODEL_NAME = "smollm2-135m-instruct"
 SLOTS = 4
 CONTEXT_TOKENS_A_SLOT = 2048
 THREADS = 2
+# Without, so small a model says the same sentence over and over until it may say no more.
+REPEAT_PENALTY = 1.1
+REPEAT_WINDOW_TOKENS = 256
 
 
 def model_file() -> Path | None:
@@ -64,6 +67,8 @@ def _parameters(weights: Path, port: int) -> object:
     parameters.n_gpu_layers = 0
     # Its cache of old prompts would take 8 GB.
     parameters.cache_ram_mib = 64
+    parameters.sampling.penalty_repeat = REPEAT_PENALTY
+    parameters.sampling.penalty_last_n = REPEAT_WINDOW_TOKENS
     parameters.ui = False
     parameters.endpoint_slots = False
     parameters.verbosity = 0
