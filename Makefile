@@ -20,7 +20,7 @@ install-dev:
 test: install-dev  ## Sets everything up, then runs every test
 	@sh deploy/install-apt.sh
 	@mkdir -p var
-	$(BIN)/pytest -n 3 --dist loadgroup --record-to=var/tests.json $(ARGS)
+	$(BIN)/pytest -n 4 --dist loadgroup --record-to=var/tests.json $(ARGS)
 
 lint: lint-format lint-rules lint-types lint-imports lint-migrations  ## Format, lint, types, import contracts, migrations
 

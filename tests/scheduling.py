@@ -10,32 +10,48 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# One browser serves all that only puts the page on a stage, and another one, and a site, all else of the page.
-_STAGED = (
-    "tests/page/test_activity.py",
-    "tests/page/test_approvals.py",
-    "tests/page/test_budget_and_doubt.py",
-    "tests/page/test_chat_flows.py",
-    "tests/page/test_citations.py",
-    "tests/page/test_guarded.py",
-    "tests/page/test_hand_cards.py",
-    "tests/page/test_people.py",
-    "tests/page/test_rendering.py",
-    "tests/page/test_run.py",
-    "tests/page/test_store.py",
-    "tests/page/test_tainted_card.py",
-)
-_PAGE = "tests/page/"
-TOGETHER = {**dict.fromkeys(_STAGED, "staged"), _PAGE: _PAGE}
-# What takes a minute or more and is one process's, however many there are, must not come last.
+# Files of one browser, by the name of their group. Those of the stage need no site; the others have one for each group.
+TOGETHER = {
+    "page: staged": (
+        "tests/page/test_activity.py",
+        "tests/page/test_approvals.py",
+        "tests/page/test_budget_and_doubt.py",
+        "tests/page/test_chat_flows.py",
+        "tests/page/test_citations.py",
+        "tests/page/test_guarded.py",
+        "tests/page/test_hand_cards.py",
+        "tests/page/test_people.py",
+        "tests/page/test_rendering.py",
+        "tests/page/test_run.py",
+        "tests/page/test_store.py",
+        "tests/page/test_tainted_card.py",
+    ),
+    "page: looked at": (
+        "tests/page/test_admin.py",
+        "tests/page/test_every_page.py",
+        "tests/page/test_frame.py",
+        "tests/page/test_german.py",
+        "tests/page/test_inbox.py",
+        "tests/page/test_memories.py",
+        "tests/page/test_palette.py",
+        "tests/page/test_usage.py",
+    ),
+    "page: lived in": ("tests/page/",),
+}
+# What takes a minute or more and is one process's, however many there are, must not come last; and what waits stands
+# beside what works.
 FIRST = (
-    "tests/page/",
+    "page: lived in",
+    "page: looked at",
     "tests/house/test_up.py",
     "tests/faults/test_processes.py",
-    "tests/faults/",
-    "tests/bench/",
+    "page: staged",
+    "tests/faults/test_pipeline.py",
+    "tests/walls/test_api_fuzz.py",
     "tests/hitl/test_days.py",
+    "tests/walls/test_matrix.py",
     "tests/house/test_queue.py",
+    "tests/bench/test_bench.py",
 )
 
 
@@ -45,12 +61,15 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
-        groups = (group for start, group in TOGETHER.items() if nodeid.startswith(start))
-        return next(groups, nodeid.partition("::")[0])
+        return scope_of(nodeid)
+
+
+def scope_of(nodeid: str) -> str:
+    """A name of `TOGETHER`, or the test's file."""
+    groups = (name for name, files in TOGETHER.items() if nodeid.startswith(files))
+    return next(groups, nodeid.partition("::")[0])
 
 
 def slow_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    def place(item: pytest.Item) -> int:
-        return next((number for number, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
-
-    return sorted(items, key=place)
+    place = {scope: number for number, scope in enumerate(FIRST)}
+    return sorted(items, key=lambda item: place.get(scope_of(item.nodeid), len(FIRST)))
