@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from conversations.samples import make_samples
 from conversations.tasks import turn_finished
 from hitl.models import Request
 from hyperagent.lib import queue
+from tests import template
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.web import ROOT, database_url
 from tests.runtime.driving import Runners, until
@@ -135,11 +137,16 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
 
 
 class Asking:
-    """`manage.py ask` as a process."""
+    """`manage.py ask` as a process. `start`: `subprocess.Popen` starts it as at home."""
 
-    def __init__(self, *args: str, stdin: int = subprocess.DEVNULL) -> None:
-        environment = {**os.environ, "DATABASE_URL": database_url(), "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(
+    def __init__(
+        self,
+        *args: str,
+        stdin: int = subprocess.DEVNULL,
+        start: Callable[..., subprocess.Popen[Any]] = template.Process,
+    ) -> None:
+        environment = {**os.environ, "DATABASE_URL": database_url()}
+        self.process = start(
             [sys.executable, "manage.py", "ask", *args],
             cwd=ROOT, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -157,7 +164,7 @@ async def test_a_question_is_answered_in_the_terminal(
     scripted_server.script(Script(text="Hello \x1b[31mAlice."), Script(text="Again."))
     await make_runner(scripted_server.url)
 
-    status, out, err = await Asking("Hi", "--user", alice.email).ended()
+    status, out, err = await Asking("Hi", "--user", alice.email, start=subprocess.Popen).ended()
     as_json = await Asking("Hi again", "--user", alice.email, "--json").ended()
 
     assert (status, out, err) == (0, "Hello [31mAlice.\n", "")
