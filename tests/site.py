@@ -38,9 +38,10 @@ RUNNER = ("manage.py", "runner")
 
 class Site:
     """Use as a context manager. Names of processes: postgres, valkey, web, sandboxes where they were started, and those
-    of the runners."""
+    of the runners. `begins_with`: those of `OURS` that it starts."""
 
-    def __init__(self) -> None:
+    def __init__(self, begins_with: Sequence[str] = OURS) -> None:
+        self._begins_with = begins_with
         self.services = Services()
         self.model = ScriptedServer(echo=True)
         self.port = free_port()
@@ -64,7 +65,7 @@ class Site:
         }
         migrated.load_into(self.env["DATABASE_URL"])
         self.manage("shell", "-v0", "-c", _MAKE_READY)
-        self.restart(*OURS)
+        self.restart(*self._begins_with)
         self.token = self.post("auth/token", {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read"]}).json()[
             "token"
         ]

@@ -43,11 +43,9 @@ for _ in range({count}):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Site() as running:
+    with Site(("web",)) as running:
         running.env |= {"RETENTION_DAYS": "1", "RETENTION_DELETED_DAYS": "0", "LOG_RETENTION_DAYS": "1"}
         running.env |= {"RUNS_PER_MINUTE": "0", "RUNS_AT_ONCE": "0"}
-        for name in ("one", "two"):
-            running.kill(name)
         said = {"email": EMAIL, "password": PASSWORD, "scopes": ["run", "read", "approve"]}
         running.token = running.post("auth/token", said).json()["token"]
         yield running
