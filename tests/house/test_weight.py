@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -31,15 +32,20 @@ WEB = "from hyperagent.lib.bare_imports import WEB, import_bare; import_bare(WEB
 
 def loaded(code: str, *names: str) -> list[str]:
     """Which of these modules a process has that executes this."""
+    return [name for name in names if name in _modules_after(code)]
+
+
+@cache
+def _modules_after(code: str) -> frozenset[str]:
     shown = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*[name for name in {names!r} if name in sys.modules])"],
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
         cwd=BASE_DIR,
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    return shown.stdout.splitlines()[-1].split()
+    return frozenset(shown.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("code", [WEB, f"{SETUP}; import agents.management.commands.worker"], ids=["web", "worker"])
