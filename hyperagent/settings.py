@@ -132,8 +132,8 @@ TEMPLATES = [
 
 def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
     """In threads each piece of work would connect anew (9 ms), so the processes that serve many at once pool: the
-    web's and the runners. The queue's few processes keep the one connection they have; they fork, and a pool that is
-    forked corrupts the protocol."""
+    web's and the runners. The queue's few processes, and who watches over them, keep the one connection they have; the
+    queue forks, and a pool that is forked corrupts the protocol."""
     if not url:
         return {}
     options: dict[str, Any] = {"application_name": os.environ.get("HYPERAGENT_NAME", "hyperagent")}
@@ -150,7 +150,7 @@ def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
         "OPTIONS": {**patience.POSTGRES, **parsed.get("OPTIONS", {}), **options},
         # Of a pooler that lends a connection for a transaction only nothing may outlive that.
         "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
-        "CONN_MAX_AGE": None if IS_QUEUE else 0,
+        "CONN_MAX_AGE": None if IS_QUEUE or _COMMAND == "worker" else 0,
         "CONN_HEALTH_CHECKS": True,
     }
 

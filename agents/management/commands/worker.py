@@ -170,15 +170,18 @@ async def _watch(supervisor: Supervisor, cluster: str) -> None:
     standstill = queue.Standstill()
     while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
         try:
-            await sync_to_async(_with_connection)(queue.pull_schedules_back)
-            started_s_ago = supervisor.started_s_ago(JOBS)
-            job = await sync_to_async(_with_connection)(queue.stuck_on, cluster, started_s_ago=started_s_ago)
+            job = await sync_to_async(_with_connection)(_look, cluster, supervisor.started_s_ago(JOBS))
         except DatabaseError as error:
             log.warning("cannot look at the queue: %s", error)
             continue
         if standstill.shows(job):
             supervisor.log.say(JOBS, "lets jobs wait and does nothing; it is started again")
             await supervisor.restart(JOBS)
+
+
+def _look(cluster: str, started_s_ago: float) -> int | None:
+    queue.pull_schedules_back()
+    return queue.stuck_on(cluster, started_s_ago=started_s_ago)
 
 
 async def _asked_to_stop(supervisor: Supervisor, timeout_s: float) -> bool:
