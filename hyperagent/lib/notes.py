@@ -6,20 +6,25 @@ from typing import Any
 
 import psycopg
 
+from hyperagent.lib.bell import Bell
 
-def is_notified(connection: psycopg.Connection[Any], *, within_s: float) -> bool:
-    """Whether anything was notified since the last look, or is before the time is up. What it was is forgotten.
+
+def is_notified(connection: psycopg.Connection[Any], *, within_s: float, unless: Bell | None = None) -> bool:
+    """Whether anything was notified since the last look, or is before the time is up or the bell rings. What it was is
+    forgotten.
 
     Psycopg's own `notifies()` looks ten times a second while it waits; here the kernel says when there is something.
     Raises OperationalError where the connection is lost.
     """
     deadline = time.monotonic() + within_s
-    socket = select.poll()
-    socket.register(connection.fileno(), select.POLLIN)
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    if unless is not None:
+        waiting.register(unless, select.POLLIN)
     while not _heard(connection):
         # What comes may be something else: a notice, the first half of a last word.
         left_s = deadline - time.monotonic()
-        if left_s <= 0 or not socket.poll(left_s * 1000):
+        if left_s <= 0 or not waiting.poll(left_s * 1000) or (unless is not None and unless.is_rung()):
             return False
     return True
 

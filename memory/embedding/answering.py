@@ -14,7 +14,8 @@ from memory.embedding.model import EmbeddingModel, Unusable
 from memory.embedding.paying import Unaffordable
 
 log = logging.getLogger(__name__)
-LOOK_EVERY_S: Final = 2.0
+# It says each time that it lives.
+LOOK_EVERY_S: Final = ALIVE_S * 0.4
 AGAIN_AFTER_S: Final = 1.0
 _SHOWN_CHARS: Final = 80
 

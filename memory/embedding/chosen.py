@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from hyperagent.lib import rows
 from memory.kinds import DocumentStatus
 from memory.models import Document, EmbeddingModel
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """`dimensions`: 0 until the first vector is stored."""
+    """`dimensions`: 0 until the first vector is stored. `problem`: a sentence for people; empty when all is well."""
 
     name: str
     dimensions: int
+    problem: str
 
 
 def choose(name: str) -> None:
@@ -36,8 +38,8 @@ def choose(name: str) -> None:
 
 def models_in_use() -> list[Known]:
     """The current one first."""
-    rows = EmbeddingModel.objects.order_by("-chosen_at").values_list("name", "dimensions")
-    return [Known(*row) for row in rows]
+    found = rows.execute("SELECT name, dimensions, problem FROM memory_embeddingmodel ORDER BY chosen_at DESC", [])
+    return [Known(*row) for row in found.fetchall()]
 
 
 def note_problem(name: str, problem: str) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 import psycopg
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from hyperagent.lib.bell import Bell
 from hyperagent.lib.notes import is_notified
 from hyperagent.lib.yielding import yield_to_others
 from memory.embedding import chosen
@@ -24,7 +25,6 @@ from memory.vectors import sketches
 log = logging.getLogger(__name__)
 
 SWEEP_S: Final = 15.0
-LISTEN_S: Final = 1.0
 AGAIN_AFTER_S: Final = 1.0
 UNUSABLE_REST_S: Final = 30.0
 # What a process holds that was frozen, or whose machine is gone, is free after this long.
@@ -46,14 +46,14 @@ class Embedder:
         self._models: dict[str, EmbeddingModel] = {}
         self._in_use: list[chosen.Known] = []
         self._loading = threading.Lock()
-        self._stopping = False
+        self._stopping = Bell()
         self._beaten_at = 0.0
         self._tending: threading.Thread | None = None
         self._tended_at = -TEND_EVERY_S
 
     def stop(self) -> None:
         """Safe in a signal handler."""
-        self._stopping = True
+        self._stopping.ring()
 
     def run(self) -> None:
         """Until `stop`. A database or a Redis that is away is waited for."""
@@ -65,7 +65,7 @@ class Embedder:
         os.nice(_NICE)
         log.info("embedder.ready model=%s", self.name)
         try:
-            while not self._stopping:
+            while not self._stopping.is_rung():
                 self._turn()
         except Stopped:
             pass
@@ -74,7 +74,7 @@ class Embedder:
             connection.close()
 
     def _until_chosen(self) -> None:
-        while not self._stopping:
+        while not self._stopping.is_rung():
             try:
                 self._connect()
                 chosen.choose(self.name)
@@ -100,7 +100,8 @@ class Embedder:
             if work.windows_stored:
                 self._vacuum(work)
             self._tend_sketches()
-            chosen.note_problem(self.name, "")
+            if self._in_use[0].problem:
+                chosen.note_problem(self.name, "")
             self._listen()
         except Unusable as error:
             self._rest(error)
@@ -142,7 +143,7 @@ class Embedder:
             cursor.execute(f"LISTEN {CHANNEL}")
 
     def _pulse(self) -> None:
-        if self._stopping:
+        if self._stopping.is_rung():
             raise Stopped
         if time.monotonic() - self._beaten_at > BEAT_S:
             self._beaten_at = time.monotonic()
@@ -151,10 +152,7 @@ class Embedder:
 
     def _listen(self) -> None:
         """Until somebody wakes it, or a sweep is due."""
-        until = time.monotonic() + SWEEP_S
-        while not self._stopping and time.monotonic() < until:
-            if is_notified(connection.connection, within_s=LISTEN_S):
-                return
+        is_notified(connection.connection, within_s=SWEEP_S, unless=self._stopping)
 
     def _vacuum(self, work: Work) -> None:
         """Marks the pages just written, so that searches need not look into the table."""
@@ -184,16 +182,11 @@ class Embedder:
         log.warning("no vectors for now: %s", error)
         try:
             chosen.note_problem(self.name, str(error))
-            self._sleep(UNUSABLE_REST_S)
+            self._stopping.is_rung(within_s=UNUSABLE_REST_S)
         except DatabaseError as lost:
             self._lost(lost)
 
     def _lost(self, error: Exception) -> None:
         log.warning("Postgres is away: %s", error)
         connection.close()
-        self._sleep(AGAIN_AFTER_S)
-
-    def _sleep(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._stopping and time.monotonic() < until:
-            time.sleep(min(0.2, seconds))
+        self._stopping.is_rung(within_s=AGAIN_AFTER_S)

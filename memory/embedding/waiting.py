@@ -9,19 +9,22 @@ from uuid import UUID
 
 from django.db import connection
 
+from hyperagent.lib import rows
+
 DOCUMENTS_AT_ONCE: Final = 16
 MEMORIES_AT_ONCE: Final = 16
 DESCRIPTIONS_AT_ONCE: Final = 16
 
-# First those that people wait for, of these the one with the least left; then what another model made.
-_DOCUMENTS: Final = """
+# First those that people wait for, of these the one with the least left; then what another model made. Like memories
+# and descriptions they are looked for while there are none: Postgres plans that once, with its limit.
+_DOCUMENTS: Final = f"""
     (SELECT id FROM memory_document WHERE status = 'embedding' AND NOT owner_id = ANY(%(without)s)
-      ORDER BY total_chunks - chunks_embedded, created_at LIMIT %(limit)s)
+      ORDER BY total_chunks - chunks_embedded, created_at LIMIT {DOCUMENTS_AT_ONCE})
     UNION ALL
     (SELECT id FROM memory_document WHERE status = 'ready' AND (embedded_by < %(model)s OR embedded_by > %(model)s)
         AND NOT owner_id = ANY(%(without)s)
-      LIMIT %(limit)s)
-    LIMIT %(limit)s
+      LIMIT {DOCUMENTS_AT_ONCE})
+    LIMIT {DOCUMENTS_AT_ONCE}
 """
 _BLOCKS: Final = """
     SELECT DISTINCT ordinal / %(size)s FROM memory_chunk c WHERE document_id = %(document)s
@@ -52,10 +55,10 @@ _DELAY: Final = """
      WHERE status = 'embedding' AND delay <> %(why)s AND (%(owner)s::uuid IS NULL OR owner_id = %(owner)s)
  RETURNING id
 """
-_MEMORIES: Final = """
+_MEMORIES: Final = f"""
     SELECT id, text, user_id FROM memory_memory
      WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s
-       AND NOT user_id = ANY(%(without)s) LIMIT %(limit)s
+       AND NOT user_id = ANY(%(without)s) LIMIT {MEMORIES_AT_ONCE}
 """
 _REMEMBER: Final = """
     UPDATE memory_memory SET embedding = %(vector)s::halfvec, embedded_by = %(model)s
@@ -68,7 +71,7 @@ _DESCRIPTIONS: Final = f"""
       LEFT JOIN memory_documentvector v ON v.document_id = d.id AND v.model = %(model)s
      WHERE d.status IN ('embedding', 'ready') AND v.text_hash IS DISTINCT FROM md5({_DESCRIBED})
        AND NOT d.owner_id = ANY(%(without)s)
-     LIMIT %(limit)s
+     LIMIT {DESCRIPTIONS_AT_ONCE}
 """
 _ALL_HAVE: Final = """
     SELECT NOT EXISTS (SELECT FROM memory_document WHERE status = 'embedding')
@@ -102,7 +105,7 @@ class Said:
 
 def documents(model: str, *, without: Sequence[UUID] = ()) -> list[UUID]:
     """Which may have chunks that wait, in the order in which they are served. `without`: those of these people."""
-    return [row[0] for row in _rows(_DOCUMENTS, model=model, without=list(without), limit=DOCUMENTS_AT_ONCE)]
+    return [row[0] for row in _waiting(_DOCUMENTS, model, without)]
 
 
 def blocks(document_id: UUID, model: str, *, size: int) -> list[int]:
@@ -116,13 +119,12 @@ def chunks(document_id: UUID, model: str, *, block: int, size: int) -> list[Text
 
 def memories(model: str, *, without: Sequence[UUID] = ()) -> list[Said]:
     """Of one person. `without`: those whose budget is used up."""
-    return _of_one([Said(*row) for row in _rows(_MEMORIES, model=model, without=list(without), limit=MEMORIES_AT_ONCE)])
+    return _of_one([Said(*row) for row in _waiting(_MEMORIES, model, without)])
 
 
 def descriptions(model: str, *, without: Sequence[UUID] = ()) -> list[Said]:
     """Documents of one person whose names or description are not those that their vector was made of."""
-    rows = _rows(_DESCRIPTIONS, model=model, without=list(without), limit=DESCRIPTIONS_AT_ONCE)
-    return _of_one([Said(*row) for row in rows])
+    return _of_one([Said(*row) for row in _waiting(_DESCRIPTIONS, model, without)])
 
 
 def _of_one(found: list[Said]) -> list[Said]:
@@ -153,6 +155,10 @@ def finish(document_id: UUID, model: str) -> bool:
 def remember(memory: Said, *, model: str, vector: str) -> None:
     """Nothing for one whose text was changed in the meantime."""
     _change(_REMEMBER, memory=memory.id, text=memory.text, model=model, vector=vector)
+
+
+def _waiting(sql: str, model: str, without: Sequence[UUID]) -> Sequence[tuple[Any, ...]]:
+    return list(rows.execute(sql, {"model": model, "without": list(without)}).fetchall())
 
 
 def _rows(sql: str, **values: Any) -> Sequence[tuple[Any, ...]]:

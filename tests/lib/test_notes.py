@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from hyperagent.lib.bell import Bell
 from hyperagent.lib.notes import is_notified
 from tests.runtime.driving import database_dsn
 
@@ -46,6 +47,16 @@ def test_what_is_notified_meanwhile_ends_the_wait(ear: psycopg.Connection[Any]) 
 
     assert is_notified(ear, within_s=LONG_S)
     later.join()
+
+
+def test_a_bell_that_is_rung_meanwhile_ends_the_wait(ear: psycopg.Connection[Any]) -> None:
+    bell = Bell()
+    ringing = threading.Timer(0.2, bell.ring)
+    ringing.start()
+
+    assert not is_notified(ear, within_s=LONG_S, unless=bell)
+    ringing.join()
+    assert bell.is_rung()
 
 
 def test_another_channel_is_not_heard(ear: psycopg.Connection[Any]) -> None:
