@@ -31,7 +31,8 @@ _STEMS: Final = f"""CASE WHEN v.language = '' THEN '{DEFAULT}'
 
 
 def _sql(visible: str) -> str:
-    # Numbers are cast: Postgres takes a literal with a point for a numeric, which is ten times as slow.
+    # Numbers are cast: Postgres takes a literal with a point for a numeric, which is ten times as slow. OFFSET 0 in `hit`:
+    # it would pair each document with each term of its language first, and sort all those.
     return f"""
 WITH {visible},
 asked AS MATERIALIZED (
@@ -52,10 +53,9 @@ posted AS (
          WHERE owner_id = v.owner_id AND term = ANY(%(distinct)s) AND document_id = v.id OFFSET 0) p
      WHERE o.documents <= {MANY_DOCUMENTS}),
 hit AS MATERIALIZED (
-    SELECT a.word, a.weight, a.is_named, p.document_id, p.chunk_key, p.count::float8 AS count, p.length
-      FROM posted p
-      JOIN (SELECT v.id, {_STEMS} AS language FROM visible v) v ON v.id = p.document_id
-      JOIN asked a ON a.term = p.term AND a.language = v.language),
+    SELECT p.word, p.weight, p.is_named, p.document_id, p.chunk_key, p.count::float8 AS count, p.length
+      FROM (SELECT * FROM posted JOIN asked USING (term) OFFSET 0) p
+      JOIN visible v ON v.id = p.document_id AND {_STEMS} = p.language),
 rarity AS MATERIALIZED (
     SELECT word, is_name, found::bigint, ln(1 + (among - found + 0.5) / (found + 0.5)) AS idf
       FROM (SELECT word, chunk_key = {NAME_KEY} AS is_name, count(*)::float8 AS found,
@@ -136,17 +136,24 @@ def shape_of(cursor: CursorWrapper, scope: Scope) -> Shape:
     """One round trip."""
     cursor.execute(
         f"WITH {scope.visible}"
-        " SELECT coalesce(sum(total_chunks), 0), count(*), coalesce(sum(total_terms), 0) FROM visible",
+        " SELECT coalesce(sum(total_chunks), 0), count(*), coalesce(sum(total_terms), 0),"
+        f" array_agg(DISTINCT {_STEMS}) FROM visible v",
         scope.parameters,
     )
-    chunks, documents, terms = cursor.fetchone()
-    return Shape(chunks=float(chunks), documents=documents, average_terms=max(float(terms) / max(float(chunks), 1), 1))
+    chunks, documents, terms, languages = cursor.fetchone()
+    return Shape(
+        chunks=float(chunks),
+        documents=documents,
+        average_terms=max(float(terms) / max(float(chunks), 1), 1),
+        languages=frozenset(languages or ()),
+    )
 
 
 def by_words(
     cursor: CursorWrapper, scope: Scope, asked: Sequence[Sought], *, shape: Shape, b: float, limit: int
 ) -> ByWords:
     """One round trip, none when nothing is asked for. `shape`: of the same scope."""
+    asked = [one for one in asked if one.language in shape.languages]
     if not asked or not shape.chunks:
         return ByWords()
     words = list(dict.fromkeys(one.word for one in asked))

@@ -82,14 +82,17 @@ def with_neighbours(
     own = {key: sum(one.values()) for key, one in parts.items()}
     if not shape.shortness:
         return own
-    at = {(one.document_id, one.ordinal): one.key for one in found}
+    of_document: dict[UUID, dict[int, int]] = defaultdict(dict)
+    for one in found:
+        of_document[one.document_id][one.ordinal] = one.key
     by_key = {one.key: one for one in found}
     is_even = evenness(found) <= EVEN
     joined = dict[int, float]()
     for one in found:
         merged = dict(parts.get(one.key, {}))
+        inside = of_document[one.document_id]
         for distance, share in NEIGHBOURS.items():
-            other = _neighbour(one, distance, at, by_key, is_even=is_even)
+            other = _neighbour(one, distance, inside, by_key, is_even=is_even)
             for word, part in parts.get(other, {}).items() if other is not None else ():
                 merged[word] = max(merged.get(word, 0.0), share * shape.shortness * part)
         joined[one.key] = sum(merged.values())
@@ -106,16 +109,17 @@ def evenness(found: Sequence[Candidate]) -> float:
 def _neighbour(
     one: Candidate,
     distance: int,
-    at: Mapping[tuple[UUID, int], int],
+    inside: Mapping[int, int],
     by_key: Mapping[int, Candidate],
     *,
     is_even: bool,
 ) -> int | None:
-    """In the same document; or in another one that was added right before or after it, as the turns of a conversation
-    are that come one by one: under the same title, or under none if all texts are of about a length."""
-    inside = at.get((one.document_id, one.ordinal + distance))
-    if inside is not None:
-        return inside
+    """In the same document, whose chunks `inside` has by ordinal; or in another one that was added right before or after
+    it, as the turns of a conversation are that come one by one: under the same title, or under none if all texts are of
+    about a length."""
+    next_to_it = inside.get(one.ordinal + distance)
+    if next_to_it is not None:
+        return next_to_it
     other = by_key.get(one.key + distance)
     if other is None or other.document_id == one.document_id or one.title != other.title:
         return None

@@ -17,11 +17,12 @@ MANY_CHUNKS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of what is in scope. `average_terms`: of a chunk."""
+    """Of what is in scope. `average_terms`: of a chunk. `languages`: by whose stems its words are found."""
 
     chunks: float
     documents: int
     average_terms: float
+    languages: frozenset[str] = frozenset()
 
     @property
     def shortness(self) -> float:
