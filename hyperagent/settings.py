@@ -132,8 +132,8 @@ TEMPLATES = [
 
 def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
     """In threads each piece of work would connect anew (9 ms), so the processes that serve many at once pool: the
-    web's and the runners. The queue's few processes, and who watches over them, keep the one connection they have; the
-    queue forks, and a pool that is forked corrupts the protocol."""
+    web's and the runners. The queue's few processes keep the one connection they have; they fork, and a pool that is
+    forked corrupts the protocol."""
     if not url:
         return {}
     options: dict[str, Any] = {"application_name": os.environ.get("HYPERAGENT_NAME", "hyperagent")}
@@ -150,7 +150,7 @@ def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
         "OPTIONS": {**patience.POSTGRES, **parsed.get("OPTIONS", {}), **options},
         # Of a pooler that lends a connection for a transaction only nothing may outlive that.
         "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
-        "CONN_MAX_AGE": None if IS_QUEUE or _COMMAND == "worker" else 0,
+        "CONN_MAX_AGE": None if IS_QUEUE else 0,
         "CONN_HEALTH_CHECKS": True,
     }
 
@@ -188,7 +188,7 @@ CACHES: dict[str, Any] = {
             "socket_timeout": 2,
         },
     },
-    # The queue writes its pickled state here every cycle; nobody reads it.
+    # What the queue's library would keep; nobody reads it.
     "nowhere": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
 }
 
@@ -207,7 +207,8 @@ Q_CLUSTER = {
     "max_attempts": 1,
     "ack_failures": True,
     "save_limit": -1,
-    "catch_up": False,
+    # Ours goes by the database's clock.
+    "scheduler": False,
     "recycle": 500,
     "guard_cycle": 2,
     "cache": "nowhere",

@@ -13,29 +13,29 @@ A job is a hint with ids: it may be lost or come twice, and the row that it name
 
 import gc
 import logging
-import mmap
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models.functions import Now
 from django.utils.module_loading import autodiscover_modules, import_string
+from django_q import cluster as clusters
 from django_q.brokers.orm import ORM
 from django_q.cluster import Cluster
 from django_q.conf import Conf
-from django_q.models import OrmQ, Schedule
+from django_q.models import Schedule
 from django_q.signals import post_execute_in_worker, pre_execute
 from django_q.signing import BadSignature, SignedPackage
 from django_q.tasks import async_task
 
+from hyperagent.lib import rows
+from hyperagent.lib.bell import Bell
 from hyperagent.lib.child import end_with
 from hyperagent.lib.notes import is_notified
 from hyperagent.lib.telemetry import tracing
@@ -46,22 +46,26 @@ CHANNEL = "hyperagent_jobs"
 # The first number of the advisory locks of running jobs; the second is the id of the queue's row.
 LOCK_CLASS = 0x4A0B5
 SCHEDULING_LOCK = 0x4A0B6
-# How long the cluster waits for a notification before it looks by itself; also bounds how long it takes to stop.
-LOOK_EVERY_S = 3.0
+# How long the cluster waits for a notification before it looks by itself; shorter than PATIENCE_S.
+LOOK_EVERY_S = 10.0
+AGAIN_AFTER_S = 3.0
+# The clock is looked at when its next time has come; so often at least, for others may have changed it.
+CLOCK_EVERY_S = 30.0
 PATIENCE_S = 15.0
 # On a machine without a free core a cluster, which lets everybody go first, takes a minute to start.
 STARTING_S = 150.0
 # The same job at so many looks; the worker's command looks every five seconds.
 STANDSTILL_LOOKS = 4
+# No job has this number.
+THE_CLOCK = 0
 KEEP_FAILURES_DAYS = 14
 
 Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
 
 _tasks: dict[str, int | None] = {}
-# Whether this cluster was asked to stop: a byte that its processes share, for they are forked. It has no lock, which a
-# process that is killed would keep.
-_stopping = mmap.mmap(-1, 1)
+# Rings when this cluster is asked to stop, for all of its processes: they are forked.
+_stopping = Bell()
 
 
 class UnknownTask(LookupError):
@@ -109,7 +113,52 @@ def known(name: str) -> Callable[..., None]:
 
 def is_stopping() -> bool:
     """Whether the cluster that runs this job was asked to stop. A long job that another can go on with ends soon."""
-    return _stopping[0] != 0
+    return _stopping.is_rung()
+
+
+# By the database's clock alone, which stamps the rows of all machines: what one put in whose clock is ahead would not
+# be there yet for who hears of it. Texts that stay the same, so that Postgres plans them once.
+_PUT = f"""
+    WITH job AS (INSERT INTO django_q_ormq (key, payload, lock) VALUES (%s, %s, clock_timestamp()) RETURNING id)
+    SELECT id, pg_notify('{CHANNEL}', '') FROM job
+"""
+_TAKE = f"""
+    WITH job AS MATERIALIZED (
+        SELECT id FROM django_q_ormq WHERE key = %s AND lock <= clock_timestamp() ORDER BY id LIMIT {Conf.BULK}
+        FOR UPDATE SKIP LOCKED)
+    UPDATE django_q_ormq q SET lock = clock_timestamp() + interval '{Conf.RETRY} seconds' FROM job WHERE q.id = job.id
+    RETURNING q.id, q.payload
+"""
+_DONE = "DELETE FROM django_q_ormq WHERE id = %s"
+_HOLD = f"SELECT pg_advisory_lock({LOCK_CLASS}, %s::int)"
+_RELEASE = f"SELECT pg_advisory_unlock({LOCK_CLASS}, %s::int)"
+# What is due, and what a clock that was wrong had put off for longer than its interval.
+_DUE = """
+    WITH due AS MATERIALIZED (
+        SELECT id FROM django_q_schedule WHERE name = ANY(%s) AND next_run NOT BETWEEN
+            statement_timestamp() AND statement_timestamp() + minutes * interval '1 minute'
+        ORDER BY id FOR UPDATE SKIP LOCKED)
+    UPDATE django_q_schedule s SET next_run = statement_timestamp() + s.minutes * interval '1 minute'
+    FROM due WHERE s.id = due.id RETURNING s.name
+"""
+_NEXT_DUE = """
+    SELECT extract(epoch FROM min(next_run) - clock_timestamp())::float8 FROM django_q_schedule WHERE name = ANY(%s)
+"""
+
+
+def enqueue_due() -> float:
+    """What is to be done by the clock, and is due, becomes jobs, each once however many clusters look. Gives the
+    seconds until the next is due.
+
+    By the database's clock. django-q2's own scheduler goes by that of the machine that looks: one that is ten minutes
+    fast puts all that it does off for as long, and nobody else does any of it meanwhile.
+    """
+    timed = [name for name, every_s in _tasks.items() if every_s is not None]
+    with transaction.atomic():
+        for (name,) in rows.execute(_DUE, [timed]).fetchall():
+            enqueue(name)
+    due_s = rows.execute(_NEXT_DUE, [timed]).fetchone()[0]
+    return CLOCK_EVERY_S if due_s is None else min(max(due_s, 0.0), CLOCK_EVERY_S)
 
 
 class NotifiedBroker(ORM):  # type: ignore[misc]
@@ -118,12 +167,13 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
     _hears: Any = None
     """The driver's connection that listens; another one after a fork, and after the database was away."""
 
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        # When the clock is looked at. Who has just started is wanted for other things first.
+        self._due_at_s = time.monotonic() + LOOK_EVERY_S
+
     def enqueue(self, package: str) -> int:
-        with transaction.atomic():
-            key: int = super().enqueue(package)
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
-        return key
+        return int(rows.execute(_PUT, [self.list_key or Conf.CLUSTER_NAME, package]).fetchone()[0])
 
     def dequeue(self) -> list[tuple[int, str]] | None:
         if is_stopping():
@@ -136,12 +186,13 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             # django-q2 would wait for ten seconds and fork a new process.
             log.warning("the queue cannot reach the database, and looks again: %s", _line(error))
             connection.close()
-            time.sleep(LOOK_EVERY_S)
+            _stopping.is_rung(within_s=AGAIN_AFTER_S)
             return None
 
     def acknowledge(self, task_id: int) -> None:
         try:
-            super().acknowledge(task_id)
+            self.get_connection()
+            rows.execute(_DONE, [task_id])
         except (OperationalError, InterfaceError) as error:
             log.warning("job %s is over and will be done again, for the database is away: %s", task_id, _line(error))
             connection.close()
@@ -153,20 +204,17 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             with connection.cursor() as cursor:
                 cursor.execute(f"LISTEN {CHANNEL}")
             self._hears = connection.connection
-        taken: list[tuple[int, str]] = []
-        is_idle = True
-        # The database's clock: it stamps the rows of all machines.
-        for row in OrmQ.objects.filter(key=self.list_key, lock__lte=Now()).order_by("id")[: Conf.BULK]:
-            until = Now() + timedelta(seconds=Conf.RETRY)
-            is_idle = False
-            if not _is_ours(row.payload):
-                log.error("a job that is none of ours was thrown away: %s", row.pk)
-                OrmQ.objects.filter(id=row.id).delete()
-            elif OrmQ.objects.filter(id=row.id, lock=row.lock).update(lock=until):
-                taken.append((row.pk, row.payload))
-        if is_idle:
-            is_notified(connection.connection, within_s=LOOK_EVERY_S)
-        return taken
+        if time.monotonic() >= self._due_at_s:
+            self._due_at_s = time.monotonic() + enqueue_due()
+        taken: list[tuple[int, str]] = rows.execute(_TAKE, [self.list_key]).fetchall()
+        if not taken:
+            due_s = self._due_at_s - time.monotonic()
+            is_notified(connection.connection, within_s=min(LOOK_EVERY_S, due_s), unless=_stopping)
+        ours = [job for job in taken if _is_ours(job[1])]
+        for number, _ in [job for job in taken if job not in ours]:
+            log.error("a job that is none of ours was thrown away: %s", number)
+            rows.execute(_DONE, [number])
+        return ours
 
 
 def _is_ours(payload: str) -> bool:
@@ -179,16 +227,26 @@ def _is_ours(payload: str) -> bool:
     return not job["kwargs"] and not job.get("hook") and all(isinstance(value, str | int) for value in job["args"])
 
 
+class _Unread:
+    """In the place of django-q2's record of how a cluster does, which it puts together, signs and stores at each look
+    of its own, four times as dear as the look. Nobody reads it."""
+
+    def __init__(self, sentinel: Any) -> None: ...
+
+    def save(self) -> None: ...
+
+
 class _Cluster(Cluster):  # type: ignore[misc]
     """django-q2's cluster, whose jobs may know that it stops."""
 
     def stop(self) -> bool:
-        _stopping[0] = 1
+        _stopping.ring()
         return bool(super().stop())
 
 
 def run_cluster() -> None:
     """Runs django-q2's cluster in this process until SIGTERM. Its processes end with the one that forked them."""
+    clusters.Stat = _Unread
     give_back_lost_jobs()
     schedule_tasks()
     connection.close()
@@ -205,13 +263,18 @@ def run_cluster() -> None:
 
 
 def _hold_lock(task: dict[str, Any], **_: Any) -> None:
-    with _or_end(task), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+    with _or_end(task):
+        rows.execute(_HOLD, [task["ack_id"]])
 
 
 def _release_lock(task: dict[str, Any], **_: Any) -> None:
-    with _or_end(task), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, task["ack_id"]])
+    """A job that was done is gone by then, and nobody else need note it; one that failed django-q2 keeps first."""
+    with _or_end(task):
+        if task["success"]:
+            rows.execute(_DONE, [task["ack_id"]])
+        rows.execute(_RELEASE, [task["ack_id"]])
+    if task["success"]:
+        del task["ack_id"]
 
 
 @contextmanager
@@ -247,43 +310,38 @@ _RUNNING = f"""
 """
 
 
+_STUCK_ON = f"""
+    WITH running AS ({_RUNNING}),
+    waiting AS (
+        SELECT id, clock_timestamp() - CASE WHEN lock > clock_timestamp()
+                   THEN lock - interval '{Conf.RETRY} seconds' ELSE lock END AS age
+        FROM django_q_ormq WHERE key = '{Conf.CLUSTER_NAME}' AND id NOT IN (SELECT id FROM running)
+        UNION ALL SELECT {THE_CLOCK}, clock_timestamp() - min(next_run) FROM django_q_schedule
+    ),
+    here AS (
+        SELECT clock_timestamp() - min(backend_start) AS age FROM pg_stat_activity
+        WHERE application_name = %(cluster)s
+    )
+    SELECT waiting.id FROM waiting, here
+    WHERE waiting.age > %(patience_s)s::float8 * interval '1 second'
+      AND CASE WHEN here.age IS NULL THEN %(is_late)s
+               ELSE here.age > %(patience_s)s::float8 * interval '1 second' END
+      AND (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid)
+           WHERE application_name = %(cluster)s) < {Conf.WORKERS}
+    ORDER BY waiting.age DESC, waiting.id LIMIT 1
+"""
+
+
 def stuck_on(cluster: str, *, started_s_ago: float) -> int | None:
     """The job that has waited longest, for more than PATIENCE_S, though the cluster of this name has a worker to spare.
     None where there is none, and while the cluster itself has not been here for as long. One query.
 
-    A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory. A cluster
-    that is not connected is only starting, for STARTING_S at most, however long jobs have waited by then.
+    A job waits until a process runs it: while it lies in the table, and while it lies in a cluster's memory; THE_CLOCK
+    waits while something is due and nobody makes a job of it. A cluster that is not connected is only starting, for
+    STARTING_S at most, however long jobs have waited by then.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            WITH running AS ({_RUNNING}),
-            waiting AS (
-                SELECT id, clock_timestamp() - CASE WHEN lock > clock_timestamp()
-                           THEN lock - %(retry)s * interval '1 second' ELSE lock END AS age
-                FROM django_q_ormq WHERE key = %(key)s AND id NOT IN (SELECT id FROM running)
-            ),
-            here AS (
-                SELECT clock_timestamp() - min(backend_start) AS age FROM pg_stat_activity
-                WHERE application_name = %(cluster)s
-            )
-            SELECT waiting.id FROM waiting, here
-            WHERE waiting.age > %(patience)s * interval '1 second'
-              AND CASE WHEN here.age IS NULL THEN %(is_late)s ELSE here.age > %(patience)s * interval '1 second' END
-              AND (SELECT count(*) FROM running JOIN pg_stat_activity USING (pid)
-                   WHERE application_name = %(cluster)s) < %(workers)s
-            ORDER BY waiting.age DESC, waiting.id LIMIT 1
-            """,
-            {
-                "retry": Conf.RETRY,
-                "key": Conf.CLUSTER_NAME,
-                "patience": PATIENCE_S,
-                "is_late": started_s_ago > STARTING_S,
-                "workers": Conf.WORKERS,
-                "cluster": cluster[:63],
-            },
-        )
-        found = cursor.fetchone()
+    values = {"patience_s": PATIENCE_S, "is_late": started_s_ago > STARTING_S, "cluster": cluster[:63]}
+    found = rows.execute(_STUCK_ON, values).fetchone()
     return int(found[0]) if found else None
 
 
@@ -303,20 +361,6 @@ class Standstill:
             return False
         self.job, self.times = None, 0
         return True
-
-
-def pull_schedules_back() -> None:
-    """What is done by the clock is due within its own interval, by the database's clock. One query.
-
-    django-q2 goes by the clock of the machine that looks: one that is ten minutes fast puts all that it does off for as
-    long, and nobody else would do any of it meanwhile.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE django_q_schedule SET next_run = clock_timestamp() WHERE schedule_type = %s"
-            " AND next_run > clock_timestamp() + (minutes * 60 + %s) * interval '1 second'",
-            [Schedule.MINUTES, PATIENCE_S],
-        )
 
 
 def oldest_waiting_s() -> float:
@@ -343,7 +387,10 @@ def give_back_lost_jobs() -> None:
     """Jobs that a dead cluster had taken and that no process runs are for everybody again; old failures go."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"UPDATE django_q_ormq SET lock = now() WHERE lock > now() AND id NOT IN (SELECT id FROM ({_RUNNING}) r)"
+            "WITH given AS (UPDATE django_q_ormq SET lock = now()"
+            f" WHERE lock > now() AND id NOT IN (SELECT id FROM ({_RUNNING}) r) RETURNING id)"
+            " SELECT pg_notify(%s, '') FROM given",
+            [CHANNEL],
         )
         # By hand: loading the rows would unpickle what they hold.
         cursor.execute("DELETE FROM django_q_task WHERE stopped < now() - %s * interval '1 day'", [KEEP_FAILURES_DAYS])

@@ -12,10 +12,13 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
+import time_machine
 from django.contrib import admin
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule, Task
+from django_q.signing import SignedPackage
 
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR
@@ -67,6 +70,18 @@ def connected_as(cluster: str) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def by_the_clock() -> Iterator[None]:
+    """The job that leaves a mark is done every two minutes."""
+    queue.task(every_s=120)(queue.known(LEAVE_MARK))
+    yield
+    queue.task(queue.known(LEAVE_MARK))
+
+
+def funcs_waiting() -> list[str]:
+    return [SignedPackage.loads(payload)["func"] for payload in OrmQ.objects.values_list("payload", flat=True)]
+
+
 def marks(path: Path) -> int:
     return path.read_text().count("done") if path.exists() else 0
 
@@ -99,18 +114,14 @@ def test_a_job_is_gone_with_the_transaction_that_asked_for_it() -> None:
 
 
 @pytest.mark.django_db
-def test_schedules_are_made_once_and_follow_the_code() -> None:
+def test_schedules_are_made_once_and_follow_the_code(by_the_clock: None) -> None:
     """Also where two clusters made one at the same moment: with two of a name none would start any more."""
     Schedule.objects.create(name="gone.task", func="gone.task")
     for _ in range(2):
         Schedule.objects.create(name=LEAVE_MARK, func=LEAVE_MARK)
-    queue.task(every_s=120)(queue.known(LEAVE_MARK))
 
-    try:
-        queue.schedule_tasks()
-        queue.schedule_tasks()
-    finally:
-        queue.task(queue.known(LEAVE_MARK))
+    queue.schedule_tasks()
+    queue.schedule_tasks()
 
     row = Schedule.objects.get(name=LEAVE_MARK)
     assert (row.func, row.minutes, row.repeats) == (LEAVE_MARK, 2, -1)
@@ -119,31 +130,47 @@ def test_schedules_are_made_once_and_follow_the_code() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.spec("B1")
-def test_what_a_machine_with_a_fast_clock_put_off_is_done_by_the_others_in_time() -> None:
+def test_what_a_machine_with_a_fast_clock_put_off_is_done_by_the_others_in_time(by_the_clock: None) -> None:
     queue.schedule_every(LEAVE_MARK, 120)
     Schedule.objects.filter(name=LEAVE_MARK).update(next_run=timezone.now() + timedelta(minutes=12))
 
-    queue.pull_schedules_back()
+    assert queue.enqueue_due() == queue.CLOCK_EVERY_S
 
-    assert Schedule.objects.get(name=LEAVE_MARK).next_run <= timezone.now()
+    assert funcs_waiting() == [LEAVE_MARK]
+    assert Schedule.objects.get(name=LEAVE_MARK).next_run <= timezone.now() + timedelta(minutes=2)
 
 
 @pytest.mark.django_db
-def test_what_is_due_within_its_interval_stays_where_it_is() -> None:
+def test_what_is_due_within_its_interval_stays_where_it_is(by_the_clock: None) -> None:
     queue.schedule_every(LEAVE_MARK, 120)
-    due = timezone.now() + timedelta(seconds=119)
+    due = timezone.now() + timedelta(seconds=10)
     Schedule.objects.filter(name=LEAVE_MARK).update(next_run=due)
 
-    queue.pull_schedules_back()
+    assert 0 < queue.enqueue_due() <= 10
 
+    assert funcs_waiting() == []
     assert Schedule.objects.get(name=LEAVE_MARK).next_run == due
+
+
+@pytest.mark.django_db
+def test_what_is_due_becomes_one_job_and_is_due_again_after_its_interval(by_the_clock: None) -> None:
+    queue.schedule_every(LEAVE_MARK, 120)
+    due = timezone.now() - timedelta(hours=3)
+    Schedule.objects.filter(name=LEAVE_MARK).update(next_run=due)
+    Schedule.objects.create(name="forged", func=LEAVE_MARK, next_run=due)
+
+    queue.enqueue_due()
+    queue.enqueue_due()
+
+    assert funcs_waiting() == [LEAVE_MARK]
+    assert Schedule.objects.get(name=LEAVE_MARK).next_run > timezone.now() + timedelta(seconds=100)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_process_of_the_queue_without_a_database_ends_in_a_line_before_its_job_counts_as_done(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    task = {"ack_id": 7}
+    task = {"ack_id": 7, "success": True}
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (own,) = cursor.fetchone()
@@ -158,6 +185,28 @@ def test_a_process_of_the_queue_without_a_database_ends_in_a_line_before_its_job
     connection.close()
     assert "so job 7 will be done again" in caplog.text
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_a_dead_cluster_had_taken_is_free_again_and_others_hear_of_it() -> None:
+    queue.enqueue(LEAVE_MARK, "/nowhere")
+    OrmQ.objects.update(lock=timezone.now() + timedelta(seconds=1000))
+    with psycopg.connect(database_dsn(), autocommit=True) as other:
+        other.execute(f"LISTEN {queue.CHANNEL}")
+
+        queue.give_back_lost_jobs()
+
+        assert OrmQ.objects.get().lock <= timezone.now()
+        assert len(list(other.notifies(timeout=10, stop_after=1))) == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("B1")
+def test_a_job_asked_for_on_a_machine_with_a_fast_clock_is_there_to_be_taken_at_once() -> None:
+    with time_machine.travel(timezone.now() + timedelta(minutes=12)):
+        queue.enqueue(LEAVE_MARK, "/nowhere")
+
+    assert OrmQ.objects.filter(lock__lte=Now()).exists()
 
 
 def test_the_queue_has_no_admin_pages() -> None:
@@ -218,6 +267,8 @@ def test_a_queue_that_is_busy_is_not_taken_for_stuck(tmp_path: Path, monkeypatch
     monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
     with worker(tmp_path / "log") as parent:
         cluster = f"{os.uname().nodename}-{parent.pid}-jobs"
+        # What is due by the clock waits as well, for as long as the cluster has just started.
+        Schedule.objects.all().delete()
         queue.enqueue("tests.house.jobs.leave_mark_slowly", str(tmp_path / "slow"), 3)
         queue.enqueue(LEAVE_MARK, str(tmp_path / "next"))
         until(lambda: marks(tmp_path / "slow"), what="the slow job's begin")
@@ -248,6 +299,17 @@ def test_a_queue_that_is_only_starting_is_not_taken_for_stuck(monkeypatch: pytes
     assert queue.stuck_on("never came", started_s_ago=queue.STARTING_S + 1) == job
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_queue_that_makes_no_jobs_of_what_is_due_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue.schedule_every(LEAVE_MARK, 120)
+    Schedule.objects.update(next_run=timezone.now() - timedelta(seconds=queue.PATIENCE_S - 5))
+
+    with connected_as("long here"):
+        assert queue.stuck_on("long here", started_s_ago=LONG_S) is None
+        monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
+        assert queue.stuck_on("long here", started_s_ago=LONG_S) == queue.THE_CLOCK
+
+
 def test_only_a_queue_that_waits_with_the_same_job_stands_still() -> None:
     standstill = queue.Standstill()
 
@@ -272,4 +334,4 @@ def test_a_job_that_runs_is_finished_when_the_worker_is_stopped(tmp_path: Path) 
         parent.send_signal(signal.SIGTERM)
         until(lambda: marks(tmp_path / "slow") == 2, what="its end")
 
-    assert OrmQ.objects.count() == 0
+    assert "tests.house.jobs.leave_mark_slowly" not in funcs_waiting()

@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from django_q.brokers import get_broker
 from django_q.models import OrmQ, Schedule
-from django_q.scheduler import scheduler
 from django_q.signing import SignedPackage
 
+from hitl import tasks
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR
 from tests.faces.conftest import _quick_hashes, api_of
@@ -99,19 +99,21 @@ def test_a_job_of_ours_is_taken_as_it_is(tmp_path: Path) -> None:
         ("tests.house.jobs.leave_mark", "('x',)", "os.system"),
     ],
 )
-def test_the_clock_of_the_queue_runs_marked_functions_with_ids_only(
+def test_the_clock_of_the_queue_runs_what_the_code_says_whatever_its_table_says(
     func: str, args: str, hook: str | None, canary: Path
 ) -> None:
-    Schedule.objects.create(
-        name="forged", func=func, args=args.format(canary=canary), hook=hook, next_run=timezone.now(), repeats=-1
-    )
-    scheduler(broker=get_broker())
-    assert OrmQ.objects.count() == 1, "the clock has made a job of it, and signed it"
+    timed = f"{tasks.__name__}.{tasks.end_overdue.__name__}"
+    due = timezone.now() - timedelta(seconds=1)
+    for name in ("forged", func, timed):
+        Schedule.objects.create(
+            name=name, func=func, args=args.format(canary=canary), hook=hook, next_run=due, minutes=1, repeats=-1
+        )
 
-    assert get_broker()._take() == []
+    queue.enqueue_due()
 
-    assert not OrmQ.objects.exists()
-    assert not canary.exists()
+    (payload,) = OrmQ.objects.values_list("payload", flat=True)
+    job = SignedPackage.loads(payload)
+    assert (job["func"], job["args"], job["kwargs"], job.get("hook")) == (timed, (), {}, None)
 
 
 def test_a_session_that_holds_a_pickle_is_nobodys(pickled: bytes, canary: Path) -> None:

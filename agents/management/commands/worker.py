@@ -13,7 +13,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from agents.actions import release_runner
 from hyperagent.lib import queue
@@ -148,40 +148,35 @@ def _releasing(name: str) -> Callable[[], Awaitable[None]]:
     async def release() -> None:
         try:
             await sync_to_async(_with_connection)(release_runner, name)
-        except DatabaseError as error:
+        except Error as error:
             log.warning("the runs of %s are free when their lease ends: %s", name, error)
 
     return release
 
 
 def _with_connection(function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-    """Calls on a connection that is known to live, and closes it when it failed."""
+    """On the connection that is kept here, or once more on a new one: that it was lost is found out by its use. Raises
+    Error where the database is away."""
     try:
-        connection.close_if_unusable_or_obsolete()
         return function(*args, **more)
-    except DatabaseError:
+    except Error:
         connection.close()
-        raise
+    return function(*args, **more)
 
 
 async def _watch(supervisor: Supervisor, cluster: str) -> None:
-    """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare,
-    and sees to it that no wrong clock puts off what is done by the clock."""
+    """Until the supervisor is asked to stop: restarts a cluster that lets jobs wait though it has a worker to spare."""
     standstill = queue.Standstill()
     while not await _asked_to_stop(supervisor, WATCH_EVERY_S):
         try:
-            job = await sync_to_async(_with_connection)(_look, cluster, supervisor.started_s_ago(JOBS))
-        except DatabaseError as error:
+            started_s_ago = supervisor.started_s_ago(JOBS)
+            job = await sync_to_async(_with_connection)(queue.stuck_on, cluster, started_s_ago=started_s_ago)
+        except Error as error:
             log.warning("cannot look at the queue: %s", error)
             continue
         if standstill.shows(job):
             supervisor.log.say(JOBS, "lets jobs wait and does nothing; it is started again")
             await supervisor.restart(JOBS)
-
-
-def _look(cluster: str, started_s_ago: float) -> int | None:
-    queue.pull_schedules_back()
-    return queue.stuck_on(cluster, started_s_ago=started_s_ago)
 
 
 async def _asked_to_stop(supervisor: Supervisor, timeout_s: float) -> bool:
