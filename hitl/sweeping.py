@@ -16,6 +16,7 @@ from django.db import Error, connection
 
 from hitl import telling
 from hitl.ending import end_orphaned, end_overdue
+from hyperagent.lib import beats, rows
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +53,12 @@ def sweep() -> int:
     return end_overdue() + telling.tell_of_new() + telling.remind() + telling.tell_of_timeouts()
 
 
+def is_anything_due() -> bool:
+    """Whether `sweep` would find something to do. One query."""
+    due_s = rows.execute(_NEXT, []).fetchone()[0]
+    return due_s is not None and due_s <= 0
+
+
 async def keep_time(connect: Connect) -> None:
     """Until it is cancelled. `connect` lends a connection for each look; what is due is done in a thread, on a
     connection that is given up afterwards.
@@ -70,7 +77,7 @@ async def keep_time(connect: Connect) -> None:
                 # Nothing that is wrong with one request may stop the clock of the others.
                 log.exception("requests.failed")
                 pause_s = FAILED_PAUSE_S
-            await asyncio.sleep(pause_s)
+            await beats.sleep(pause_s)
     finally:
         await asyncio.to_thread(thread.shutdown)
 

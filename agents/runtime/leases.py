@@ -27,8 +27,8 @@ OF_ONE: Final = 16
 # suspicion. A suspect is driven beside at most innocent runs, so a run that kills its runner is found out after a few
 # crashes, and the ones that were merely near it are not failed for it. Who was blamed for a runner that turns out to
 # live is cleared of it (`give_up`).
-_RECOVER = """
-WITH lost AS (
+_FREED = """
+lost AS (
     SELECT id, leased_by, crashes > 0 OR suspicion >= %(suspect)s AS suspected
     FROM agents_execution
     WHERE status = 'running' AND (leased_by = %(runner)s OR (lease_until < clock_timestamp()
@@ -38,17 +38,22 @@ WITH lost AS (
     SELECT id, suspected OR count(*) OVER (PARTITION BY leased_by) = 1 AS blamed,
            count(*) FILTER (WHERE suspected) OVER (PARTITION BY leased_by) AS suspects, suspected
     FROM lost
-)
-UPDATE agents_execution e
-SET status = 'pending', lease_until = NULL, lost_by = e.leased_by, leased_by = '', epoch = e.epoch + 1,
-    crashes = e.crashes + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 1 ELSE 0 END,
-    suspicion = e.suspicion + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 0 ELSE 1 END
-FROM judged j WHERE e.id = j.id
-RETURNING e.id
-"""
+), freed AS (
+    UPDATE agents_execution e
+    SET status = 'pending', lease_until = NULL, lost_by = e.leased_by, leased_by = '', epoch = e.epoch + 1,
+        crashes = e.crashes + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 1 ELSE 0 END,
+        suspicion = e.suspicion + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 0 ELSE 1 END
+    FROM judged j WHERE e.id = j.id
+    RETURNING e.id
+)"""
+_RECOVER = f"WITH {_FREED} SELECT count(*) FROM freed"
 
 # Who waits for a driver; the partial indexes have the same condition.
 _CLAIMABLE: Final = "(e.status = 'pending' OR (e.status = 'awaiting_user' AND e.woken_at IS NOT NULL))"
+# What is freed by this statement itself, the second part does not see.
+_LOOK: Final = f"""
+WITH {_FREED} SELECT (SELECT count(*) FROM freed), EXISTS (SELECT FROM agents_execution e WHERE {_CLAIMABLE})
+"""
 # Turns go round: a person's first run comes before another's second, and who has runs going already waits for as many
 # turns; among those of one turn the oldest first. To know them, not all that waits is read: the oldest of all, so that
 # nothing waits for ever, and the oldest of each person who waits, of at most PEOPLE, from a random one on: each step
@@ -174,6 +179,14 @@ class Beat:
     woken: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look found: runs whose runner was lost, and whether any run at all waits for a driver."""
+
+    freed: int
+    is_any_waiting: bool
+
+
 async def claim(
     connection: psycopg.AsyncConnection[Any], *, runner: str, limit: int, lease_s: float, suspects: bool
 ) -> list[Claim]:
@@ -219,10 +232,11 @@ async def heartbeat(
         return await cursor.fetchall()
 
 
-async def recover(connection: psycopg.AsyncConnection[Any], *, lease_s: float) -> int:
-    """Frees the runs whose lease ran out. Returns how many. One query."""
-    cursor = await connection.execute(_RECOVER, {"runner": "", "suspect": SUSPECT, "grace_s": lease_s})
-    return cursor.rowcount
+async def look(connection: psycopg.AsyncConnection[Any], *, lease_s: float) -> Found:
+    """Frees the runs whose lease ran out, and sees whether there is anything to claim. One query."""
+    cursor = await connection.execute(_LOOK, {"runner": "", "suspect": SUSPECT, "grace_s": lease_s})
+    row: Any = await cursor.fetchone()
+    return Found(freed=row[0], is_any_waiting=row[1] or row[0] > 0)
 
 
 _GIVE_UP = """
@@ -254,6 +268,6 @@ def recover_runner(name: str) -> int:
     """The same at once for the runs of a runner that is known to be dead; the caller's process is a Django one."""
     with django_connection.cursor() as cursor:
         cursor.execute(_RECOVER, {"runner": name, "suspect": SUSPECT, "grace_s": 0})
-        freed: int = cursor.rowcount
+        freed = int(cursor.fetchone()[0])
         cursor.execute("SELECT pg_notify('hyperagent_runs', '')")
         return freed

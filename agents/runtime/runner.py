@@ -6,7 +6,6 @@ at any instant and others go on with what it drove.
 
 import asyncio
 import os
-import random
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -33,7 +32,7 @@ from agents.runtime.writer import Writer
 from hitl import sweeping
 from hitl.deadlines import Deadlines
 from hitl.kinds import RequestKind
-from hyperagent.lib import clocks
+from hyperagent.lib import beats, clocks
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.telemetry import measures
 from hyperagent.lib.wake import CHANNEL
@@ -257,8 +256,7 @@ class Runner:
                 await self._look()
             except psycopg.Error as error:
                 log.warning("runner.cannot_look", error=str(error).split("\n")[0])
-            spread = random.uniform(0.8, 1.2)  # noqa: S311 - so that not all runners look at once
-            await asyncio.sleep(min(LOOK_EVERY_S, self.options.lease_s / 4) * spread)
+            await beats.sleep(min(LOOK_EVERY_S, self.options.lease_s / 4))
 
     async def _look(self) -> None:
         """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""
@@ -274,16 +272,17 @@ class Runner:
                 lease_s=self.options.lease_s,
             )
         )
-        freed = await self._line.ask(lambda connection: leases.recover(connection, lease_s=self.options.lease_s))
+        found = await self._line.ask(lambda connection: leases.look(connection, lease_s=self.options.lease_s))
         await self._line.ask(WALL_CLOCK.compare)
         for id_ in held.keys() - {beat.id for beat in beats}:
             self._lose(id_, held[id_])
         for beat in beats:
             await self._heed(beat)
-        self._claimable.set()
-        if freed:
-            log.warning("runner.recovered", runs=freed)
-        await self._claim_suspect()
+        if found.freed:
+            log.warning("runner.recovered", runs=found.freed)
+        if found.is_any_waiting:
+            self._claimable.set()
+            await self._claim_suspect()
 
     def _lose(self, execution_id: UUID, epoch: int) -> None:
         """Its lease is gone. A run that ended between the two looks is no longer driven here anyway."""

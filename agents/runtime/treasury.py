@@ -20,7 +20,7 @@ from agents.runtime.desk import Desk
 from agents.runtime.outbox import lost
 from agents.usage import purse_sql
 from agents.usage.estimates import Estimate
-from agents.usage.prices import READ_PRICES, price_rows
+from agents.usage.prices import PRICE_COLUMNS, price_rows
 from agents.usage.purses import (
     KNOWN_FOR_S,
     asked_of,
@@ -32,6 +32,7 @@ from agents.usage.purses import (
     why_not,
 )
 from hyperagent.accounts.budgets import Limit, Unit
+from hyperagent.lib.beats import until_beat_s
 from hyperagent.lib.conf import BudgetEnd, Config, UnpricedModels
 from hyperagent.lib.llm.prices import PriceBook, read
 
@@ -45,6 +46,11 @@ WRITTEN_WITHIN_S: Final = 1.0
 FREE_EVERY_S: Final = 10.0
 MOST_KNOWN: Final = 2_000
 _TRIES: Final = 4
+# A row for each price, and one where there is none.
+_ANY_AND_PRICES: Final = f"""
+SELECT is_any.is_set, {PRICE_COLUMNS} FROM ({purse_sql.IS_ANY_SET} AS is_set) is_any
+LEFT JOIN agents_modelprice p ON true ORDER BY p.id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ class Treasury:
     async def keep(self) -> None:
         while True:
             try:
-                await self._move_for(KNOWN_FOR_S)
+                await self._move_for(until_beat_s(KNOWN_FOR_S))
                 async with self._connection() as connection:
                     await self._look(connection)
                     await self._tidy(connection)
@@ -236,12 +242,11 @@ class Treasury:
     # --- beside the calls
 
     async def _look(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Whether there is any budget, and the prices."""
-        cursor = await connection.execute(purse_sql.IS_ANY_SET)
-        (is_any,) = await cursor.fetchone() or (False,)
-        self.is_on = self._always_on or is_any
-        cursor = await connection.execute(READ_PRICES)
-        self._priced(self._book.with_rows(price_rows(await cursor.fetchall())))
+        """Whether there is any budget, and the prices. One query, for it is asked every few seconds."""
+        cursor = await connection.execute(_ANY_AND_PRICES)
+        found = await cursor.fetchall()
+        self.is_on = self._always_on or found[0][0]
+        self._priced(self._book.with_rows(price_rows(prices for _, *prices in found if prices[0] is not None)))
 
     async def _move_for(self, seconds: float) -> None:
         """Moves what is settled as soon as it is told of it, for so long."""

@@ -11,9 +11,8 @@ from django.db import connection
 
 from hyperagent.lib.llm.prices import Price, PriceBook, read
 
-READ_PRICES: Final = """
-SELECT model, input_usd, output_usd, cached_usd, reasoning_usd, since FROM agents_modelprice ORDER BY id
-"""
+PRICE_COLUMNS: Final = "p.model, p.input_usd, p.output_usd, p.cached_usd, p.reasoning_usd, p.since"
+READ_PRICES: Final = f"SELECT {PRICE_COLUMNS} FROM agents_modelprice p ORDER BY p.id"
 
 
 def price_rows(rows: Iterable[Sequence[Any]]) -> list[tuple[str, Price, datetime]]:

@@ -16,6 +16,8 @@ import structlog
 from django.db import Error, connection
 from django.utils.module_loading import import_string
 
+from hyperagent.lib import beats
+
 log = structlog.get_logger(__name__)
 
 Connect = Callable[[], AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]]
@@ -69,7 +71,7 @@ async def _keep(clock: Clock, connect: Connect, thread: ThreadPoolExecutor) -> N
             # Nothing that is wrong with one row may stop the clock of the others.
             log.exception("clock.failed", clock=clock.name)
             pause_s = FAILED_PAUSE_S
-        await asyncio.sleep(pause_s)
+        await beats.sleep(pause_s)
 
 
 async def _look(clock: Clock, connect: Connect, thread: ThreadPoolExecutor) -> float:

@@ -48,10 +48,10 @@ async def test_after_a_restart_of_the_database_living_runners_have_time_to_renew
         status="running", leased_by="alive", epoch=1, lease_until=lapsed
     )
     async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
-        within_the_grace = await leases.recover(connection, lease_s=10**8)
-        afterwards = await leases.recover(connection, lease_s=0)
+        within_the_grace = await leases.look(connection, lease_s=10**8)
+        afterwards = await leases.look(connection, lease_s=0)
 
-    assert (within_the_grace, afterwards) == (0, 1)
+    assert (within_the_grace, afterwards) == (leases.Found(0, False), leases.Found(1, True))
     assert (await execution(id_)).status == "pending"
 
 
