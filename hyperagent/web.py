@@ -8,4 +8,7 @@ if __name__ == "__main__":
     import_bare(WEB)
     from daphne.cli import CommandLineInterface
 
+    from hyperagent.resting_server import RestingServer
+
+    CommandLineInterface.server_class = RestingServer
     CommandLineInterface.entrypoint()

@@ -89,6 +89,7 @@ class Sessions:
         self.host = host
         self.folder = folder
         self._open: dict[str, Session] = {}
+        self.is_any_open = asyncio.Event()
         self._opening: set[Owner] = set()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tended: dict[str, asyncio.Task[None]] = {}
@@ -236,6 +237,7 @@ class Sessions:
         finally:
             self._opening.discard(owner)
         self._open[owner.key] = session
+        self.is_any_open.set()
         return session
 
     async def _boxed(self, owner: Owner, row_id: UUID) -> Session:
@@ -320,6 +322,8 @@ class Sessions:
             return
         note = await self._snapshot(session) if keeps and session.box.alive else ""
         del self._open[session.owner.key]
+        if not self._open:
+            self.is_any_open.clear()
         try:
             await session.box.close()
         except SandboxError as error:

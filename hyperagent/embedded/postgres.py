@@ -42,6 +42,8 @@ TUNING: Mapping[str, str] = {
     "random_page_cost": "1.1",
     "jit": "off",
     "autovacuum_naptime": "1min",
+    # What is not waited for reaches the disk within three times as long: a second.
+    "wal_writer_delay": "333ms",
     # Refused statements are the application's to tell, and they hold people's texts.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",

@@ -85,6 +85,7 @@ class Host:
         self.ready.set()
         try:
             while not self._stopping.is_set():
+                await self._until_any_is_open()
                 began = time.monotonic()
                 await self._tend()
                 await self._wait(max(0.0, self._tend_every_s - (time.monotonic() - began)))
@@ -93,6 +94,13 @@ class Host:
             with suppress(FileNotFoundError):
                 self.socket.unlink()
             await self.sessions.close_all(within_s=DRAIN_S)
+
+    async def _until_any_is_open(self) -> None:
+        """Or until `stop`. Of no box there is anything to look after."""
+        waits = [asyncio.create_task(event.wait()) for event in (self.sessions.is_any_open, self._stopping)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
 
     async def _forget_former_life(self) -> None:
         while not self._stopping.is_set():
