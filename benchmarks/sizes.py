@@ -22,6 +22,7 @@ class Sizes:
     planned_rounds: int
     resume_rounds: int
     resume_agents: int
+    settle_s: float
     idle_s: float
     sockets: int
     runs: int
@@ -50,7 +51,8 @@ FULL = Sizes(
     planned_rounds=10,
     resume_rounds=5,
     resume_agents=10,
-    idle_s=30.0,
+    settle_s=60.0,
+    idle_s=60.0,
     sockets=500,
     runs=100,
     patience_s=20.0,
@@ -77,6 +79,7 @@ QUICK = Sizes(
     planned_rounds=1,
     resume_rounds=1,
     resume_agents=1,
+    settle_s=0.0,
     idle_s=1.0,
     sockets=5,
     runs=3,

@@ -31,7 +31,7 @@ _STEMS: Final = f"""CASE WHEN v.language = '' THEN '{DEFAULT}'
 
 
 def _sql(visible: str) -> str:
-    # Numbers are cast: Postgres takes a literal with a point for a numeric, which is ten times as slow. OFFSET 0 in `hit`:
+    # Numbers are cast: Postgres takes a literal with a point for a numeric, which is ten times as slow. OFFSET 0, for
     # it would pair each document with each term of its language first, and sort all those.
     return f"""
 WITH {visible},

@@ -114,9 +114,9 @@ def _neighbour(
     *,
     is_even: bool,
 ) -> int | None:
-    """In the same document, whose chunks `inside` has by ordinal; or in another one that was added right before or after
-    it, as the turns of a conversation are that come one by one: under the same title, or under none if all texts are of
-    about a length."""
+    """In the same document, whose chunks `inside` has by ordinal; or in another one, added right before or after it, as
+    the turns of a conversation are that come one by one: under the same title, or under none if all texts are of about
+    a length."""
     next_to_it = inside.get(one.ordinal + distance)
     if next_to_it is not None:
         return next_to_it
