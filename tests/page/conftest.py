@@ -1,20 +1,16 @@
 """What the page's tests share: a browser, a server for the page's own files, and what the browser complained about."""
 
-import re
-import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from tests import chromium
+from tests.page.files import served
 
-ROOT = Path(__file__).parents[2]
 # Names and addresses elsewhere lead nowhere. Not by a route for all requests: that doubles what a page costs.
 # Previews of apps have names below localhost.
 NAMES = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost"
@@ -27,28 +23,10 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-class _Files(SimpleHTTPRequestHandler):
-    # The system's table of types may not know these, and a module of another type is not run.
-    extensions_map = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".css": "text/css"}
-
-    def log_message(self, *arguments: Any) -> None:
-        """Says nothing."""
-
-    def translate_path(self, path: str) -> str:
-        """The product's pages name their files with a version (`hyperagent.static_files`)."""
-        return super().translate_path(re.sub(r"^/static/~[0-9a-f]{12}/", "/static/", path))
-
-
 @pytest.fixture(scope="session")
 def static_site() -> Iterator[str]:
-    """The project's files over HTTP, for what needs no server of ours."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=str(ROOT)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served() as address:
+        yield address
 
 
 @pytest.fixture(scope="package")
@@ -166,7 +144,7 @@ def watched(open_context: Any) -> Watched:
 
 
 @pytest.fixture
-def open_stage(open_context: Any, static_site: str) -> Iterator[Any]:
+def open_stage(open_context: Any) -> Iterator[Any]:
     """The page on a stage (`tests.page.stage`). Whatever a test does there, nothing is loaded from elsewhere, no dialog
     opens and the console stays clean but for the refusals that the test itself gives.
     """
@@ -182,11 +160,13 @@ def open_stage(open_context: Any, static_site: str) -> Iterator[Any]:
     ) -> Stage:
         context = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
         watched: Watched = open_context(**context)
-        stage = Stage(watched.new_page(), static_site, list(turns), answers=answers or {}, picture=picture).open()
+        stage = Stage(watched.new_page(), list(turns), answers=answers or {}, picture=picture)
+        servers.enter_context(stage.open())
         opened.append((watched, stage))
         return stage
 
-    yield open_it
+    with ExitStack() as servers:
+        yield open_it
     for watched, stage in opened:
         faults = [error for error in watched.errors if not (stage.has_refused and "Failed to load resource" in error)]
         assert (faults, watched.foreign, watched.dialogs) == ([], [], [])

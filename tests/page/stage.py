@@ -5,17 +5,21 @@ would say comes from recorded runs. What the page sends is kept, to be looked at
 import json
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory
-from playwright.sync_api import Page, Route, WebSocketRoute
+from playwright.sync_api import Page, WebSocketRoute
 
 from hyperagent.accounts.templatetags import frame
+from tests.page.files import Files, served
 from tests.page.recorded import QUESTION, Recorded
 
 Json = dict[str, Any]
@@ -103,8 +107,8 @@ class Stage:
     """
 
     page: Page
-    site: str
     turns: list[Turn]
+    site: str = ""
     posts: list[tuple[str, Json]] = field(default_factory=list)
     frames: list[Json] = field(default_factory=list)
     answers: dict[str, tuple[int, Json]] = field(default_factory=dict)
@@ -115,9 +119,13 @@ class Stage:
     picture: bytes | None = None
     """What every file of a workspace is, to who asks for its bytes; without, there is none."""
 
-    def open(self) -> "Stage":
-        self.page.route(re.compile(r"/api/v1/"), self._api)
-        self.page.route(re.compile(r"/c/[0-9a-f-]+/(\?.*)?$"), self._html)
+    @contextmanager
+    def open(self) -> Iterator["Stage"]:
+        """With a server of its own: a route in the browser would be asked about each of a hundred modules."""
+        with served(partial(_Backstage, self)) as self.site:
+            yield self.enter()
+
+    def enter(self) -> "Stage":
         self.page.route_web_socket(re.compile(r"/ws/conversations/"), self._connected)
         self.page.route_web_socket(re.compile(r"/ws/inbox/"), lambda socket: None)
         self.page.goto(f"{self.site}/c/{self.conversation_id}/")
@@ -130,7 +138,7 @@ class Stage:
         for event in turn.run.events[after:]:
             self.socket.send(json.dumps({"type": "event", "event": event}))
 
-    def _html(self, route: Route) -> None:
+    def html(self) -> str:
         request = RequestFactory().get("/")
         request.user = AnonymousUser()
         page_data = {
@@ -147,27 +155,20 @@ class Stage:
             "max_question_chars": 100_000,
             "modes": MODES,
         }
-        body = render_to_string("conversations/chat.html", {"page_data": page_data}, request=request)
-        route.fulfill(body=body, content_type="text/html", headers={"Content-Security-Policy": POLICY})
+        return render_to_string("conversations/chat.html", {"page_data": page_data}, request=request)
 
-    def _api(self, route: Route) -> None:
-        path = re.sub(r"^.*?/api/v1", "", route.request.url).partition("?")[0]
-        is_form = "multipart" in route.request.headers.get("content-type", "")
-        if route.request.method == "POST":
-            self.posts.append((path, {} if is_form else route.request.post_data_json or {}))
+    def answered(self, url: str, posted: Json | None) -> tuple[int, bytes, str]:
+        """What the API says: status, body and its type. `posted`: of a POST, the JSON that it sent, if it was some."""
+        path = url.removeprefix("/api/v1").partition("?")[0]
+        if posted is not None:
+            self.posts.append((path, posted))
+        if path.startswith("/files/") and self.picture is not None:
+            return 200, self.picture, "image/png"
+        status, body = self.answers.get(path) or (200, self._reading(path, url))
         if path.startswith("/files/"):
-            self._file(route)
-            return
-        status, body = self.answers.get(path) or (200, self._reading(path, route.request.url))
+            status, body = 404, {"error": {"code": "not_found", "message": "There is no such file."}}
         self.has_refused = self.has_refused or status >= 400
-        route.fulfill(status=status, json=body)
-
-    def _file(self, route: Route) -> None:
-        if self.picture is None:
-            self.has_refused = True
-            route.fulfill(status=404, json={"error": {"code": "not_found", "message": "There is no such file."}})
-        else:
-            route.fulfill(body=self.picture, content_type="image/png", headers={"X-Content-Type-Options": "nosniff"})
+        return status, json.dumps(body).encode(), "application/json"
 
     def _reading(self, path: str, url: str) -> Json:
         conversation = {
@@ -206,3 +207,43 @@ class Stage:
         self.frames.append(frame)
         if frame["type"] == "steer" and self.steer_answer and self.socket:
             self.socket.send(json.dumps({**self.steer_answer, "execution_id": frame["execution_id"]}))
+
+
+class _Backstage(Files):
+    """The product's files, the page, and the API."""
+
+    def __init__(self, stage: Stage, *arguments: Any, **options: Any) -> None:
+        self._stage = stage
+        super().__init__(*arguments, **options)
+
+    def do_GET(self) -> None:  # noqa: N802
+        if self.path.startswith("/api/v1/"):
+            self._answer(None)
+        elif re.match(r"/c/[0-9a-f-]+/(\?.*)?$", self.path):
+            self._say(200, self._stage.html().encode(), "text/html", {"Content-Security-Policy": POLICY})
+        else:
+            super().do_GET()
+
+    def do_POST(self) -> None:  # noqa: N802
+        sent = self._sent()
+        is_form = "multipart" in self.headers.get("Content-Type", "")
+        self._answer(json.loads(sent) if sent and not is_form else {})
+
+    def do_PATCH(self) -> None:  # noqa: N802
+        self._sent()
+        self._answer(None)
+
+    do_PUT = do_DELETE = do_PATCH  # noqa: N815
+
+    def _sent(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def _answer(self, posted: Json | None) -> None:
+        self._say(*self._stage.answered(self.path, posted), {"X-Content-Type-Options": "nosniff"})
+
+    def _say(self, status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)

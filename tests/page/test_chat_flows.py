@@ -210,7 +210,7 @@ def test_a_draft_goes_along_to_another_tab(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
     second = page.context.new_page()
-    other = Stage(second, stage.site, stage.turns, conversation_id=stage.conversation_id).open()
+    other = Stage(second, stage.turns, stage.site, conversation_id=stage.conversation_id).enter()
     second.evaluate("document.activeElement.blur()")
 
     page.bring_to_front()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from tests.page.conftest import ROOT
+from tests.page.files import ROOT
 from tests.scripted import Script
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.conftest import FORMS, ROOT
+from tests.page.conftest import FORMS
+from tests.page.files import ROOT
 from tests.scripted import Script
 
 HISTORIES = 250
