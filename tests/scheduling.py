@@ -52,6 +52,7 @@ FIRST = (
     "tests/walls/test_matrix.py",
     "tests/house/test_queue.py",
     "tests/bench/test_bench.py",
+    "tests/walls/test_matrix_admin.py",
 )
 
 
