@@ -57,8 +57,9 @@ async def test_the_fourth_handoff_of_a_run_is_refused_and_the_agent_answers_itse
     assert run.answer.startswith("It prints 1.")
     assert handoffs(said) == [("chat", "writing"), ("writing", "research"), ("research", "code")]
     assert refusals(said) == ["Error: This run has used its 3 handoffs. Do the task yourself with what you have."]
-    names = [agent.agent_name for agent in await agents_of(run.id)]
-    assert names == ["turn", "chat", "writing", "research", "code"]
+    # What a busy runner stores at once began at one moment; their order is told above.
+    names = sorted(agent.agent_name for agent in await agents_of(run.id))
+    assert names == ["chat", "code", "research", "turn", "writing"]
 
 
 @pytest.mark.spec("S42", "S107")
