@@ -146,7 +146,7 @@ def _database(url: str, *, is_pooled: bool) -> dict[str, Any]:
     parsed = environ.Env.db_url_config(url)
     return {
         **parsed,
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "hyperagent.lib.pooled" if "pool" in options else "django.db.backends.postgresql",
         "OPTIONS": {**patience.POSTGRES, **parsed.get("OPTIONS", {}), **options},
         # Of a pooler that lends a connection for a transaction only nothing may outlive that.
         "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
