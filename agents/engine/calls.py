@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from agents.engine.asking import Asking
@@ -47,14 +48,14 @@ class Calls(Asking):
         if recorded is not None:
             return outcome_of(recorded)
         self._check_boundary()
-        step = StepRecord(self.agent.id, path, kind, name, request, hashed, StepStatus.FINISHED)
+        made = partial(StepRecord, self.agent.id, path, kind, name, request, hashed, StepStatus.FINISHED)
         try:
             with self._at(path):
                 outcome = await perform()
         except OutsideError as error:
-            raise self._record_failure(step, error) from error
+            raise self._record_failure(made(), error) from error
         value = plain(outcome.value)
-        self._record(replace(step, response=value, usage=plain(outcome.usage)))
+        self._record(made(response=value, usage=plain(outcome.usage)))
         return value
 
     async def note(self, name: str, make: Callable[[], Any]) -> Any:

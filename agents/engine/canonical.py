@@ -54,6 +54,8 @@ def canonical(value: Any) -> str:
 
 def digest(value: Any) -> bytes:
     """SHA-256 of the canonical form: 32 bytes."""
+    if value is None:
+        return _OF_NOTHING
     text = value.text if isinstance(value, Written) else canonical(value).encode(*_ENCODING)
     return hashlib.sha256(text).digest()
 
@@ -68,6 +70,8 @@ def plain(value: Any) -> Any:
     Tuples become lists. Storage may hand 1e16 back as an int and -0.0 without its sign, and its ints end at 64 bits:
     what is whole and large is an int up to there, and a float beyond.
     """
+    if value is None:
+        return None
     return _READ.decode(canonical(value))
 
 
@@ -99,6 +103,8 @@ def _whole(number: int, text: str) -> int | float:
     return rounded
 
 
+# Most notes ask for nothing.
+_OF_NOTHING: Final = hashlib.sha256(b"null").digest()
 # Made once: most values are small, and making these takes longer than writing and reading one.
 _WRITE: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _READ: Final = json.JSONDecoder(parse_int=_int_or_float, parse_float=_float_or_int)

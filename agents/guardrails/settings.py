@@ -1,7 +1,7 @@
 """How an installation has its texts scanned, as one value that a run notes."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from agents.guardrails.scanner import Place
@@ -32,7 +32,7 @@ class GuardSettings:
         return self.enabled and wanted[place]
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "redacted": list(self.redacted)}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "redacted": list(self.redacted)}
 
     @classmethod
     def from_json(cls, noted: Mapping[str, Any]) -> Self:
