@@ -1,9 +1,9 @@
 """What an agent's code gets to work with: the engine's context, and the models behind it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import UUID
@@ -69,7 +69,7 @@ class PipelineSettings:
     guards: GuardSettings = field(default_factory=GuardSettings)
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "guards": self.guards.as_json()}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "guards": self.guards.as_json()}
 
     @classmethod
     def from_json(cls, noted: Mapping[str, Any]) -> Self:
@@ -163,6 +163,8 @@ class DrivenRun(Run):
         """Of tools of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
         self.broken_off = ""
         self.interrupt: Callable[[], None] = lambda: None
+        self.claimed: Callable[[], Awaitable[object]] = _at_once
+        """Waits until its lease is there to stay: the run begins before."""
         self.under_suspicion = False
         self.trace = RunTrace()
         self.paid: list[dict[str, Any]] = []
@@ -471,6 +473,10 @@ class AgentContext(Spending):
         # A provider takes its thoughts back only as they were: changed ones go without their seal.
         seal = reply.thinking_signature if thinking == reply.thinking else None
         return reply.model_copy(update={"text": text or "", "thinking": thinking, "thinking_signature": seal})
+
+
+async def _at_once() -> None:
+    pass
 
 
 def written(request: ModelRequest) -> Written:

@@ -78,8 +78,13 @@ class Driver:
     """One run under one lease."""
 
     def __init__(self, claim: Claim, tools: Tools) -> None:
+        """It begins while the claim is on its way to the disk; until `claimed` nothing of what it says is stored."""
         self.claim = claim
         self._tools = tools
+        self._claimed = asyncio.Event()
+        self._is_lost = False
+        self._waiting: Outbox | None = None
+        self._wakes_at_once = False
         self._program: asyncio.Task[Any] | None = None
         self._draining = False
         self.is_leaving = False
@@ -93,6 +98,12 @@ class Driver:
         return self.claim.is_suspect and (self._run is None or self._run.under_suspicion)
 
     # --- what others ask of it
+
+    def claimed(self) -> None:
+        """The claim is there to stay."""
+        self._claimed.set()
+        if self._waiting is not None:
+            self._tools.wake_writer(self._waiting, self._wakes_at_once)
 
     def cancel(self) -> None:
         """A person wants it to stop: now, wherever it is."""
@@ -111,7 +122,8 @@ class Driver:
         self._interrupt()
 
     def lose(self) -> None:
-        """The lease is known to be another's."""
+        """The lease is known to be another's, or never was ours."""
+        self._is_lost = True
         if self._run is not None:
             self._run.outbox.refuse(lost())
         self._interrupt()
@@ -136,6 +148,13 @@ class Driver:
 
     def _is_done_with(self, run: DrivenRun) -> bool:
         return self.is_leaving or run.at_rest or run.outbox.error is not None
+
+    def _wake_writer(self, outbox: Outbox, at_once: bool) -> None:
+        if self._claimed.is_set():
+            self._tools.wake_writer(outbox, at_once)
+        else:
+            self._waiting = outbox
+            self._wakes_at_once |= at_once
 
     def _interrupt(self) -> None:
         """Only the program is interrupted; before and after it the flags are looked at."""
@@ -171,17 +190,20 @@ class Driver:
     async def _drive(self) -> bool:
         """True if the run is over."""
         loaded, end = (Loaded(), End()) if self.claim.is_first else await self._load()
+        if self._is_lost:
+            raise lost()
         outbox = Outbox(
             self.claim.id,
             epoch=self.claim.epoch,
             group=self.claim.group_name,
-            wake_writer=self._tools.wake_writer,
+            wake_writer=self._wake_writer,
             last_seq=end.seq,
             last_hash=end.hash,
             first_token_ms=end.first_token_ms,
             thought_ms=end.thought_ms,
         )
         run = self._made_run(outbox, loaded)
+        run.claimed = self._claimed.wait
         run.paid.extend(end.cut_usage)
         run.trace = self._trace
         self._trace.know(loaded.agents)

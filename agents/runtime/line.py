@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import psycopg
 
 T = TypeVar("T")
+IDLE_IN_TRANSACTION_S = 10
 Connection = psycopg.AsyncConnection[Any]
 
 
@@ -32,6 +33,8 @@ class Line:
                 except psycopg.OperationalError:
                     pass
             self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            # Cut off in the middle of a claim, it would hold the rows, and nobody else could claim them.
+            await self._connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
             return await self._asked(self._connection, work)
 
     async def aclose(self) -> None:

@@ -171,11 +171,9 @@ class Runner:
     async def _claim(self) -> None:
         room = self.options.concurrency - len(self.driving)
         while room > 0 and not self._stopping.is_set():
-            claims = await self._claims(min(room, CLAIM_AT_ONCE), suspects=False)
-            for claim in claims:
-                self._drive(claim)
+            count = await self._claim_some(min(room, CLAIM_AT_ONCE), suspects=False)
             room = self.options.concurrency - len(self.driving)
-            if len(claims) < CLAIM_AT_ONCE:
+            if count < CLAIM_AT_ONCE:
                 return
 
     async def _claim_suspect(self) -> None:
@@ -183,17 +181,36 @@ class Runner:
         async with self._one_suspect:
             busy = any(driver.is_suspect for driver in self.driving.values())
             if not busy and not self._stopping.is_set() and len(self.driving) < self.options.concurrency:
-                for claim in await self._claims(1, suspects=True):
-                    self._drive(claim)
+                await self._claim_some(1, suspects=True)
 
-    async def _claims(self, limit: int, *, suspects: bool) -> list[leases.Claim]:
-        return await self._line.ask(
-            lambda connection: leases.claim(
-                connection, runner=self.options.name, limit=limit, lease_s=self.options.lease_s, suspects=suspects
-            )
-        )
+    async def _claim_some(self, limit: int, *, suspects: bool) -> int:
+        """Takes up to `limit` runs and drives them; how many. Those that are new begin while the claim is on its way to
+        the disk, which takes as long as their first steps; none of what they say is stored before the claim is."""
 
-    def _drive(self, claim: leases.Claim) -> None:
+        async def take(connection: psycopg.AsyncConnection[Any]) -> int:
+            early: list[Driver] = []
+            try:
+                async with connection.transaction():
+                    claims = await leases.claim(
+                        connection,
+                        runner=self.options.name,
+                        limit=limit,
+                        lease_s=self.options.lease_s,
+                        suspects=suspects,
+                    )
+                    early += [self._drive(claim) for claim in claims if claim.is_first]
+            except BaseException:
+                for driver in early:
+                    driver.lose()
+                raise
+            late = [self._drive(claim) for claim in claims if not claim.is_first]
+            for driver in (*early, *late):
+                driver.claimed()
+            return len(claims)
+
+        return await self._line.ask(take)
+
+    def _drive(self, claim: leases.Claim) -> Driver:
         if claim.waited_s is not None:
             measures.CLAIM_WAIT.observe(claim.waited_s)
         driver = Driver(claim, self._tools)
@@ -203,6 +220,7 @@ class Runner:
         task = asyncio.create_task(driver.drive(), name=f"run {claim.id}")
         self._tasks.add(task)
         task.add_done_callback(lambda task: self._driven(driver, task))
+        return driver
 
     def _driven(self, driver: Driver, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

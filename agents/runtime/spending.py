@@ -193,6 +193,7 @@ class Spending(Context):
                 self._stop(self._lack)
             return False
         outbox, about = self.run.outbox, self.run.about
+        await self.run.claimed()
         found = await treasury.hold(
             Driving(about.execution_id, outbox.epoch, about.user_id),
             estimate_of(sent.model_dump(mode="json"), calls=calls),

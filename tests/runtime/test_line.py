@@ -54,3 +54,24 @@ async def test_whoever_is_cut_off_in_the_middle_leaves_no_query_behind() -> None
 
     assert await line.ask(number_of) != first
     await line.aclose()
+
+
+async def test_a_claim_that_stands_still_holds_its_rows_for_a_while_only() -> None:
+    line = Line(database_dsn())
+
+    async def claim(connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute("SET idle_in_transaction_session_timeout = '10ms'")
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(77)")
+            await asyncio.sleep(0.2)
+
+    async def patience(connection: psycopg.AsyncConnection[Any]) -> str:
+        cursor = await connection.execute("SHOW idle_in_transaction_session_timeout")
+        row: Any = await cursor.fetchone()
+        return str(row[0])
+
+    assert await line.ask(patience) == "10s"
+    with pytest.raises(psycopg.Error):
+        await line.ask(claim)
+    assert await line.ask(patience) == "10s"
+    await line.aclose()
