@@ -288,7 +288,7 @@ def _runner_acts(house: House, user: User, times: int, runner: asyncio.Runner) -
     runner.run(lives.claim_all())
     yield act(f"the heartbeat of {DRIVEN} runs or more", lives.beat)
     yield act(f"a tick's events of {DRIVEN} runs", lives.append)
-    yield act("the recovery of lost runs", lambda: leases.recover(lives.connection, lease_s=15))
+    yield act("the recovery of lost runs", lambda: leases.look(lives.connection, lease_s=15))
     yield act("the end of a run", lives.end_one)
     runner.run(lives.end())
 

@@ -26,6 +26,7 @@ from conversations import actions
 from conversations.models import Conversation
 from conversations.samples import make_samples
 from conversations.tasks import turn_finished
+from conversations.turns import ON_FINISH
 from hitl.models import Request
 from hyperagent.lib import queue
 from tests import template
@@ -132,8 +133,8 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
 
     sweep_finished()
 
-    assert queue.known(actions.ON_FINISH) is turn_finished
-    assert [row.func() for row in OrmQ.objects.all()] == [actions.ON_FINISH]
+    assert queue.known(ON_FINISH) is turn_finished
+    assert [row.func() for row in OrmQ.objects.all()] == [ON_FINISH]
 
 
 class Asking:

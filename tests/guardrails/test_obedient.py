@@ -24,6 +24,7 @@ from agents.registry import Agent
 from agents.runtime.context import PipelineSettings
 from agents.web.pages import GuardedPages
 from conversations import actions as conversations
+from conversations.owned import Said
 from hitl.kinds import PolicyAction, RequestStatus, RuleEffect, RuleScope
 from hitl.models import Policy, Request, Rule
 from memory import projects
@@ -157,14 +158,14 @@ def options(house: House, on_approval: str) -> Json:
 
 
 @sync_to_async
-def say_in_project_of(owner: Any, user: Any, instructions: str, text: str, chosen: Json) -> conversations.Said:
+def say_in_project_of(owner: Any, user: Any, instructions: str, text: str, chosen: Json) -> Said:
     project = projects.create(owner, name="Minutes", instructions=instructions)
     projects.add_member(owner, project.pk, user.email)
     return conversations.say_in_new(user, text, options=chosen, project_id=project.pk)
 
 
 @sync_to_async
-def say(user: Any, text: str, chosen: Json, *, within: Any = None) -> conversations.Said:
+def say(user: Any, text: str, chosen: Json, *, within: Any = None) -> Said:
     if within is None:
         return conversations.say_in_new(user, text, options=chosen)
     return conversations.say(user, within.id, text, options=chosen)
