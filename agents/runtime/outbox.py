@@ -109,9 +109,6 @@ class Parcel:
     marks: int
     last_seq: int
     last_hash: bytes
-    must_last: bool
-    """Whether its commit waits for the disk. Not what is noted again where it is lost: its events are lost with it, and
-    then nothing is stored that follows them (`agents.runtime.store`)."""
 
 
 class Outbox:
@@ -144,8 +141,6 @@ class Outbox:
         self._events: list[Pending] = []
         self._written = 0
         self._stored = 0
-        # Whether records are stored that a crash of Postgres may take.
-        self._is_unsure = False
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._begun: set[tuple[UUID, str]] = set()
 
@@ -165,7 +160,7 @@ class Outbox:
 
     async def committed(self) -> None:
         self._check()
-        if self._stored < self._written or self._is_unsure:
+        if self._stored < self._written:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append((self._written, future))
             self._wake_writer(self, True)
@@ -200,8 +195,6 @@ class Outbox:
 
     def take(self) -> Parcel:
         """Empties the outbox; numbers, encodes and chains its events."""
-        must_last = bool(self._waiters) or not all(map(_may_wait, self._records))
-        must_last = must_last or bool(self._records and not self._events)
         records, self._records = [_placed(record, self.last_seq) for record in self._records], []
         events, self._events = self._events, []
         rows = []
@@ -213,14 +206,11 @@ class Outbox:
             rows.append(
                 Row(self.last_seq, event.agent_id, kind, body, self.last_hash, event.origin, event.timestamp_ms)
             )
-        return Parcel(self, records, rows, self._written, self.last_seq, self.last_hash, must_last)
+        return Parcel(self, records, rows, self._written, self.last_seq, self.last_hash)
 
-    def stored(self, parcel: Parcel, *, lasts: bool) -> None:
-        """`lasts`: the commit waited for the disk, and so everything up to this parcel is durable."""
-        marks = self._stored = parcel.marks
-        self._is_unsure = not lasts and (self._is_unsure or bool(parcel.records))
-        if self._is_unsure:
-            return  # Who waits has woken the writer: what it takes next must last.
+    def stored(self, marks: int) -> None:
+        """Everything up to this mark is durable."""
+        self._stored = marks
         ready = [future for mark, future in self._waiters if mark <= marks]
         self._waiters = [(mark, future) for mark, future in self._waiters if mark > marks]
         for future in ready:

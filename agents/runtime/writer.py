@@ -2,9 +2,8 @@
 
 What somebody waits for is stored at once; whoever writes meanwhile shares the next commit. Token frames wait for the
 tick; notes and events for the next from when they were written, or for whatever is stored before it: what a run does
-between its claim and its first word is one commit with that word, not one before it. What a run would say and note
-again does not wait for the disk: frames, and notes and forks with events beside them. After a power cut they are gone
-together, and nothing that followed them is stored.
+between its claim and its first word is one commit with that word, not one before it. A commit of frames alone does not
+wait for the disk: after a power cut they would be generated again.
 """
 
 import asyncio
@@ -77,7 +76,7 @@ class Writer:
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
         self._durable_connection: psycopg.AsyncConnection[Any] | None = None
-        self._easy_connection: psycopg.AsyncConnection[Any] | None = None
+        self._frames_connection: psycopg.AsyncConnection[Any] | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self.commits = 0
@@ -98,7 +97,7 @@ class Writer:
                 self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        for connection in (self._durable_connection, self._easy_connection):
+        for connection in (self._durable_connection, self._frames_connection):
             if connection is not None:
                 await connection.close()
 
@@ -154,7 +153,7 @@ class Writer:
             self._crowd = len(dirty)
         self._at_once = False
         parcels = [parcel for outbox in dirty.values() if (parcel := _taken(outbox)) is not None]
-        full = [parcel for parcel in parcels if parcel.records or parcel.rows or parcel.must_last]
+        full = [parcel for parcel in parcels if parcel.records or parcel.rows]
         if full:
             await self._store(full)
             measures.WRITER_LAG.observe(time.monotonic() - waiting_since_s)
@@ -174,7 +173,7 @@ class Writer:
         kept = [parcel for parcel in parcels if parcel.outbox.execution_id in held]
         for parcel in parcels:
             if parcel.outbox.execution_id in held:
-                parcel.outbox.stored(parcel, lasts=_must_last(kept))
+                parcel.outbox.stored(parcel.marks)
             else:
                 parcel.outbox.refuse(lost())
         self._announcer.announce(kept)
@@ -201,10 +200,11 @@ class Writer:
     async def _commit(self, parcels: list[Parcel]) -> set[UUID]:
         self.commits += 1
         values = store.append_values(parcels)
-        connection = await (self._durably() if _must_last(parcels) else self._at_ease())
-        if not any(parcel.records or parcel.must_last for parcel in parcels):
+        if not any(parcel.records for parcel in parcels):
+            connection = await self._frames()
             cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
             return {id_ for (id_,) in await cursor.fetchall()}
+        connection = await self._durably()
         async with connection.transaction(), connection.pipeline():
             cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
             for parcel in parcels:
@@ -219,33 +219,26 @@ class Writer:
 
     async def _durably(self) -> psycopg.AsyncConnection[Any]:
         if self._durable_connection is None:
-            self._durable_connection = await self._connected()
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            # Cut off in the middle of a transaction, it would hold its runs' rows, and nobody could take them over.
+            await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
+            await connection.execute(BY_INDEX)
+            self._durable_connection = connection
         return self._durable_connection
 
-    async def _at_ease(self) -> psycopg.AsyncConnection[Any]:
-        if self._easy_connection is None:
-            connection = await self._connected()
+    async def _frames(self) -> psycopg.AsyncConnection[Any]:
+        if self._frames_connection is None:
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
             await connection.execute("SET synchronous_commit = off")
-            self._easy_connection = connection
-        return self._easy_connection
-
-    async def _connected(self) -> psycopg.AsyncConnection[Any]:
-        connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
-        # Cut off in the middle of a transaction, it would hold its runs' rows, and nobody could take them over.
-        await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
-        await connection.execute(BY_INDEX)
-        return connection
+            await connection.execute(BY_INDEX)
+            self._frames_connection = connection
+        return self._frames_connection
 
     async def _drop_connections(self) -> None:
-        for connection in (self._durable_connection, self._easy_connection):
+        for connection in (self._durable_connection, self._frames_connection):
             if connection is not None:
                 await connection.close()
-        self._durable_connection = self._easy_connection = None
-
-
-def _must_last(parcels: list[Parcel]) -> bool:
-    """Whether their commit waits for the disk."""
-    return any(parcel.must_last for parcel in parcels)
+        self._durable_connection = self._frames_connection = None
 
 
 def _taken(outbox: Outbox) -> Parcel | None:
