@@ -102,6 +102,7 @@ def test_a_question_is_edited_as_a_branch_and_the_keyboard_goes_between_them(ope
     field.press("Escape")
     expect(question.get_by_role("button", name="Edit question")).to_be_focused()
     page.keyboard.press("Enter")
+    expect(field).to_be_focused()
     field.fill("Why is the sea blue?")
     field.press("Enter")
 
