@@ -46,8 +46,7 @@ def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, pe
     page.goto(paths[2])
     assert hostile in page.locator(".field-question pre").inner_text()
     assert (watched.errors, watched.dialogs, watched.foreign) == ([], [], [])
-    # The home, the jobs and the list of runs are looked at with every page (`test_every_page`).
-    for path in (paths[2], *paths[4:]):
+    for path in paths:
         page.goto(path)
         assert (path, axe_faults(page)) == (path, [])
 

@@ -114,6 +114,8 @@ def test_the_clock_of_the_queue_runs_what_the_code_says_whatever_its_table_says(
     (payload,) = OrmQ.objects.values_list("payload", flat=True)
     job = SignedPackage.loads(payload)
     assert (job["func"], job["args"], job["kwargs"], job.get("hook")) == (timed, (), {}, None)
+    assert [taken for _, taken in get_broker()._take()] == [payload]
+    assert not canary.exists()
 
 
 def test_a_session_that_holds_a_pickle_is_nobodys(pickled: bytes, canary: Path) -> None:
