@@ -28,6 +28,8 @@ def execute(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Any:
     (`prepare_threshold` in the settings), Postgres parses and plans it once, not each time. Types that are not plain
     from its place a parameter has to name."""
     own = connections[DEFAULT_DB_ALIAS]
+    # `cursor` would see to it too, but give up the connection that is changed below.
+    own.close_if_health_check_failed()
     own.ensure_connection()
     usual, own.connection.cursor_factory = own.connection.cursor_factory, ServerBindingCursor
     try:

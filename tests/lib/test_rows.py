@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, connections, transaction
 from django.db.models import Model
 
 from agents.models import Execution
@@ -135,3 +135,19 @@ def test_what_is_executed_again_is_planned_once_where_the_settings_say_so(alice:
 
     assert connection.connection.prepare_threshold is not None
     assert rows.execute(prepared, []).fetchone() == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_that_the_database_is_away_is_djangos_error_and_the_next_statement_connects_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection.ensure_connection()
+    connection.connection.close()
+    # As at the beginning of a request; to connect sets both.
+    vars(connections["default"]).update(health_check_enabled=True, health_check_done=False)
+    with monkeypatch.context() as away:
+        away.setitem(connection.settings_dict, "HOST", "/nowhere")
+        with pytest.raises(OperationalError, match="/nowhere"):
+            rows.execute("SELECT 1", [])
+
+    assert rows.execute("SELECT 1", []).fetchone() == (1,)
