@@ -75,7 +75,8 @@ def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any]:
     user = _reader(request)
     is_owner = project.owner_id == user.pk
-    page = Paginator(documents_of(project), DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
+    rows = documents_of(project).prefetch_related("projects")
+    page = Paginator(rows, DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
     offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
     return {
         "project": project,

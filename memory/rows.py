@@ -79,8 +79,9 @@ class Row:
 
 
 def row_of(document: Document, *, reader: User) -> Row:
-    """Needs the document's owner and groups loaded with it."""
+    """Needs the document's owner, groups and projects loaded with it."""
     is_own = document.owner_id == reader.pk
+    sharing = sharing_of(document)
     return Row(
         document=document,
         name=document.filename,
@@ -91,8 +92,8 @@ def row_of(document: Document, *, reader: User) -> Row:
         length=length_of(document.doc_type, document.total_pages),
         size=size_words(document.size_bytes),
         owner="" if is_own else person_of(document.owner),
-        sharing=sharing_of(document),
-        is_private=is_private(document),
+        sharing=sharing or _("Only you"),
+        is_private=not sharing,
         groups=json.dumps(sorted(group.name for group in document.groups.all()) if is_own else []),
         may_cancel=is_own and document.status in AT_WORK and document.status not in SEARCHABLE,
         may_read_again=is_own and document.status in (_S.FAILED, _S.CANCELLED, _S.READY),
@@ -175,18 +176,9 @@ def person_of(user: User) -> str:
     return user.display_name or user.email
 
 
-def is_private(document: Document) -> bool:
-    """Nobody but its owner sees it: shared with no group is with nobody."""
-    is_for_groups = document.visibility == Visibility.GROUPS and bool(document.groups.all())
-    return document.visibility != Visibility.EVERYONE and not is_for_groups
-
-
 def sharing_of(document: Document) -> str:
-    """Who sees it besides its owner. Which groups is for its owner alone to know."""
-    match document.visibility:
-        case Visibility.EVERYONE:
-            return _("Everyone")
-        case Visibility.GROUPS:
-            return ", ".join(sorted(group.name for group in document.groups.all())) or _("Only you")
-        case _:
-            return _("Only you")
+    """Who sees it besides its owner, empty if nobody does. Which groups and projects is for its owner alone to know."""
+    if document.visibility == Visibility.EVERYONE:
+        return _("Everyone")
+    groups = document.groups.all() if document.visibility == Visibility.GROUPS else ()
+    return ", ".join(sorted(one.name for one in (*groups, *document.projects.all())))

@@ -53,7 +53,7 @@ def documents(request: HttpRequest) -> HttpResponse:
     seen = Document.objects.seen_by(user)
     of_tab = {"all": seen, "mine": seen.filter(owner=user), "shared": seen.exclude(owner=user)}[tab]
     order = SORTS[chosen.get("sort", "")][1]
-    found = _filtered(of_tab, chosen).select_related("owner").prefetch_related("groups").order_by(*order)
+    found = _filtered(of_tab, chosen).select_related("owner").prefetch_related("groups", "projects").order_by(*order)
     page = Paginator(found, ROWS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "tab": tab,
@@ -183,7 +183,7 @@ def _pages_context(
 
 def _seen(user: User, document_id: uuid.UUID) -> Document:
     """Somebody else's is as one that does not exist."""
-    seen = Document.objects.seen_by(user).select_related("owner").prefetch_related("groups")
+    seen = Document.objects.seen_by(user).select_related("owner").prefetch_related("groups", "projects")
     found = seen.filter(pk=document_id).first()
     if found is None:
         raise Http404

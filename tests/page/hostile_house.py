@@ -69,6 +69,7 @@ def furnish(email: str) -> None:
         conversation = _conversations(user, hostile)
         document = _documents(user, hostile)
         project = _projects(user, hostile)
+        project.documents.set(user.documents.all())
         _memories(user, hostile)
         requests = _requests(user, hostile)
         _settings(user, hostile)

@@ -120,6 +120,23 @@ BROKEN_WORDS = """() => {
     const texts = nodes.filter((node) => node.nodeType === Node.TEXT_NODE);
     return texts.filter(isBroken).map((node) => `broken: ${node.data.trim()}`);
 }"""
+# Whoever presses the middle of one thing presses another: its own area, or one that is drawn over it, is too large.
+COVERED = """() => {
+    const pressed = "a[href], button, input, select, textarea, summary, label";
+    const seen = { visibilityProperty: true, opacityProperty: true };
+    const isShown = (one) => one.checkVisibility(seen) && !one.closest("[inert]");
+    const found = [];
+    for (const one of [...document.querySelectorAll(pressed)].filter(isShown)) {
+        one.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+        const box = one.getClientRects()[0];
+        if (!box || box.width < 4 || box.height < 4) continue;
+        const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2)?.closest(pressed);
+        if (!hit || hit.contains(one) || one.contains(hit) || hit.control === one || one.control === hit) continue;
+        const name = (element) => (element.ariaLabel || element.innerText || element.name || "").trim().slice(0, 40);
+        found.push(`“${name(one)}” is covered by “${name(hit)}”`);
+    }
+    return found;
+}"""
 # Told by the browser for each, whichever document it was; and what stands in no workspace is not found.
 KNOWN = ("violates the following Content Security Policy directive", "Failed to load resource")
 
@@ -192,7 +209,7 @@ def look(page: Page, name: str, address: str) -> list[str]:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.evaluate(SETTLE)
-        faults = (*axe_faults(page, **rules), *_overflow(page), *page.evaluate(BROKEN_WORDS))
+        faults = (*axe_faults(page, **rules), *_overflow(page), *page.evaluate(BROKEN_WORDS), *page.evaluate(COVERED))
         found += [f"{name}, {form}: {fault}" for fault in faults]
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=Path(folder) / f"{name.replace(' ', '-')}-{form}.png")

@@ -97,6 +97,9 @@ def test_the_pages_of_projects_and_connectors_fit_and_can_be_used_by_everybody(
     page = watched.new_page()
     begin_project(page, "A project with quite a long name that says what it is about", "Be short. " * 20)
     project_url = page.url
+    expect(page.get_by_text("None yet.")).to_be_visible()  # the page's script runs
+    page.locator("#project-files").set_input_files({"name": "plan.md", "mimeType": "", "buffer": b"The harbour opens."})
+    expect(page.locator("#project-documents li")).to_have_count(1)
     page.get_by_role("link", name="New chat in this project").click()
     page.locator("#composer-text").fill("A first question that is far too long for one line of a phone, as most are")
     page.keyboard.press("Enter")
@@ -114,7 +117,7 @@ def test_the_pages_of_projects_and_connectors_fit_and_can_be_used_by_everybody(
     faults["connectors"] = faults_of(page)
 
     assert faults == {"project": [], "projects": [], "connectors": []}
-    for url in ("/projects/", "/connectors/"):
+    for url in (project_url, "/projects/", "/connectors/"):
         page.goto(url)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), url
     assert watched.errors == []

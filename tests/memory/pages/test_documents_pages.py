@@ -132,15 +132,38 @@ def test_names_titles_kinds_and_order_are_filtered_by(alice: Any) -> None:
     assert "No document fits" in read(alice, "/documents/?q=zebra")
 
 
+def test_whom_a_document_is_shared_with_is_said_by_groups_and_projects_to_its_owner_only(
+    alice: Any, charlie: Any
+) -> None:
+    press = Group.objects.create(name="Press")
+    document = document_of(alice, groups=[press])
+    assert "Only you" in read(alice)
+    zoo = Project.objects.create(owner=alice, name="Zoo")
+    zoo.members.set([alice, charlie])
+    zoo.documents.add(document)
+
+    assert "Zoo</bdi>" in read(alice)
+    Document.objects.update(visibility=Visibility.GROUPS)
+    for page in (read(alice), read(alice, f"/documents/{document.pk}/")):
+        assert "Press, Zoo</bdi>" in page
+        assert "Only you" not in page
+    theirs = read(charlie)
+    assert "report.pdf" in theirs
+    assert "Press" not in theirs
+    Document.objects.update(visibility=Visibility.EVERYONE)
+    assert "<span>Everyone</span>" in read(alice)
+
+
 def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any) -> None:
     press = Group.objects.create(name="Press")
-    document_of(alice, "first.pdf", visibility=Visibility.GROUPS, groups=[press])
+    zoo = Project.objects.create(owner=alice, name="Zoo")
+    zoo.documents.add(document_of(alice, "first.pdf", visibility=Visibility.GROUPS, groups=[press]))
     with CaptureQueriesContext(
         connection,
     ) as few:
         read(alice)
     for at in range(40):
-        document_of(alice, f"{at}.pdf", visibility=Visibility.GROUPS, groups=[press])
+        zoo.documents.add(document_of(alice, f"{at}.pdf", visibility=Visibility.GROUPS, groups=[press]))
 
     with CaptureQueriesContext(connection) as many:
         page = read(alice)
