@@ -17,6 +17,12 @@ _NAME: Final = (
     r"(?P<v>[A-ZÀ-ÖØ-Þ][\w'’-]+(?:\s+(?:van|von|de|der|den|del|la|le|da|di|bin|al|[A-ZÀ-ÖØ-Þ][\w'’.-]*)){0,3})"
 )
 _FIRM: Final = r"(?P<v>[A-ZÀ-ÖØ-Þ0-9][\w&'’.-]*(?:\s+(?:&|and|und|of|[A-ZÀ-ÖØ-Þ0-9][\w&'’.-]*)){0,4})"
+# "Sales", "Research and Development"; of "and" in small letters nobody knows whether it goes on with the title.
+_DEPARTMENT: Final = (
+    r"(?!the\b)\w{2,}(?:\s+and\s+(?-i:[A-Z]\w+)|"
+    r"\s+(?!(?:and|but|so|who|at|for|from|in|by|with|where|since|because|now|last|this|today|yesterday)\b)"
+    r"\w{2,}){0,3}"
+)
 _JOB: Final = (
     r"(?P<v>(?:[\w/&+-]+\s+){0,4}?(?:\w*engineer|\w*developer|designer|manager|analyst|teacher|nurse|doctor|"
     r"physician|lawyer|attorney|accountant|"
@@ -26,8 +32,8 @@ _JOB: Final = (
     r"surgeon|psychologist|"
     r"economist|biologist|chemist|physicist|mathematician|statistician|programmer|tester|buyer|controller|planner|"
     r"recruiter|librarian|"
-    r"translator|photographer|pilot|judge|clerk|secretary|president|partner|lead|head\s+of\s+[\w ]{2,30}|"
-    r"vp(?:\s+of\s+[\w ]{2,30})?))"
+    r"translator|photographer|pilot|judge|clerk|secretary|president|partner|lead|"
+    rf"head\s+of\s+{_DEPARTMENT}|vp(?:\s+of\s+{_DEPARTMENT})?))"
 )
 _BERUF: Final = (
     r"(?P<v>(?:[\w/&-]+\s+){0,2}?[\wÄÖÜäöüß-]*(?:entwickler|ingenieur|lehrer|arzt|ärzt|berater|leiter|analyst|"
@@ -139,6 +145,7 @@ _REMEMBER: Final = re.compile(
     r"vergiss\s+nicht|behalte?\s+im\s+kopf|denk\s+daran)\s*(?:,|:)?\s*(?:that\s+)?(?!\s*(?:to\b|you\b|you['’]|when\b|"
     r"how\b|the\s+following))(?P<v>[^\n]{3,400})"
 )
+_ALSO: Final = re.compile(r"(?i)(?:,|;|\b(?:and|but|und|aber))\s+(?:i|i['’]m|my|we|our|ich|mein\w*|wir|unser\w*)\b")
 _FORGET: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?;\n])\s*|\b(?:please|can\s+you|could\s+you|and|bitte)\s+)"
     r"(?:please\s+|bitte\s+)?(?:forget|vergiss|vergessen\s+sie)(?!\s+(?:nicht|nun|jetzt|now|it\b|everything|"
@@ -207,7 +214,11 @@ def wishes_in(text: str) -> Wishes:
     for match in _REMEMBER.finditer(text):
         said = _said(match["v"])
         if said and not said.endswith("?"):
-            remember += found_in(said) or [Finding(MemoryKind.FACT, said, evidence=match.group().strip())]
+            found = found_in(said)
+            # One sentence may tell several things. Of "my name is Ann and I live in Rome" no field holds the second.
+            if len(found) <= len(_ALSO.findall(said)):
+                found = [*found, Finding(MemoryKind.FACT, said, evidence=match.group().strip())]
+            remember += found
     forget = [_forgotten(match["v"]) for match in _FORGET.finditer(text)]
     return Wishes(tuple(remember), tuple(forget))
 

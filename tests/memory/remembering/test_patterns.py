@@ -21,6 +21,9 @@ from memory.remembering.patterns import found_in, may_say_something, wishes_in
         ),
         ("call me Vin", {F.USER_NAME: "Vin"}),
         ("I'm a software engineer at Google.", {F.COMPANY_NAME: "Google", F.JOB_TITLE: "software engineer"}),
+        ("My job title is Head of Operations and I live in Graz.", {F.JOB_TITLE: "Head of Operations"}),
+        ("My role is Head of Research and Development.", {F.JOB_TITLE: "Head of Research and Development"}),
+        ("I am the head of sales at Northwind.", {F.JOB_TITLE: "head of sales", F.COMPANY_NAME: "Northwind"}),
         ("I was promoted to CTO. What now?", {F.JOB_TITLE: "CTO"}),
         ("Please answer in German.", {F.LANGUAGE: "German"}),
         (
@@ -66,6 +69,8 @@ def test_what_is_not_plainly_said_of_oneself_is_not_found(text: str) -> None:
         ("Thanks. Please remember: the red key opens the shed. And now a poem!", ["The red key opens the shed."]),
         ("Merk dir, dass ich kein Fleisch esse", ["Dass ich kein Fleisch esse"]),
         ("Remember that I work for ACME", ["ACME"]),
+        ("Remember that my name is Ann and I work for ACME", ["Ann", "ACME"]),
+        ("Remember that my name is Ann and I live in Rome", ["Ann", "My name is Ann and I live in Rome"]),
         ("Remember when we talked?", []),
         ("Remember to be polite.", []),
         ("Do you remember that I have a dog?", []),
