@@ -43,6 +43,18 @@ def ensure() -> str:
     return TEMPLATE
 
 
+@contextmanager
+def copied(name: str) -> Iterator[str]:
+    """The URL of a copy of it in the server of the run; gone afterwards."""
+    ensure()
+    with _alone():
+        _run_sql(f'CREATE DATABASE "{name}" TEMPLATE {TEMPLATE}')
+    try:
+        yield _url_of(name)
+    finally:
+        _run_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
 def load_into(url: str) -> None:
     """Fills an empty database of another server."""
     server.replace(url, dump())

@@ -3,24 +3,37 @@ was seen. How long things take is nothing for a test.
 """
 
 import dataclasses
+import uuid
+from collections.abc import Iterator
 
 import pytest
+from django.db import connection
 
 from agents.models import AgentExecution, Event, Execution, Step
 from benchmarks import size, size_report
+from benchmarks.size_measures import House, inside
 from benchmarks.size_report import Churned, Line, Took
 from benchmarks.size_rows import HOUSE, crowd
 from conversations.models import Conversation, Message
 from hitl.models import Request
 from memory.models import Chunk, Document
-from tests.runtime.driving import database_dsn
+from tests import migrated
 
+NO_RUN = uuid.UUID(int=0)
 TINY = crowd(events=2_000, steps=200, chunks=100)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_small_installation_is_filled_and_measured_nearly_empty_and_full() -> None:
-    kept = size.measure(database_dsn(), TINY, times=1, lives=20)
+@pytest.fixture
+def database_url(transactional_db: None) -> Iterator[str]:
+    """A database of its own, and Django in it: it is copied, so nobody else may be there, and in that of the tests
+    sessions of earlier ones may still be."""
+    name = f"{connection.settings_dict['NAME']}_measured"
+    with migrated.copied(name) as url, inside(House(NO_RUN, url)):
+        yield url
+
+
+def test_a_small_installation_is_filled_and_measured_nearly_empty_and_full(database_url: str) -> None:
+    kept = size.measure(database_url, TINY, times=1, lives=20)
 
     runs = HOUSE.runs + TINY.runs
     assert Conversation.objects.count() == HOUSE.conversations + TINY.conversations
