@@ -14,7 +14,9 @@ from pydantic import BaseModel, Field
 from hyperagent.lib.llm import LLMSettings, ModelGateway
 from tests.llm.asking import KEY, ask, compatible, providers
 from tests.scripted import Script, ScriptedCall, ScriptedServer
-from tests.scripted.script import stamps_in
+from tests.scripted.script import stamped_word, stamps_in
+
+US = 1_000
 
 
 def _client(server: ScriptedServer) -> openai.OpenAI:
@@ -94,6 +96,15 @@ def test_lines_are_matched_by_the_question_and_by_the_model(scripted_server: Scr
     assert [answer.choices[0].message.content for answer in said] == ["anything", "from small", "A title"]
 
 
+def test_a_time_is_read_as_it_was_written_to_the_microsecond() -> None:
+    now = time.monotonic_ns()
+    times = [now - ago_s * 10**9 for ago_s in (0, 1, 3_600, 11 * 86_400)]
+
+    stamps = stamps_in(" ".join(stamped_word(at) for at in times))
+
+    assert stamps == [at // US * US for at in times]
+
+
 async def test_echo_says_the_tokens_that_were_asked_for(echo_server: ScriptedServer) -> None:
     gateway = ModelGateway(LLMSettings.from_env(providers(compatible(echo_server))))
 
@@ -105,7 +116,7 @@ async def test_echo_says_the_tokens_that_were_asked_for(echo_server: ScriptedSer
     assert plain.text == "w0 w1 w2 w3 w4"
     stamps = stamps_in(stamped.text)
     assert len(stamps) == 3
-    assert before < stamps[0] < stamps[1] < stamps[2] < time.monotonic_ns()
+    assert before - US < stamps[0] < stamps[1] < stamps[2] < time.monotonic_ns()
     assert other.text == "You said: how are you?"
     await gateway.aclose()
 
