@@ -217,7 +217,7 @@ class Stand:
             "LOG_LEVEL": "WARNING",
             "AGENT_CONCURRENCY": "640",
             # All of the load is one person.
-            "SOCKETS_AT_ONCE": "0",
+            **dict.fromkeys(("SOCKETS_AT_ONCE", "RUNS_AT_ONCE", "RUNS_PER_MINUTE", "RUNS_PER_HOUR"), "0"),
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]),
         }
 
