@@ -23,7 +23,7 @@ from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
 from memory.api.projects import counted, documents_of, members_of
 from memory.models import Document, Project
-from memory.rows import row_of
+from memory.rows import loaded, row_of
 
 PROJECTS_A_PAGE: Final = 24
 DOCUMENTS_A_PAGE: Final = 25
@@ -75,8 +75,7 @@ def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any]:
     user = _reader(request)
     is_owner = project.owner_id == user.pk
-    rows = documents_of(project).prefetch_related("projects")
-    page = Paginator(rows, DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(loaded(documents_of(project)), DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
     offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
     return {
         "project": project,

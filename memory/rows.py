@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Final
 
+from django.db.models import Prefetch, QuerySet
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext, pgettext
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_noop, ngettext, pgettext
 from hyperagent.accounts.models import User
 from hyperagent.lib.languages import grouped
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus, Visibility
-from memory.models import Document
+from memory.models import Document, Project
 
 KINDS: Final[Mapping[str, str]] = {
     "pdf": "PDF",
@@ -78,8 +79,14 @@ class Row:
     may_read_again: bool
 
 
+def loaded(documents: QuerySet[Document]) -> QuerySet[Document]:
+    """With what `row_of` reads of other tables."""
+    named = Prefetch("projects", Project.objects.only("name"))
+    return documents.select_related("owner").prefetch_related("groups", named)
+
+
 def row_of(document: Document, *, reader: User) -> Row:
-    """Needs the document's owner, groups and projects loaded with it."""
+    """Of a document that is `loaded`."""
     is_own = document.owner_id == reader.pk
     sharing = sharing_of(document)
     return Row(

@@ -20,7 +20,7 @@ from hyperagent.accounts.models import User
 from memory import showing
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus
 from memory.models import Chunk, Document
-from memory.rows import KINDS, part_of, part_within, row_of
+from memory.rows import KINDS, loaded, part_of, part_within, row_of
 
 ROWS_A_PAGE: Final = 25
 TABS: Final = ("all", "mine", "shared")
@@ -53,7 +53,7 @@ def documents(request: HttpRequest) -> HttpResponse:
     seen = Document.objects.seen_by(user)
     of_tab = {"all": seen, "mine": seen.filter(owner=user), "shared": seen.exclude(owner=user)}[tab]
     order = SORTS[chosen.get("sort", "")][1]
-    found = _filtered(of_tab, chosen).select_related("owner").prefetch_related("groups", "projects").order_by(*order)
+    found = loaded(_filtered(of_tab, chosen)).order_by(*order)
     page = Paginator(found, ROWS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "tab": tab,
@@ -183,8 +183,7 @@ def _pages_context(
 
 def _seen(user: User, document_id: uuid.UUID) -> Document:
     """Somebody else's is as one that does not exist."""
-    seen = Document.objects.seen_by(user).select_related("owner").prefetch_related("groups", "projects")
-    found = seen.filter(pk=document_id).first()
+    found = loaded(Document.objects.seen_by(user)).filter(pk=document_id).first()
     if found is None:
         raise Http404
     return found

@@ -145,7 +145,7 @@ _REMEMBER: Final = re.compile(
     r"vergiss\s+nicht|behalte?\s+im\s+kopf|denk\s+daran)\s*(?:,|:)?\s*(?:that\s+)?(?!\s*(?:to\b|you\b|you['’]|when\b|"
     r"how\b|the\s+following))(?P<v>[^\n]{3,400})"
 )
-_ALSO: Final = re.compile(r"(?i)(?:,|;|\b(?:and|but|und|aber))\s+(?:i|i['’]m|my|we|our|ich|mein\w*|wir|unser\w*)\b")
+_ALSO: Final = re.compile(r"(?i)(?:,|;|\b(?:and|but|und|aber))\s+(?:i|my|we|our|ich|mein\w*|wir|unser\w*)\b")
 _FORGET: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?;\n])\s*|\b(?:please|can\s+you|could\s+you|and|bitte)\s+)"
     r"(?:please\s+|bitte\s+)?(?:forget|vergiss|vergessen\s+sie)(?!\s+(?:nicht|nun|jetzt|now|it\b|everything|"

@@ -209,10 +209,10 @@ def look(page: Page, name: str, address: str) -> list[str]:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.evaluate(SETTLE)
-        faults = (*axe_faults(page, **rules), *_overflow(page), *page.evaluate(BROKEN_WORDS), *page.evaluate(COVERED))
-        found += [f"{name}, {form}: {fault}" for fault in faults]
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=Path(folder) / f"{name.replace(' ', '-')}-{form}.png")
+        faults = (*axe_faults(page, **rules), *_overflow(page), *page.evaluate(BROKEN_WORDS), *page.evaluate(COVERED))
+        found += [f"{name}, {form}: {fault}" for fault in faults]
     return found
 
 

@@ -116,9 +116,11 @@ class Call:
 
 
 _LETTERS = string.ascii_letters
-_STAMP_LETTERS, _US = 7, 1_000
+# No language begins a word so.
+_STAMP, _STAMP_LETTERS, _US = "qZ", 6, 1_000
 _TURN = len(_LETTERS) ** _STAMP_LETTERS
-_STAMPED = re.compile(rf"\bq([A-Za-z]{{{_STAMP_LETTERS}}})\b")
+"""After five and a half hours the words come again."""
+_STAMPED = re.compile(rf"\b{_STAMP}([A-Za-z]{{{_STAMP_LETTERS}}})\b")
 
 
 def stamped_word(ns: int) -> str:
@@ -128,7 +130,7 @@ def stamped_word(ns: int) -> str:
     for _ in range(_STAMP_LETTERS):
         left, at = divmod(left, len(_LETTERS))
         letters.append(_LETTERS[at])
-    return "q" + "".join(letters)
+    return _STAMP + "".join(letters)
 
 
 def stamps_in(text: str) -> list[int]:
