@@ -126,6 +126,7 @@ COVERED = """() => {
     const seen = { visibilityProperty: true, opacityProperty: true };
     const isShown = (one) => one.checkVisibility(seen) && !one.closest("[inert]");
     const found = [];
+    const places = [...document.querySelectorAll("*")].map((box) => [box, box.scrollTop, box.scrollLeft]);
     for (const one of [...document.querySelectorAll(pressed)].filter(isShown)) {
         one.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
         const box = one.getClientRects()[0];
@@ -135,6 +136,7 @@ COVERED = """() => {
         const name = (element) => (element.ariaLabel || element.innerText || element.name || "").trim().slice(0, 40);
         found.push(`“${name(one)}” is covered by “${name(hit)}”`);
     }
+    for (const [box, top, left] of places) box.scrollTo({ top, left, behavior: "instant" });
     return found;
 }"""
 # Told by the browser for each, whichever document it was; and what stands in no workspace is not found.
