@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final
 from uuid import UUID
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import OriginalFile
 from agents.tools.tool import ToolError
 from agents.tools.values import (

@@ -29,7 +29,8 @@ from agents.middleware.base import Interrupt, Middleware
 from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
 from agents.pipeline.handoffs import targets_of
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.small import most_tokens
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec

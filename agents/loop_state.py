@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agents.engine.events import Source
 from agents.exchange import HandoffInfo
 from agents.pipeline.blackboard import merge
-from agents.runtime.context import ToolReply
+from agents.runtime.tool_door import ToolReply
 from agents.tools.untrusted import unmarked
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 

@@ -19,7 +19,8 @@ from agents.exchange import AgentInput, HandoffInfo
 from agents.loop import react
 from agents.pipeline.handoffs import targets_of
 from agents.pipeline.work import DECIDED_BY_PEOPLE
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
 from agents.stages import stage
 from hyperagent.lib.llm.types import Message, Role

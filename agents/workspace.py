@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import HOME
 from agents.tools.passages import with_passage
 from agents.tools.tool import ToolError

@@ -13,7 +13,9 @@ from agents.engine.states import StepKind
 from agents.exchange import AgentInput, Work
 from agents.pipeline.handoffs import targets_of
 from agents.registry import agents, specs
-from agents.runtime.context import About, AgentContext, DrivenRun, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About, DrivenRun
+from agents.runtime.tool_door import ToolReply
 from agents.tools.providers import Providers
 from agents.tools.registry import tools
 from evals.casebook import Case

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from agents.engine.errors import StepFailed
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from evals.casebook import SUITES, Case, read_cases
 from evals.first_call import calls_of_models
 from evals.suites import RUNNERS, Answered, context_of, trouble_of

@@ -16,7 +16,8 @@ from agents.pipeline.planner import make_plan
 from agents.pipeline.plans import Plan, PlanTask
 from agents.pipeline.route import decide
 from agents.registry import specs
-from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox
 from evals import judging
 from evals.casebook import (

@@ -8,7 +8,7 @@ from agents.apps import packages as node
 from agents.apps import records, starting
 from agents.apps.starters import STARTERS, in_workspace, offered
 from agents.apps.starting import NotStarted
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import APP, Box, BoxGone, BoxType, Command, SandboxError
 from agents.sandbox.host.client import SandboxHost
 from agents.sandbox.syncing import put_files

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET
 from agents.apps import records
 from agents.apps.records import AppRow
 from agents.apps.starting import NotStarted, listens, start
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import BoxType, SandboxError
 from agents.sandbox.host.client import sandbox_host
 from hyperagent.accounts.models import User

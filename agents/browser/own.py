@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from agents.browser import chromium
 from agents.browser.patience import Patience
 from agents.browser.values import SeenPage, Touching
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.host.client import SandboxHost
 from agents.tools.tool import ToolError
 from hyperagent.lib.outside.addresses import BadAddress, canonical

@@ -22,7 +22,7 @@ from agents.browser.pages import Tabs
 from agents.browser.patience import Patience
 from agents.browser.snapshot import shown_in
 from agents.browser.values import SeenPage, Touching
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import BoxType, SandboxError
 from agents.sandbox.host.client import HostedBox, SandboxHost
 from agents.tools.tool import ToolError

@@ -13,7 +13,8 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.engine.scripts import Script, has_happened, shown
 from agents.runtime.attempts import Attempt
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.text import clean_value
 
 AT_ONCE: Final = 16

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, SandboxError
 from agents.sandbox.comparing import in_home, is_kept
 from agents.sandbox.host.client import HostedBox, SandboxHost

@@ -22,7 +22,7 @@ from hyperagent.lib.text import GrowingText, clean_text, json_text
 
 if TYPE_CHECKING:
     # A run's context screens what it shows.
-    from agents.runtime.context import DrivenRun
+    from agents.runtime.driven import DrivenRun
 
 WITHHELD: Final = (
     "This answer was withheld: it looked toxic or harmful. Put the question differently, or ask an administrator: they "

@@ -33,7 +33,7 @@ from agents.mail.reading import attached_in, draft_of, head_of, message_of
 from agents.mail.smtp import COMMAND_TIMEOUT_S as SMTP_TIMEOUT_S
 from agents.mail.smtp import Handover
 from agents.mail.writing import Letter, known_ids, letter_of, letter_of_draft
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import (
     DraftMail,

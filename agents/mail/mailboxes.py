@@ -25,7 +25,7 @@ from agents.mail.kinds import AccountKind, AccountState
 from agents.mail.lanes import Lanes
 from agents.mail.models import MailAccount
 from agents.mail.troubles import MailTrouble
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import Mailbox
 from agents.tools.tool import ToolError
 from agents.tools.values import DraftMail, Folder, MailboxFacts, MailHeader, MailMessage, OutgoingMail, StoredMail

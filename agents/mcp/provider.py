@@ -16,8 +16,8 @@ from agents.mcp.results import Answered, Picture, answered
 from agents.mcp.sealing import SecretsLost
 from agents.mcp.sessions import Sessions
 from agents.mcp.values import Face, Offered
-from agents.runtime.context import About
 from agents.runtime.desk import Desk
+from agents.runtime.driven import About
 from agents.runtime.lacking import Lack
 from agents.tools.clip import clip
 from agents.tools.tool import Call, Reply, ToolError

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from agents.mcp.definitions import Definition
 from agents.mcp.values import Face
-from agents.runtime.context import About
+from agents.runtime.driven import About
 
 if TYPE_CHECKING:
     from mcp import Client

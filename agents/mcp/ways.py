@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from agents.mcp.oauth import kept_sign_in
 from agents.mcp.programs import OpensBoxes, program
 from agents.mcp.values import Face
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import Box, BoxType
 from agents.sandbox.host.client import sandbox_host
 from hyperagent.lib.outside.http_client import Auth

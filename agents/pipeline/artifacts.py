@@ -9,7 +9,9 @@ from typing import Final
 
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MAX_ARTIFACTS
-from agents.runtime.context import AgentContext, DrivenRun, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun
+from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
 
 PROGRAMS: Final = frozenset({"execute_code", "execute_script", "sandbox_file"})

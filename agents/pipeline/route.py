@@ -11,7 +11,8 @@ from agents.modes import MODES, Mode, is_available, mode_named
 from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
 from agents.roles.router import Routed, ask_router
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.spec import AgentSpec
 
 LOW_CONFIDENCE: Final = 0.5

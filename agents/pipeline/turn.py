@@ -24,7 +24,8 @@ from agents.pipeline.todo import state_of
 from agents.pipeline.verify import verified
 from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
 from agents.registry import specs
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
 from agents.stages import stage

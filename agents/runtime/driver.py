@@ -27,12 +27,14 @@ from agents.engine.states import (
 from agents.engine.tree import ended, with_event
 from agents.guardrails.output import screened
 from agents.runtime import leases, loading
-from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolDoor
+from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
+from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.lacking import Lacks
 from agents.runtime.leases import Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import Moved, NotStored, Outbox, lost
+from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, without_trace
 from agents.runtime.treasury import Treasury
 from agents.tools.taint import taint_of

@@ -22,10 +22,11 @@ from psycopg_pool import AsyncConnectionPool
 from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
-from agents.runtime.context import PipelineSettings, ToolDoor
+from agents.runtime.driven import PipelineSettings
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
 from agents.runtime.line import Line
+from agents.runtime.tool_door import ToolDoor
 from agents.runtime.treasury import Treasury
 from agents.runtime.wall_clock import WALL_CLOCK
 from agents.runtime.writer import Writer

@@ -40,7 +40,7 @@ from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.types import ModelRequest
 
 if TYPE_CHECKING:
-    from agents.runtime.context import DrivenRun
+    from agents.runtime.driven import DrivenRun
 
 T = TypeVar("T")
 STAGE: Final = "budget"

@@ -12,7 +12,7 @@ import structlog
 from django.db import DatabaseError
 
 from agents.pipeline.handoffs import ARTIFACT_PATTERNS, MAX_ARTIFACTS, MAX_ARTIFACTS_MB, File, select_artifacts
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxGone, Command, SandboxError
 from agents.sandbox.comparing import in_home, is_kept
 from agents.sandbox.host.client import HostedBox

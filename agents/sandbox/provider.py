@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox import artifacts
 from agents.sandbox.base import HOME, BoxGone, Command, Ending, Heard, SandboxError
 from agents.sandbox.host.client import HostedBox, SandboxHost

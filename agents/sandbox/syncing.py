@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 from django.db import DatabaseError
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, SandboxError
 from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, newer, told_of
 from agents.sandbox.host.client import HostedBox

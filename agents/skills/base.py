@@ -20,7 +20,8 @@ from pydantic import BaseModel, Field
 from agents.engine.context import Branch
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Value
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
 MAX_DEPTH: Final = 3

@@ -20,7 +20,9 @@ from agents.mcp.values import Offered
 from agents.pipeline.artifacts import may_lie_there
 from agents.pipeline.effective_task import Intent
 from agents.runtime.attempts import INSTRUCTED, Attempt
-from agents.runtime.context import About, AgentContext, DrivenRun, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About, DrivenRun
+from agents.runtime.tool_door import ToolReply
 from agents.tools.approval import approved
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import Changed, Checks, Instructed, Request, first_refusal, unapproved

@@ -11,8 +11,8 @@ from uuid import UUID
 from agents.browser.values import SeenPage, Touching
 from agents.mail.files import AttachedFile
 from agents.mcp.values import Offered
-from agents.runtime.context import About
 from agents.runtime.desk import Desk
+from agents.runtime.driven import About
 from agents.tools.tool import Call, Reply, ToolError
 from agents.tools.values import (
     AppInstalled,

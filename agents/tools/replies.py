@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from agents.engine.canonical import plain
 from agents.engine.effects import Doubt
 from agents.engine.events import Source
-from agents.runtime.context import ToolReply
+from agents.runtime.tool_door import ToolReply
 from agents.tools.arguments import Refusal
 from agents.tools.clip import MODEL_CHARS, STORED_CHARS, clip, clip_value
 from agents.tools.tool import Reply, Tool

@@ -18,7 +18,7 @@ from agents.guardrails.asked import NOTE
 from agents.guardrails.telling import LATE
 from agents.guardrails.wording.unbinding import ROLE
 from agents.mcp.definitions import CONNECTED, visible
-from agents.runtime.context import DrivenRun
+from agents.runtime.driven import DrivenRun
 from agents.tools.untrusted import MARK_BEGINS
 from hitl.policy import Read
 from hyperagent.lib.outside.addresses import BadAddress, canonical

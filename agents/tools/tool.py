@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from agents.engine.events import Body, Source
 from agents.exchange import AgentInput
 from agents.mcp.definitions import CONNECTED
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools import previews
 from agents.tools.previews import Change, Preview
 from agents.tools.schema import BadTool, arguments_of, parameters_of

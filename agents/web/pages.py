@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import FetchedPage
 from agents.web.extracting import READ_S, Extracted, extracted

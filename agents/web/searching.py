@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import Pages
 from agents.tools.tool import ToolError
 from agents.tools.values import SearchPage, SearchResult

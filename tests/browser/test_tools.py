@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.catalogue.browser_tools import FOLDER, KEPT_PICTURES, browser_screenshot
 from agents.tools.gateway import Gateway
 from agents.tools.tool import Call

@@ -20,7 +20,8 @@ from agents.codeact.mode import SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.running import run_script
 from agents.engine.scripts import Waits
 from agents.exchange import AgentInput, Options
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.tools.checks import Checks
 from agents.tools.gateway import CHECKS, Gateway

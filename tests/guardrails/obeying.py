@@ -15,7 +15,8 @@ from agents.briefing import briefing
 from agents.exchange import AgentInput, Options, Work
 from agents.loop import react
 from agents.pipeline.work import commission
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.spec import AgentSpec
 from agents.tools.tool import ToolError
 from agents.tools.values import DocumentText, MailMessage

@@ -10,7 +10,8 @@ from agents.guardrails.content import look_at_result, neutralised, plain
 from agents.guardrails.quoting import END, QUOTED
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
 from agents.guardrails.settings import GuardSettings
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.tools.replies import stored
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
 from agents.workspace import replaced

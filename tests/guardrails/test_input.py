@@ -12,7 +12,8 @@ from agents.guardrails.asked import flagged, look_at_question
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
 from agents.guardrails.settings import GuardSettings
 from agents.models import Execution, Step
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.usage.models import ModelCall
 from tests.doubles.memory_journal import Death
 from tests.guardrails.rows import rows_of

@@ -21,7 +21,7 @@ from agents.mcp.provider import ConnectedServers
 from agents.models import Effect, Execution
 from agents.pipeline.work import work
 from agents.registry import Agent
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.web.pages import GuardedPages
 from conversations import actions as conversations
 from conversations.owned import Said

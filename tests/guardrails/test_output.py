@@ -14,7 +14,8 @@ from agents.guardrails.output import WITHHELD, WITHHELD_LATE
 from agents.guardrails.settings import GuardSettings
 from agents.models import Event, Step
 from agents.pipeline.guards import guard_output
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import drive
 from tests.loop.driving import Cases, LoopCase, calls, looped

@@ -17,7 +17,8 @@ from agents.mail.files import AttachedFile
 from agents.mcp.definitions import Risk as ToolRisk
 from agents.mcp.tools import tool_of
 from agents.mcp.values import Offered
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools.acting import parts_of
 from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.providers import REACHING_PROVIDERS

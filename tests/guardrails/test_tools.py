@@ -14,7 +14,8 @@ from agents.guardrails.judging import judge
 from agents.guardrails.scanner import Certainty, Place, Scanner, Subject
 from agents.guardrails.scanners import code, paths, urls
 from agents.guardrails.settings import GuardSettings
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.tools.checks import Checks, Request
 from agents.tools.registry import tools as all_tools
 from agents.tools.tool import ANY_AGENT, Call, tool

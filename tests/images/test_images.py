@@ -15,7 +15,8 @@ from agents.engine.states import StepKind
 from agents.guardrails.settings import GuardSettings
 from agents.images.naming import path_of
 from agents.images.own import OwnImages
-from agents.runtime.context import About, AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About, PipelineSettings
 from agents.tools.gateway import Gateway
 from agents.tools.providers import OriginalFile
 from agents.web.pages import GuardedPages

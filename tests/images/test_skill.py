@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from agents.exchange import AgentInput
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke
 from tests.loop.driving import Refused

@@ -17,8 +17,10 @@ from agents.engine.states import StepKind, StepStatus
 from agents.exchange import AgentInput
 from agents.loop import react
 from agents.loop_state import Looped
-from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox
+from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway

@@ -13,7 +13,7 @@ from agents.loop_state import (
 )
 from agents.middleware.compression import recent_from, truncated
 from agents.roles.summarizer import READ_CHARS, told
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from hyperagent.lib.llm.types import Message, Role, ToolCall
 from tests.loop.driving import Cases, calls, looped, sent
 from tests.scripted.script import Script

@@ -9,7 +9,7 @@ from agents.engine.context import Context
 from agents.loop_state import LoopState
 from agents.middleware.dangling import INTERRUPTED, mended, patched
 from agents.middleware.loop_guard import hash_of
-from agents.runtime.context import DrivenRun
+from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms
 from hyperagent.lib.llm.types import Message, Role, ToolCall
 from tests.engine.driving import ROOT

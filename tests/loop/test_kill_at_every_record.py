@@ -9,7 +9,8 @@ from agents.exchange import AgentInput
 from agents.loop_state import Looped, LoopState
 from agents.middleware.base import Middleware
 from agents.middleware.default import default_middleware
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from hyperagent.lib.llm.types import ModelReply
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import End, drive

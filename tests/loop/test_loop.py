@@ -9,7 +9,7 @@ import pytest
 from agents.engine.events import Source
 from agents.engine.states import InterventionKind
 from agents.exchange import HandoffInfo
-from agents.runtime.context import ToolReply
+from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, Role
 from tests.engine.driving import ROOT
 from tests.loop.driving import SECRET, SPEC, TASK, Cases, Refused, calls, looped, offered, sent

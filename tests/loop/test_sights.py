@@ -11,7 +11,8 @@ from agents.middleware.soft_disable import SoftDisable
 from agents.middleware.todo import capped
 from agents.middleware.workspace import WorkspaceFiles, chosen, names_in
 from agents.pipeline.todo import CONTEXT_CHARS, CONTEXT_HEAD
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from tests.loop.driving import TASK, Cases, calls, looped, offered, sent
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer

@@ -22,7 +22,8 @@ from agents.mail.account import ServerAccount  # noqa: E402
 from agents.mail.smtp import Handover  # noqa: E402
 from agents.mail.writing import Letter  # noqa: E402
 from agents.pipeline.programs import programs  # noqa: E402
-from agents.runtime.context import About, AgentContext  # noqa: E402
+from agents.runtime.context import AgentContext  # noqa: E402
+from agents.runtime.driven import About  # noqa: E402
 from agents.runtime.runner import Options, Runner  # noqa: E402
 from agents.tools.gateway import Gateway  # noqa: E402
 from agents.tools.providers import Providers  # noqa: E402

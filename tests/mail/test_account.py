@@ -9,7 +9,7 @@ import pytest
 
 from agents.mail.account import ServerAccount
 from agents.mail.smtp import MAY_BE_SENT
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 from hyperagent.lib.mail_servers import imap_server, smtp_server

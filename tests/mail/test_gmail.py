@@ -11,7 +11,7 @@ from agents.mail.files import AttachedFile
 from agents.mail.gmail.api import LARGE_BYTES, MAY_BE_SENT
 from agents.mail.mailboxes import Mailboxes
 from agents.mail.models import MailAccount
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from hyperagent.lib.threads import in_thread
 from tests.mail.google import ADDRESS, CLIENT_ID, CLIENT_SECRET, Google

@@ -8,7 +8,8 @@ import pytest
 from agents.mail.account import ServerAccount
 from agents.mail.mailboxes import Mailboxes
 from agents.mail.models import MailAccount
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools.checks import Checks
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers

@@ -17,7 +17,7 @@ from agents.mcp.provider import ConnectedServers, _transports
 from agents.mcp.sessions import Sessions
 from agents.mcp.values import Offered
 from agents.models import Effect
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import Providers
 from agents.tools.tool import Call, Reply, ToolError
 from hitl import switches

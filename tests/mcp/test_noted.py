@@ -13,7 +13,8 @@ from agents.mcp.values import Offered
 from agents.pipeline.approving import _named
 from agents.pipeline.work import _with_connected
 from agents.registry import specs
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import BadTool, Call, Reply, tool

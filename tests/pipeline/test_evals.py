@@ -18,7 +18,7 @@ from agents.pipeline.handoffs import targets_of
 from agents.pipeline.patterns import agent_of, classify
 from agents.pipeline.plans import Plan, PlanTask, single
 from agents.registry import specs
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.tools.registry import tools
 from evals import judging
 from evals.casebook import (

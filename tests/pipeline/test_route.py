@@ -8,7 +8,8 @@ import pytest
 
 from agents.modes import MODES, is_available
 from agents.pipeline.route import decide
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from tests.pipeline.rosters import ROSTER, spec_of
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer

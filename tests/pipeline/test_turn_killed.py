@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.tools.providers import Providers
 from hyperagent.lib.llm.prices import read
 from tests.doubles.memory_journal import Death

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from agents.engine.context import Context
 from agents.pipeline.programs import programs
-from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun, PipelineSettings
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from tests.doubles.memory_journal import Death

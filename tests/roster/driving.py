@@ -16,7 +16,8 @@ from agents.engine.run import Program, Run
 from agents.engine.states import AgentStatus, StepKind, StepStatus
 from agents.exchange import AgentInput, AgentOutput, DependencyOutput, Options
 from agents.pipeline.work import commission, retry_config, work
-from agents.runtime.context import About, AgentContext, DrivenRun
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About, DrivenRun
 from agents.runtime.outbox import Outbox
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request

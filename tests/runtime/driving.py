@@ -13,7 +13,7 @@ from django.db import connection
 from agents import actions
 from agents.models import Event, Execution
 from agents.pipeline.programs import programs
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.runtime.runner import Options, Runner
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers

@@ -11,7 +11,8 @@ from agents.budget import RunBudget
 from agents.engine.context import Context
 from agents.engine.errors import Cancelled, StepFailed
 from agents.engine.states import StepKind
-from agents.runtime.context import AgentContext, DrivenRun
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from tests.doubles.memory_journal import Death

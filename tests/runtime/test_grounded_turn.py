@@ -11,7 +11,7 @@ from django.db.models import F
 from agents import describing
 from agents.documents import OwnDocuments
 from agents.models import Execution
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.shapes import checks_of, finished
 from agents.tasks import describe_document, document_described
 from agents.tools.providers import Providers

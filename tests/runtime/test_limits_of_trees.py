@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from agents.exchange import AgentInput, Work
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from tests.pipeline.graphs import PARALLEL, QUESTION, SATISFIED, plan_text
 from tests.runtime.driving import Runners, start
 from tests.runtime.endings import agents_of, told, wholly_ended

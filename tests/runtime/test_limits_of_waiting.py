@@ -13,7 +13,8 @@ from agents.exchange import AgentInput, Work
 from agents.pipeline.turn import DECLINED
 from agents.pipeline.work import work
 from agents.registry import Agent
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.spec import AgentProgram
 from hitl.ending import end_overdue
 from tests.pipeline.graphs import PARALLEL, QUESTION, plan_text

@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.usage.models import ModelPrice
 from hitl import actions
 from hitl.answers import Response

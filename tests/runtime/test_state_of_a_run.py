@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents.models import AgentExecution, Step
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import Providers
 from agents.tools.values import SearchPage
 from tests.runtime.driving import Runners, ended, events, start

@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from typing import Any, cast
 
 from agents.engine.context import Context
-from agents.runtime.context import AgentContext, DrivenRun, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun, PipelineSettings
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.providers import Limits

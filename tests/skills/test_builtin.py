@@ -7,7 +7,8 @@ import pytest
 
 from agents.engine.events import Source
 from agents.exchange import AgentInput
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke
 from agents.tools.gateway import Gateway

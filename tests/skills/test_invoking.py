@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agents.exchange import AgentInput
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.skills.base import Skill, SkillContext, SkillError, SkillResult, ToolSkill
 from agents.skills.instructions import InstructionSkill
 from agents.skills.registry import invoke

@@ -8,7 +8,8 @@ from uuid import UUID
 from agents.apps.starters import STARTERS
 from agents.browser.values import SeenPage
 from agents.mail.files import AttachedFile
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request
 from agents.tools.providers import OriginalFile, Providers

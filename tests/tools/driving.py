@@ -8,8 +8,9 @@ from uuid import UUID
 from agents.engine.context import Context
 from agents.engine.run import Run
 from agents.exchange import AgentInput
-from agents.runtime.context import About, AgentContext, DrivenRun, PipelineSettings
+from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
+from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox
 from agents.tools.gateway import Gateway
 from agents.tools.tool import Tool

@@ -13,7 +13,8 @@ from pydantic import Field
 from agents import registry
 from agents.engine.states import EffectStatus, StepKind
 from agents.exchange import AgentInput, OnApproval, Options
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.tools import previews
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request

@@ -9,7 +9,8 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.exchange import AgentInput, AgentOutput, HandoffInfo, Options, OutputMetadata
 from agents.pipeline.handoffs import MATRIX
-from agents.runtime.context import AgentContext, PipelineSettings
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import PipelineSettings
 from agents.skills.registry import skills
 from agents.tools.gateway import Gateway
 from agents.tools.registry import tools

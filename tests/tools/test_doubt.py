@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from agents.engine.states import EffectStatus
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.tools.doubt import told_in_doubt
 from agents.tools.gateway import Gateway
 from agents.tools.registry import tools

@@ -20,7 +20,7 @@ from django.test import Client
 from agents.engine.events import Complete
 from agents.guardrails.settings import GuardSettings
 from agents.prompts import fill
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from conversations import actions
 from conversations.models import Conversation
 from hitl.models import Rule

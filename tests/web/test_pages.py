@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from docx import Document
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.catalogue.web_tools import PART_CHARS
 from agents.tools.gateway import Gateway
 from agents.tools.tool import ToolError

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.providers import Pages
 from agents.tools.tool import ToolError
 from agents.tools.values import FetchedPage, SearchPage

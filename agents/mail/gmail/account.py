@@ -21,7 +21,7 @@ from agents.mail.imap import MAIL_BYTES
 from agents.mail.reading import CUT, draft_of, head_of_fields, message_of
 from agents.mail.troubles import MailTrouble
 from agents.mail.writing import Letter, letter_of, letter_of_draft
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import DraftMail, Folder, MailboxFacts, MailHeader, MailMessage, OutgoingMail, StoredMail
 

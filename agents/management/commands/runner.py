@@ -16,7 +16,7 @@ from agents.availability import providers_of
 from agents.guardrails.registry import BadScanner
 from agents.guardrails.settings import GuardSettings
 from agents.pipeline.programs import programs
-from agents.runtime.context import PipelineSettings
+from agents.runtime.driven import PipelineSettings
 from agents.runtime.runner import Options, Runner
 from agents.runtime.writer import tick_s
 from agents.skills.base import BadSkill

@@ -10,7 +10,8 @@ from agents.loop import react
 from agents.pipeline.citations import number
 from agents.prompts import filled_for_all, read_prompt
 from agents.roster.chat.window import recent_turns
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.skills.registry import skills
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec

@@ -13,7 +13,8 @@ from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
 from agents.roster.mail.letter import Letter, told
 from agents.roster.mail.plan import NAMED, MailPlan, known_addresses, plan_by_patterns
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.small import ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage

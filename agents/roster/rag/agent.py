@@ -16,7 +16,8 @@ from agents.roster.rag import listing
 from agents.roster.rag.answers import unanswered, with_sources
 from agents.roster.rag.filters import filters_of
 from agents.roster.rag.relevance import is_relevant, merged
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage

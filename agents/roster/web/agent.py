@@ -13,7 +13,8 @@ from agents.engine.events import Source
 from agents.exchange import AgentInput, Work
 from agents.passages import Passage, sources_of, told
 from agents.prompts import fill, read_prompt
-from agents.runtime.context import AgentContext, ToolReply
+from agents.runtime.context import AgentContext
+from agents.runtime.tool_door import ToolReply
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage

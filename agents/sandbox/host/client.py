@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import HOME, Box, BoxFile, BoxGone, BoxType, Command, Heard, Outcome, SandboxError
 from agents.sandbox.host.address import SOCKET_NAME, folder_of, short_path
 from agents.sandbox.host.frames import BadFrame, Wire

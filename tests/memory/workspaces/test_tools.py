@@ -10,7 +10,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents.pipeline.todo_file import PATH as TODO
-from agents.runtime.context import About, AgentContext
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import About
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import ToolError

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from tests.sandbox.sessions.memory_box import MemoryProvider
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.sandbox.base import Box, BoxSpec, SandboxProvider
 from tests.sandbox.conformance import *  # noqa: F403
 from tests.sandbox.conformance import LIMITS

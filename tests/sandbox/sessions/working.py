@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.runtime.context import About
+from agents.runtime.driven import About
 from agents.tools.tool import Call, Reply, ToolError
 
 NO_WALLS = "there is no bubblewrap on this machine"
