@@ -84,6 +84,10 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
         if iscoroutinefunction(get_response):
             markcoroutinefunction(self)
 
+    def add_files_from_finders(self) -> None:
+        """None yet: each when it is first asked for. To read what there is to say of hundreds takes 30 ms, for each
+        chain of middleware, and few are ever asked for without their version."""
+
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if iscoroutinefunction(self):
             return self.__acall__(request)
@@ -103,7 +107,11 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
             return None
         asked = _VERSIONED.match(path)
         plain = path if asked is None else asked["prefix"] + asked["name"]
-        return self.find_file(plain) if self.autorefresh else self.files.get(plain)
+        if self.autorefresh:
+            return self.find_file(plain)
+        if plain not in self.files and (found := files().get(plain.removeprefix(self.static_prefix))):
+            self.add_file_to_dictionary(plain, str(found))
+        return self.files.get(plain)
 
 
 class FilesFirst:
