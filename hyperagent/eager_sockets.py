@@ -2,8 +2,10 @@
 
 Twisted would ask the kernel for each message to be told when there is room, and then to be told no more: of a stream,
 that was a third of what a message takes. And Autobahn would put together what it logs of each, whether or not anybody
-reads that.
+reads that. Of a websocket that was closed nothing stays.
 """
+
+from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from twisted.internet.tcp import Connection
@@ -17,6 +19,11 @@ class EagerProtocol(WebSocketProtocol):  # type: ignore[misc]
         self.trafficStats.outgoingOctetsWireLevel += len(data)
         if left := data[_taken(self.transport, data) :]:
             self.transport.write(left)
+
+    def _connectionLost(self, reason: Any) -> None:  # noqa: N802 - Autobahn's
+        super()._connectionLost(reason)
+        # What nobody waits for any more has this as its result: each would hold the other.
+        self.is_closed = None
 
 
 def _taken(transport: Connection, data: bytes) -> int:

@@ -1,4 +1,4 @@
-"""A web server to which nobody is connected does nothing.
+"""A web server to which nobody is connected does nothing, and holds nothing of those who were.
 
 Daphne looks after its connections each second, and at their time-outs every two, whether or not there are any; and
 Twisted writes down each second what time it is, for a log that nobody keeps.
@@ -7,6 +7,7 @@ Twisted writes down each second what time it is, for a log that nobody keeps.
 from collections.abc import Callable
 from typing import Any
 
+from daphne.http_protocol import WebRequest
 from daphne.server import Server
 from twisted.internet import reactor as twisted_reactor
 
@@ -37,6 +38,12 @@ class RestingServer(Server):  # type: ignore[misc]
         resting, self._resting = self._resting, []
         for look in resting:
             reactor.callLater(LOOK_AFTER_S, look)
+
+    def protocol_disconnected(self, protocol: Any) -> None:
+        super().protocol_disconnected(protocol)
+        if isinstance(protocol, WebRequest) and protocol.transport is None:
+            # A websocket took its connection over. Twisted still has the request in line, and each holds the other.
+            protocol.channel.requests.clear()
 
     def _look(self, look: Callable[[], None]) -> None:
         """`look` sees to the next one by itself."""

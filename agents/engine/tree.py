@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from weakref import proxy
 
 from agents.engine.canonical import plain
 from agents.engine.clock import Life
@@ -51,10 +52,11 @@ class _Child:
 
 
 class Tree:
-    """Every child agent that was forked under this driver, ended ones too."""
+    """Every child agent that was forked under this driver, ended ones too. It is held by its run, and does not hold it:
+    a run that is over is freed at once, with all that it has read."""
 
     def __init__(self, run: "Run") -> None:
-        self._run = run
+        self._run: Run = proxy(run)
         self._children: dict[UUID, _Child] = {}
         self._stopping = False
 
@@ -103,12 +105,13 @@ class Tree:
             child.task.cancel()
 
     async def close(self) -> None:
-        """Ends whatever still runs: the root has ended, or this driver goes."""
+        """Ends whatever still runs, and forgets all: the root has ended, or this driver goes."""
         self._stopping = True
         while running := [child.task for child in self._children.values() if child.task and not child.task.done()]:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+        self._children.clear()
 
     # --- inside
 

@@ -93,11 +93,14 @@ class Driver:
         self._cancelled = claim.cancel_requested
         self._run: DrivenRun | None = None
         self._trace = RunTrace()
+        self._is_over = False
 
     @property
     def is_suspect(self) -> bool:
         """Whether it may be what kills its runner. A run that got on since it was claimed is not, whatever it was."""
-        return self.claim.is_suspect and (self._run is None or self._run.under_suspicion)
+        if self._is_over or not self.claim.is_suspect:
+            return False
+        return self._run is None or self._run.under_suspicion
 
     # --- what others ask of it
 
@@ -178,8 +181,15 @@ class Driver:
                 return
             finally:
                 self._trace.end("interrupted")
+                self._let_go()
             if over and self.claim.on_finish:
                 await self._tools.finished(self.claim.on_finish, self.claim.id)
+
+    def _let_go(self) -> None:
+        """A run holds its driver: if its driver held it, too, all that it has read would stay until cycles are next
+        looked for, which is rarely."""
+        self._is_over = True
+        self._run = self._waiting = self._program = None
 
     async def _give_up(self) -> None:
         """Whether or not the lease is still ours. If not even that can be said, it runs out."""

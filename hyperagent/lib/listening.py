@@ -79,7 +79,7 @@ class _Line:
 
     async def leave(self, ear: "_Ear") -> None:
         del self._ears[ear.channel]
-        ear.task.cancel()
+        ear.close()
         await self._say("UNSUBSCRIBE", ear.channel)
 
     async def _say(self, *words: str | bytes) -> None:
@@ -134,6 +134,11 @@ class _Ear:
         self.joined = asyncio.Event()
         self.waiting: asyncio.Queue[bytes] = asyncio.Queue()
         self.task = asyncio.create_task(self._tell_all())
+
+    def close(self) -> None:
+        """The task's last breath holds the ear: if that held the task, too, both would stay."""
+        self.task.cancel()
+        del self.task
 
     async def joined_or_late(self) -> None:
         if not self.joined.is_set():

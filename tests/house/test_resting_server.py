@@ -1,4 +1,4 @@
-"""The web server that does nothing while nobody is connected, on a process of its own."""
+"""The web server that does nothing while nobody is connected, and holds nothing then, on a process of its own."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.sync.client import unix_connect
 
 from tests.house.waiting import until
 
@@ -16,8 +17,12 @@ REST_S = 3.5
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[httpx.Client]:
-    socket = tmp_path / "web"
+def socket(tmp_path: Path) -> Path:
+    return tmp_path / "web"
+
+
+@pytest.fixture
+def served(socket: Path) -> Iterator[httpx.Client]:
     process = subprocess.Popen([sys.executable, "-m", "tests.house.resting", str(socket)])
     try:
         until(socket.exists, what="the server's socket")
@@ -43,3 +48,14 @@ def test_it_looks_after_nobody_and_after_whoever_comes_once_it_has_rested(served
     time.sleep(REST_S)
     assert looks(served) <= seen + 2
     assert served.get("/never").status_code == 503
+
+
+def test_of_a_websocket_that_was_closed_nothing_is_left(served: httpx.Client, socket: Path) -> None:
+    def held() -> int:
+        return int(served.get("/held").text)
+
+    for _ in range(3):
+        with unix_connect(str(socket), uri="ws://web/"):
+            assert held() > 0
+
+    until(lambda: held() == 0, what="the last websocket to be freed", timeout_s=10)

@@ -1,6 +1,7 @@
 """Whoever listens hears what is announced, over one connection, and again after that was cut off."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -8,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from hyperagent.lib.announcing import client, publish
-from hyperagent.lib.listening import listening
+from hyperagent.lib.listening import _Ear, listening
 
 
 class Ears:
@@ -55,6 +56,21 @@ async def test_each_hears_its_own_group_in_order(group: str) -> None:
         await other.have(7)
 
     assert (one.heard, other.heard) == (list(range(50)), [7])
+
+
+async def test_of_a_group_that_was_left_nothing_is_held(group: str) -> None:
+    def ears() -> int:
+        return sum(type(one) is _Ear for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with listening(group, Ears().hear):
+            assert ears() == 1
+        await asyncio.sleep(0)
+        assert ears() == 0
+    finally:
+        gc.enable()
 
 
 async def test_a_group_that_was_left_is_heard_again_by_who_comes_back(group: str) -> None:

@@ -1,0 +1,43 @@
+"""What a run has read is freed when its driver has left it, not when somebody looks for what holds itself in a circle:
+that is seldom, and a run may have read a book."""
+
+import gc
+from typing import Any
+
+from agents.engine.tree import Tree
+from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun
+from agents.runtime.driver import Driver
+from agents.runtime.outbox import Outbox
+from tests.runtime.driving import Runners, ended, start, until
+from tests.scripted.server import ScriptedServer
+
+OF_A_RUN = (AgentContext, Driver, DrivenRun, Outbox, Tree)
+
+
+def held() -> list[str]:
+    """By their own type: to ask what a lazy object is an instance of makes it."""
+    return [type(one).__name__ for one in gc.get_objects() if type(one) in OF_A_RUN]
+
+
+async def test_of_runs_that_were_answered_nothing_is_left(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    runner = await make_runner(echo_server.url)
+
+    async def is_idle() -> bool:
+        return not runner.driving
+
+    async def is_freed() -> bool:
+        return not held()
+
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            await ended(await start(alice, "say 5 tokens"))
+
+        await until(is_idle)
+        await until(is_freed, timeout_s=10)
+    finally:
+        gc.enable()
