@@ -37,10 +37,9 @@ def main(socket: str) -> None:
             return
         while scope["path"] == "/never" and (await receive())["type"] != "http.disconnect":
             pass
+        told = _held() if scope["path"] == "/held" else len(looks)
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send(
-            {"type": "http.response.body", "body": str(_held() if scope["path"] == "/held" else len(looks)).encode()}
-        )
+        await send({"type": "http.response.body", "body": str(told).encode()})
 
     eager_sockets.install()
     gc.collect()
