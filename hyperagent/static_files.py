@@ -85,8 +85,10 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
             markcoroutinefunction(self)
 
     def add_files_from_finders(self) -> None:
-        """None yet: each when it is first asked for. To read what there is to say of hundreds takes 30 ms, for each
-        chain of middleware, and few are ever asked for without their version."""
+        """None yet: each when it is first asked for. To read what there is to say of 375 takes 16 ms for each chain of
+        middleware (50 the first time), and few are ever asked for without their version. What somebody once collected
+        does not stand before them."""
+        self.files.clear()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if iscoroutinefunction(self):

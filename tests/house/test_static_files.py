@@ -3,13 +3,16 @@
 import gzip
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+from django.http import HttpResponse
 from django.template import Context, Template
 from django.templatetags.static import static
+from django.test import RequestFactory
 
 from hyperagent.module_graph import modules_of
-from hyperagent.static_files import FilesFirst, version
+from hyperagent.static_files import FilesFirst, StaticFiles, version
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -55,6 +58,22 @@ async def test_a_page_from_before_an_update_gets_its_files_and_does_not_keep_the
     status, headers, _ = await _asked(old)
 
     assert (status, headers["cache-control"]) == (200, "no-cache")
+
+
+def test_without_a_version_it_is_served_as_it_is_now_whatever_was_once_collected(settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "chat.js").write_text("old")
+    settings.STATIC_ROOT = str(tmp_path)
+
+    def django(request: Any) -> HttpResponse:
+        return HttpResponse(status=418)
+
+    served = StaticFiles(django)
+    found: Any = served(RequestFactory().get("/static/js/chat.js"))
+    missing: Any = served(RequestFactory().get("/static/js/none.js"))
+
+    assert b"createApplication" in b"".join(found)
+    assert missing.status_code == 418
 
 
 async def test_everything_else_is_djangos() -> None:
