@@ -28,6 +28,9 @@ async def test_of_runs_that_were_answered_nothing_is_left(
     async def is_idle() -> bool:
         return not runner.driving
 
+    async def is_held() -> list[str]:
+        return held()
+
     async def is_freed() -> bool:
         return not held()
 
@@ -35,9 +38,13 @@ async def test_of_runs_that_were_answered_nothing_is_left(
     gc.disable()
     try:
         for _ in range(3):
-            await ended(await start(alice, "say 5 tokens"))
+            id_ = await start(alice, "say 5 tokens at 20/s")
+            assert "DrivenRun" in await until(is_held)
+            await ended(id_)
 
         await until(is_idle)
+        # Its last task ends a moment later.
         await until(is_freed, timeout_s=10)
+        assert held() == []
     finally:
         gc.enable()
