@@ -10,7 +10,7 @@ import psycopg
 import structlog
 
 from agents.engine.errors import Cancelled, GivenBack, LeaseLost, Skipped, StepFailed, Suspended
-from agents.engine.events import AgentShutdown, Body, Check, Complete, Error, Source, StatusChanged
+from agents.engine.events import AgentShutdown, StatusChanged
 from agents.engine.ids import sibling_id
 from agents.engine.interventions import apply_all, intervene
 from agents.engine.journal import depth_of
@@ -18,26 +18,22 @@ from agents.engine.records import AgentRecord, Announced, Loaded
 from agents.engine.run import Program
 from agents.engine.states import (
     INPUT_VERSION,
-    LIVE_AGENTS,
     TERMINAL_STATUSES,
     AgentStatus,
-    EffectStatus,
     ExecutionStatus,
 )
 from agents.engine.tree import ended, with_event
-from agents.guardrails.output import screened
-from agents.runtime import leases, loading
+from agents.runtime import endings, leases, loading
 from agents.runtime.context import AgentContext
 from agents.runtime.desk import Desk
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.lacking import Lacks
 from agents.runtime.leases import Claim
 from agents.runtime.loading import End
-from agents.runtime.outbox import Moved, NotStored, Outbox, lost
+from agents.runtime.outbox import NotStored, Outbox, lost
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, without_trace
 from agents.runtime.treasury import Treasury
-from agents.tools.taint import taint_of
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.telemetry import measures
@@ -47,10 +43,6 @@ log = structlog.get_logger(__name__)
 
 Connect = Callable[[], Any]
 AWAY_S = 0.5
-UNSETTLED = (EffectStatus.STARTED, EffectStatus.IN_DOUBT)
-IN_THE_MIDST = (
-    "was under way when this ended: it may or may not have happened. Look for yourself before you have it done again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +57,6 @@ class Tools:
     gateway: ToolDoor | None = None
     settings: PipelineSettings | None = None
     treasury: Treasury | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a run leaves its driver: what is stored, what is said last, and what becomes of its root."""
-
-    moved: Moved
-    last: Body
-    root: AgentStatus
 
 
 class Driver:
@@ -259,41 +242,31 @@ class Driver:
         run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         return run
 
-    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> Ending:
+    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> endings.Ending:
         """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
         try:
             result = await self._result(run, root)
         except (Suspended, GivenBack) as signal:
-            return _paused(signal)
+            return endings.paused(signal)
         except Cancelled as cancelled:
-            return _cancelled(run, why=str(cancelled))
+            return endings.cancelled(run, why=str(cancelled))
         except StepFailed as error:
-            return _failed(error.code, error.message, retryable=error.retryable, run=run)
+            return endings.failed(error.code, error.message, retryable=error.retryable, run=run)
         except NotStored as error:
             return await self._refused(run, error)
         except Exception:
             number = uuid.uuid4().hex[:12]
             log.exception("run.failed", error_id=number)
             why = f"Something went wrong here. An administrator finds it under {number}."
-            return _failed("internal", why, run=run)
-        answer = result["answer"]
-        sources = tuple(Source.model_validate(source) for source in result["sources"])
-        checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
-        complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage())
-        facts = {
-            "provider": run.provider_of(result.get("model")),
-            "first_token_ms": run.outbox.first_token_ms,
-            "thought_ms": run.outbox.thought_ms,
-            "tainted_by": taint_of(run).as_json(),
-        }
-        return Ending(Moved(ExecutionStatus.COMPLETED, answer, {**result, **facts}), complete, AgentStatus.COMPLETED)
+            return endings.failed("internal", why, run=run)
+        return endings.completed(run, result)
 
     async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
         """The program's result. A cancelled task means what whoever cancelled it meant."""
         if self._cancelled:
             raise Cancelled
         if self.claim.is_given_up:
-            raise StepFailed("crashed_worker", _why_given_up(self.claim))
+            raise StepFailed("crashed_worker", endings.why_given_up(self.claim))
         if (version := self.claim.input.get("version", INPUT_VERSION)) != INPUT_VERSION:
             raise StepFailed(
                 "other_version",
@@ -322,7 +295,7 @@ class Driver:
             await asyncio.sleep(AWAY_S)
             raise GivenBack from error
 
-    async def _leave(self, run: DrivenRun, root: AgentRecord, ending: Ending) -> bool:
+    async def _leave(self, run: DrivenRun, root: AgentRecord, ending: endings.Ending) -> bool:
         """Stores the end; true if the run is over. From here on nothing more can be written under this lease."""
         self.is_leaving = True
         over = ending.moved.status in TERMINAL_STATUSES
@@ -330,7 +303,7 @@ class Driver:
             if self._tools.gateway is not None:
                 await self._tools.gateway.clear_up(run)
             now = run.agent(root.id)
-            _end_agents(run, ended(now, ending.root, ending.moved.result, error=ending.moved.error_message))
+            endings.end_agents(run, ended(now, ending.root, ending.moved.result, error=ending.moved.error_message))
         run.outbox.write(ending.moved, Announced(root.id, ending.last))
         await run.outbox.committed()
         status, error = ending.moved.status.value, ending.moved.error_code
@@ -342,13 +315,13 @@ class Driver:
             log.info("run.paused", status=status)
         return over
 
-    async def _refused(self, run: DrivenRun, error: NotStored) -> Ending:
+    async def _refused(self, run: DrivenRun, error: NotStored) -> endings.Ending:
         """Something of this run could not be stored: the rest of it is worth nothing, but its end must be told."""
         number = uuid.uuid4().hex[:12]
         log.error("run.not_stored", error_id=number, error=str(error))
         _, end = await self._load()
         run.outbox.reopen(last_seq=end.seq, last_hash=end.hash)
-        return _failed(
+        return endings.failed(
             "not_stored", f"A part of this run could not be stored. An administrator finds it under {number}."
         )
 
@@ -359,76 +332,7 @@ class Driver:
             return await loading.load(connection, self.claim.id)
 
 
-def _why_given_up(claim: Claim) -> str:
-    blamed = f"This run crashed the worker {claim.crashes} times and was stopped."
-    suspected = f"{claim.suspicion} workers in a row were lost with this run before it got any further; it was stopped."
-    said = blamed if claim.crashes >= leases.MAX_CRASHES else suspected
-    return f"{said} Try it again with another question, or tell an administrator."
-
-
 def _tell_of_copies(run: DrivenRun) -> None:
     """The log of a copy begins with the agents that it was given: what people see is what the log says."""
     agents = sorted(run.loaded.agents.values(), key=lambda agent: depth_of(agent.lineage))
     run.outbox.write(*[with_event(agent)[1] for agent in agents])
-
-
-def _end_agents(run: DrivenRun, root: AgentRecord) -> None:
-    """The run is over, and so is every agent of it that still seems to work."""
-    for agent in list(run.loaded.agents.values()):
-        if agent.id != root.id and agent.status in LIVE_AGENTS:
-            run.record(*with_event(ended(agent, AgentStatus.CANCELLED, None)))
-    run.record(*with_event(root))
-
-
-def _paused(signal: Suspended | GivenBack) -> Ending:
-    if isinstance(signal, Suspended):
-        waiting = ExecutionStatus.AWAITING_USER
-        return Ending(Moved(waiting), StatusChanged(status=waiting), AgentStatus.RUNNING)
-    return Ending(Moved(ExecutionStatus.PENDING), AgentShutdown(reason="drain"), AgentStatus.RUNNING)
-
-
-def _failed(code: str, message: str, *, retryable: bool = True, run: DrivenRun | None = None) -> Ending:
-    """`run`: whose words until then stay, where they can be stored; what it left in doubt is told with the failure."""
-    answer = "\n\n".join(filter(None, _said_until_now(run))) if run is not None else ""
-    message = " ".join([message, *_left_in_doubt(run)]) if run is not None else message
-    moved = Moved(ExecutionStatus.FAILED, answer, _made_of(run, answer), error_code=code, error_message=message)
-    return Ending(moved, Error(code=code, message=message, retryable=retryable), AgentStatus.FAILED)
-
-
-def _cancelled(run: DrivenRun, *, why: str = "") -> Ending:
-    """What was written until then stays as the answer. `why`: what a person made of a question of the run itself."""
-    answer = max(_said_until_now(run), key=len, default="")
-    if why:
-        answer = "\n\n".join(filter(None, [answer or _brought(run), f"> {why}"]))
-    answer = "\n\n".join(filter(None, [answer, *(f"> {told}" for told in _left_in_doubt(run))]))
-    complete = Complete(answer=answer, usage=run.usage(), status="cancelled")
-    return Ending(Moved(ExecutionStatus.CANCELLED, answer, _made_of(run, answer)), complete, AgentStatus.CANCELLED)
-
-
-def _said_until_now(run: DrivenRun) -> list[str]:
-    """What people read of each agent that writes for them: as it streamed, or as it was recorded."""
-    agents = [agent.id for agent in run.loaded.agents.values()]
-    return [max(str(run.streamed.get(id_, "")), run.said_by(id_), key=len) for id_ in agents]
-
-
-def _left_in_doubt(run: DrivenRun) -> list[str]:
-    """What the run had begun to change in the world and nobody knows the end of: whoever reads on has to look."""
-    own = {agent.id for agent in run.loaded.agents.values()}
-    begun = [effect for effect in run.loaded.effects.values() if effect.agent_id in own and effect.status in UNSETTLED]
-    return [f"{effect.tool} {IN_THE_MIDST}" for effect in begun]
-
-
-def _made_of(run: DrivenRun | None, answer: str) -> dict[str, Any] | None:
-    """What was written until then stands in the conversation, and with it what it was made of."""
-    taint = taint_of(run) if run is not None and answer else None
-    return {"tainted_by": taint.as_json()} if taint else None
-
-
-def _brought(run: DrivenRun) -> str:
-    """What the agents that had ended have for people, where nobody had begun to write the answer."""
-    texts = {}
-    for agent in run.loaded.agents.values():
-        given = agent.output.get("result") if isinstance(agent.output, dict) else None
-        if agent.status is AgentStatus.COMPLETED and isinstance(given, str) and given.strip():
-            texts[agent.task or agent.name] = given.strip()
-    return screened(run, "\n\n".join(f"### {task}\n\n{text}" for task, text in texts.items())).text
