@@ -12,6 +12,7 @@ import django
 import hypothesis
 import pytest
 from django.conf import settings
+from django.utils import translation
 from pydantic import SecretStr
 
 from tests import migrated, services
@@ -143,6 +144,12 @@ def _plain_static_names(request: pytest.FixtureRequest) -> None:
         settings = request.getfixturevalue("settings")
         plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
         settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
+@pytest.fixture(autouse=True)
+def _own_language() -> None:
+    """Django's middleware leaves the language of the last request active, which in a test is the test's own thread."""
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")
