@@ -13,6 +13,7 @@ from agents.engine.context import Branch
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
 from agents.exchange import AgentInput, HandoffInfo
+from agents.hearing import heard
 from agents.loop_state import (
     Called,
     Looped,
@@ -40,7 +41,6 @@ REASON_CHARS: Final = 200
 # What a model gives that says nothing at all, whatever the cause. All other trouble is the provider's, and goes up.
 EMPTY: Final = "model_garbled"
 
-HEARD: Final = "[Message from the user while you work] {text}"
 ASK_AGAIN: Final = "Your last answer was empty. Answer now."
 NOT_MADE: Final = "Error: this call was not made: no more tools could be called."
 TOO_MANY: Final = f"Error: not performed: at most {CALLS_AT_ONCE} tools are called at once. Call it again if needed."
@@ -98,8 +98,8 @@ async def react(
         if reply is None:
             break
         if not reply.tool_calls:
-            state, heard = await _heard(context, state)
-            if state.stopped or not heard:
+            state, is_told = await _heard(context, state)
+            if state.stopped or not is_told:
                 return looped(state, reply.text)
         _take_back(context, reply)
         if state.stopped:
@@ -210,8 +210,7 @@ def _take_back(context: AgentContext, reply: ModelReply) -> None:
 async def _heard(context: AgentContext, state: LoopState) -> tuple[LoopState, bool]:
     """What people said to this agent since the last look, as messages; and whether there was anything."""
     said = await context.heard()
-    told = (Message(role=Role.USER, content=HEARD.format(text=text)) for text in said)
-    return state.with_messages(*told), bool(said)
+    return state.with_messages(*map(heard, said)), bool(said)
 
 
 # --- middleware

@@ -3,6 +3,7 @@
 from typing import Final
 
 from agents.exchange import AgentInput
+from agents.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelReply, Role
@@ -40,4 +41,4 @@ async def ask_small(
         temperature=spec.temperature,
         max_tokens=most_tokens(task),
     )
-    return await context.model(request, stage=stage, shown=task.speaks)
+    return await context.model(await with_said(context, request), stage=stage, shown=task.speaks)

@@ -2,6 +2,7 @@
 
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput
+from agents.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, Role, Tier
@@ -24,7 +25,7 @@ async def summed_up(
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=spec.name, tier=tier or spec.tier, messages=messages, temperature=spec.temperature)
     try:
-        reply = await context.model(request, stage="summarize", shown=task.speaks)
+        reply = await context.model(await with_said(context, request), stage="summarize", shown=task.speaks)
     except StepFailed:
         return otherwise, None
     return reply.text, reply.model

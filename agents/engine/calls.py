@@ -71,18 +71,32 @@ class Calls(Asking):
         return datetime.fromisoformat(await self.note("now", lambda: datetime.now(UTC).isoformat()))
 
     async def heard(self) -> list[str]:
-        """What people said to this agent, or to every agent of the run, and it has not heard yet. A step."""
+        """What people said to this agent, or to every agent of the run, and it has not heard yet, here or in what this
+        is a part of. A step, where there is anything; `said` has all of it since."""
 
         def make() -> list[dict[str, str]]:
-            steps = [
-                step
-                for step in still_counting(self.run.steps_of(self.agent.id).values())
-                if step.kind is StepKind.NOTE and step.name == HEARD
-            ]
-            known = {said["id"] for step in steps for said in step.response}
-            return [{"id": id_, "text": text} for id_, text in said_to(self.run, self.agent.id) if id_ not in known]
+            return [{"id": id_, "text": text} for id_, text in self._unheard()]
 
-        return [said["text"] for said in await self.note(HEARD, make)]
+        if not self._is_told():
+            return []
+        news = [said["text"] for said in await self.note(HEARD, make)]
+        self.said.extend(news)
+        return news
+
+    def _is_told(self) -> bool:
+        """Whether the next call tells something: as the journal has it; at its end, as things are."""
+        if self.upcoming is not None:
+            return (self.upcoming.kind, self.upcoming.name) == (StepKind.NOTE, HEARD)
+        return bool(self._unheard()) and self._is_at_the_end()
+
+    def _unheard(self) -> list[tuple[str, str]]:
+        said = list(said_to(self.run, self.agent.id))
+        if not said:
+            return []
+        steps = still_counting(self.run.steps_of(self.agent.id).values())
+        mine = [step for step in steps if (step.kind, step.name) == (StepKind.NOTE, HEARD) and self._is_of(step.path)]
+        known = {one["id"] for step in mine for one in step.response}
+        return [(id_, text) for id_, text in said if id_ not in known]
 
     async def effect(self, effect: Effect) -> Any:
         """A step that changes the world: in the ledger, and committed, before it happens; never blindly twice."""

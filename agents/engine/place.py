@@ -32,6 +32,8 @@ class Place:
         self._performing: Path = ()
         self._ordinals: Ordinals = {}
         self._life = Life()
+        self.said: list[str] = []
+        """What people said to the agent until now, as this context and those above it have heard it, oldest first."""
 
     @property
     def place(self) -> str:
@@ -62,6 +64,7 @@ class Place:
         context = type(self)(self.run, self.agent, scope=(*path, number), branches=(*self._branches, number))
         context._ordinals = self._ordinals
         context._life = self._life
+        context.said = list(self.said)
         return context
 
     def _inside(self, path: Path, number: int) -> Self:
@@ -72,6 +75,15 @@ class Place:
 
     def _for_child(self, child: AgentRecord) -> Self:
         return type(self)(self.run, child)
+
+    def _is_at_the_end(self) -> bool:
+        """Whether the journal has nothing at the next call, neither a step nor branches below it."""
+        path, steps = (*self._scope, self._calls), self.run.steps_of(self.agent.id)
+        return path not in steps and not stale(steps, path)
+
+    def _is_of(self, path: Path) -> bool:
+        """Whether a call at this path was one of this context, or of one above it."""
+        return self._scope[: len(path) - 1] == path[:-1]
 
     def _next_path(self) -> Path:
         path = (*self._scope, self._calls)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from agents.engine.events import Source
 from agents.exchange import Options
+from agents.hearing import with_said
 from agents.pipeline.blackboard import truncate
 from agents.pipeline.recall import format_user_profile
 from agents.project_rules import with_project_rules, with_rules_of_another
@@ -77,7 +78,7 @@ async def write_answer(
         model=options.model,
         agent=NAME,
     )
-    return await context.model(request, stage=STAGE, last=True)
+    return await context.model(await with_said(context, request), stage=STAGE, last=True)
 
 
 def _system(brief: Brief, profile: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from agents.engine.context import Branch
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Value
+from agents.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
@@ -122,11 +123,11 @@ class SkillContext:
 
     async def model(self, *, system: str, user: str, stage: str, tier: Tier = Tier.PRO) -> ModelReply:
         request = self.task.request(agent=self.chain[-1], tier=tier, messages=_messages(system, user))
-        return await self.context.model(request, stage=stage, shown=False)
+        return await self.context.model(await with_said(self.context, request), stage=stage, shown=False)
 
     async def structured(self, schema: type[T], *, system: str, user: str, stage: str, tier: Tier = Tier.PRO) -> T:
         request = self.task.request(agent=self.chain[-1], tier=tier, messages=_messages(system, user))
-        return await self.context.structured(request, schema, stage=stage)
+        return await self.context.structured(await with_said(self.context, request), schema, stage=stage)
 
     async def tool(self, name: str, **arguments: Any) -> ToolReply:
         return await self.context.tool(name, arguments, allowed=self.allowed)

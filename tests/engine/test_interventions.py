@@ -594,3 +594,62 @@ async def test_an_agent_that_is_stopped_while_it_streams_ends_within_moments() -
     assert len(tokens) == seen
     deleted: AgentRecord = case.agent("root.child-0")
     assert deleted.status is AgentStatus.DELETED
+
+
+async def test_where_nobody_said_anything_nothing_is_recorded_of_it() -> None:
+    async def root(ctx: Context, value: Any) -> Any:
+        return [await ctx.heard(), await ctx.note("one", lambda: 1), await ctx.heard()]
+
+    case = Case({"root": root})
+
+    assert (await case.drive()).value == [[], 1, []]
+    assert [step.name for step in case.store.steps(case.execution_id)] == ["one"]
+
+
+async def test_a_part_that_is_begun_anew_hears_again_what_was_said_in_the_first_try() -> None:
+    async def child(ctx: Context, value: Any) -> Any:
+        async def first(inside: Context) -> Any:
+            await inside.heard()
+            await asyncio.Event().wait()
+
+        async def again(inside: Context) -> Any:
+            await inside.heard()
+            return inside.said
+
+        try:
+            await ctx.within(0.05, first, name="first")
+        except StepFailed:
+            return await ctx.within(5, again, name="again"), ctx.said
+
+    async def root(ctx: Context, value: Any) -> Any:
+        await ctx.ask("input", {"question": "now?"})
+        return await ctx.wait(await ctx.fork("child", 0))
+
+    case = Case({"root": root, "child": child})
+    await case.drive()
+    case.intervene(STEER, "be brief")
+    case.answer("yes")
+
+    assert (await case.drive()).value == [["be brief"], []]
+
+
+async def test_branches_hear_on_their_own_and_what_they_come_from_hears_it_too() -> None:
+    gate = Gate()
+
+    async def root(ctx: Context, value: Any) -> Any:
+        async def branch(inside: Context) -> Any:
+            await gate.step(inside)
+            await inside.heard()
+            return inside.said
+
+        found = await ctx.all(branch)
+        await ctx.heard()
+        return [found, ctx.said]
+
+    case = Case({"root": root})
+    async with case.driving() as (run, driver):
+        await until(lambda: gate.entered)
+        case.intervene(STEER, "hurry", run=run)
+        gate.open()
+
+        assert (await driver).value == [[["hurry"]], ["hurry"]]

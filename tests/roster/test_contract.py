@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agents import registry, roster
+from agents.engine.states import InterventionKind
 from agents.exchange import AgentInput, AgentOutput
 from agents.registry import Agent
 from agents.tools.providers import PROVIDER_NAMES, Providers
@@ -117,6 +118,20 @@ async def test_an_agent_s_model_is_told_the_task_what_others_found_and_whose_run
     assert "z" * 600 not in told
     assert "OKAPI" in told
     assert "Alice Ames" in told
+
+
+@pytest.mark.spec("S93", "S100")
+@pytest.mark.parametrize("capable", [True, False])
+async def test_what_a_person_says_to_a_run_reaches_the_models_of_its_agents(
+    agent: Agent, capable: bool, echoing: Cases
+) -> None:
+    case = echoing(_task(agent, capable=capable), fake_providers())
+    case.store.intervene(case.execution_id, InterventionKind.STEER, "Answer in French.")
+
+    await case.output()
+
+    told = ["Answer in French." in prompt(echoing.server, number) for number in range(len(echoing.server.calls))]
+    assert all([*told[:1], *told[-1:]]), "in its first request and in its last, if it makes any"
 
 
 @pytest.mark.spec("S138")

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 
 from agents import actions
 from agents.models import AgentExecution
-from tests.pipeline.graphs import DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
+from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -83,6 +83,25 @@ async def test_a_cancelled_plan_stops_the_models_of_all_its_agents_within_two_se
     statuses = [agent.status async for agent in AgentExecution.objects.filter(execution=id_)]
     assert statuses == ["cancelled"] * (len(PARALLEL) + 1), "the turn's own, and one for each task"
     assert sum(call.disconnected for call in scripted_server.calls) == len(PARALLEL)
+
+
+@pytest.mark.spec("S93", "S100")
+async def test_what_a_person_says_to_a_planned_run_reaches_its_agents_and_the_composer(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    said = "Answer in French."
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text(CHAIN)),
+        *(Script(match=said, text=f"Found {name}.") for name in CHAIN),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=said, text="Le conseil lit."),
+    )
+    id_ = await start(alice, QUESTION)
+    await sync_to_async(actions.steer)(id_, by=alice, text=said)
+
+    await make_runner(scripted_server.url)
+
+    assert (await ended(id_)).answer == "Le conseil lit."
 
 
 @pytest.mark.spec("S29", "S187")

@@ -13,6 +13,7 @@ from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
 from agents.engine.events import Visualization
 from agents.exchange import AgentInput, Work
 from agents.handing_over import hand_over
+from agents.hearing import with_said
 from agents.programming import (
     INPUTS,
     LIBRARIES,
@@ -110,7 +111,7 @@ async def _plan(context: AgentContext, task: AgentInput, about: str) -> Analysis
     system = fill(read_prompt(HERE / "plan.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=about))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.structured(request, AnalysisPlan, stage="analyze")
+    return await context.structured(await with_said(context, request), AnalysisPlan, stage="analyze")
 
 
 async def _program(

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from agents.briefing import briefing, house_rules, quoted
 from agents.exchange import AgentInput, Work
+from agents.hearing import with_said
 from agents.mail.answering import reply_to
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
@@ -116,7 +117,7 @@ async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
     system = fill(read_prompt(HERE / "plan.md"), today=today, rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0)
-    return await context.structured(request, MailPlan, stage="analyze")
+    return await context.structured(await with_said(context, request), MailPlan, stage="analyze")
 
 
 async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
@@ -263,7 +264,7 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answe
     user = "\n\n".join(part for part in parts if part)
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.structured(request, Letter, stage="outline")
+    return await context.structured(await with_said(context, request), Letter, stage="outline")
 
 
 def _done(plan: MailPlan, reply: ToolReply) -> Done:

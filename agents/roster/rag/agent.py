@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from agents.briefing import briefing, house_rules, short_briefing
 from agents.exchange import AgentInput, Work
+from agents.hearing import with_said
 from agents.passages import Passage, numbers_of, sources_of, told
 from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
@@ -110,7 +111,7 @@ async def _query(context: AgentContext, task: AgentInput) -> Query:
     system = fill(read_prompt(HERE / "query.md"), today=today, rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
-    return await context.structured(request, Query, stage="search_agent")
+    return await context.structured(await with_said(context, request), Query, stage="search_agent")
 
 
 async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
@@ -203,7 +204,7 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found) -> Mode
     system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.model(request, stage="synthesize", shown=task.speaks)
+    return await context.model(await with_said(context, request), stage="synthesize", shown=task.speaks)
 
 
 def _caution(found: Found) -> str:

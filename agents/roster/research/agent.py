@@ -8,6 +8,7 @@ from agents.briefing import briefing, house_rules, short_briefing
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, HandoffInfo, Work
 from agents.handing_over import hand_over
+from agents.hearing import with_said
 from agents.loop import react
 from agents.prompts import fill, read_prompt
 from agents.roster.research import subquestions
@@ -95,7 +96,7 @@ async def _proposal(context: AgentContext, task: AgentInput, today: str) -> Prop
     system = fill(read_prompt(HERE / "init_config.md"), scenarios=scenarios, today=today, rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0)
-    return await context.structured(request, Proposal, stage="analyze")
+    return await context.structured(await with_said(context, request), Proposal, stage="analyze")
 
 
 async def _handed_over(context: AgentContext, task: AgentInput, proposal: Proposal) -> HandoffInfo | None:
@@ -171,7 +172,7 @@ async def _ask(context: AgentContext, task: AgentInput, prompt: str, told: str, 
     system = fill(read_prompt(HERE / f"{prompt}.md"), rules=house_rules(), **more)
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=told))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.model(request, stage=prompt, shown=task.speaks)
+    return await context.model(await with_said(context, request), stage=prompt, shown=task.speaks)
 
 
 def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model: str | None) -> Work:

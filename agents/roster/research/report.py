@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from agents.exchange import AgentInput
+from agents.hearing import with_said
 from agents.prompts import read_prompt
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
@@ -38,7 +39,7 @@ async def written(context: AgentContext, task: AgentInput, spec: AgentSpec, *, s
 
 
 async def _model(context: AgentContext, task: AgentInput, request: ModelRequest) -> ModelReply:
-    return await context.model(request, stage="write", shown=task.speaks)
+    return await context.model(await with_said(context, request), stage="write", shown=task.speaks)
 
 
 def _result(call: ToolCall, content: str) -> Message:

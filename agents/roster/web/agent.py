@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Work
+from agents.hearing import with_said
 from agents.passages import Passage, sources_of, told
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
@@ -113,7 +114,7 @@ async def _strategy(context: AgentContext, task: AgentInput, today: str, *, in_v
     user = briefing(task) + before
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
-    return await context.structured(request, Strategy, stage="search_agent")
+    return await context.structured(await with_said(context, request), Strategy, stage="search_agent")
 
 
 async def _found(context: AgentContext, task: AgentInput, strategy: Strategy) -> Found:
@@ -166,7 +167,7 @@ async def _answer(
     user = "\n\n".join(part for part in parts if part)
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.model(request, stage="synthesize", shown=task.speaks)
+    return await context.model(await with_said(context, request), stage="synthesize", shown=task.speaks)
 
 
 def _passage(result: SearchResult, text: str) -> Passage:

@@ -10,6 +10,7 @@ from agents.briefing import briefing, house_rules, short_briefing
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, HandoffInfo, Work
 from agents.handing_over import hand_over
+from agents.hearing import with_said
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.small import ask_small
@@ -95,7 +96,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 
 async def _assignment(context: AgentContext, task: AgentInput, told: str) -> Assignment:
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=_messages("analyze.md", told), temperature=0.1)
-    return await context.structured(request, Assignment, stage="analyze")
+    return await context.structured(await with_said(context, request), Assignment, stage="analyze")
 
 
 async def _handed_over(context: AgentContext, task: AgentInput, assignment: Assignment) -> HandoffInfo | None:
@@ -133,7 +134,7 @@ async def _revised(context: AgentContext, task: AgentInput, told: str, outline: 
 
 async def _ask(context: AgentContext, task: AgentInput, stage_name: str, messages: tuple[Message, ...]) -> ModelReply:
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
-    return await context.model(request, stage=stage_name, shown=task.speaks)
+    return await context.model(await with_said(context, request), stage=stage_name, shown=task.speaks)
 
 
 def _messages(prompt: str, told: str) -> tuple[Message, ...]:
