@@ -32,7 +32,7 @@ def _choices(values: type) -> list[tuple[str, str]]:
     return [(value.value, value.value) for value in values]  # type: ignore[attr-defined]
 
 
-INTERNAL_PIPELINES = ("summary", "describe", "rerank", "follow_ups")
+INTERNAL_PIPELINES = ("summary", "describe", "rerank", "follow_ups", "afterwards")
 """What the installation does by itself, in a person's name and on their account: no list of what they asked has it."""
 
 

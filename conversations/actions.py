@@ -353,11 +353,17 @@ def _announce(conversation: Conversation, *messages: dict[str, Any]) -> None:
 
 
 def finish_turn(conversation: Conversation, execution: Execution) -> None:
-    """Twice is as once: the time only moves forward, and the title of a run never replaces a person's."""
+    """Twice is as once: the time only moves forward."""
     rows = Conversation.objects.filter(id=conversation.id)
     rows.filter(updated_at__lt=execution.ended_at).update(updated_at=execution.ended_at)
+    title_by_run(conversation, execution)
+
+
+def title_by_run(conversation: Conversation, execution: Execution) -> None:
+    """The title that a run chose never replaces a person's."""
     title = " ".join(clean_text(str((execution.result or {}).get("title") or "")).split())[:TITLE_CHARS]
     if title:
+        rows = Conversation.objects.filter(id=conversation.id)
         rows.filter(titled_by__in=[TitledBy.NOBODY, TitledBy.FIRST_WORDS]).update(title=title, titled_by=TitledBy.RUN)
     conversation.refresh_from_db()
     announce_conversation(conversation)

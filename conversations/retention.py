@@ -6,6 +6,7 @@ The audit and the bills stay: that there were runs, by which agents and tools, w
 import time
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -14,8 +15,8 @@ from django.utils import timezone
 
 from agents.blanking import blank_runs
 from agents.models import Execution
-from conversations import actions
-from conversations.models import Conversation, Message
+from conversations import actions, afterwards, follow_ups, summaries
+from conversations.models import Conversation, Message, Role
 from hitl.blanking import blank_requests
 from hitl.models import Request
 from hyperagent.audit.kinds import AuditKind
@@ -67,6 +68,7 @@ def erase_some(before: datetime) -> int:
         return 0
     done = blank_requests(Request.objects.filter(conversation_id__in=ids))
     done = done or blank_runs(Execution.objects.filter(conversation_id__in=ids))
+    done = done or blank_runs(Execution.objects.filter(id__in=_beside(ids)))
     return done or erase_conversations(Conversation.objects.filter(pk__in=ids))
 
 
@@ -79,6 +81,14 @@ def erase_conversations(conversations: "QuerySet[Conversation]") -> int:
         return Message.objects.filter(pk__in=lot).delete()[0]
     Conversation.objects.filter(pk__in=ids).delete()
     return len(ids)
+
+
+def _beside(conversations: list[UUID]) -> list[UUID]:
+    """The runs that told, continued or ended what was said there, without being the conversation's own."""
+    replies = Message.objects.filter(conversation__in=conversations, role=Role.ASSISTANT)
+    found = replies.values_list("pk", "execution_id")
+    ids = [id_ for reply, _ in found for id_ in (summaries.run_of(reply), follow_ups.run_of(reply))]
+    return [*ids, *(afterwards.run_of(run) for _, run in found if run)]
 
 
 def _at_rest() -> "QuerySet[Conversation]":

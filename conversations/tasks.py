@@ -4,7 +4,7 @@ import uuid
 
 from agents.models import Execution
 from agents.notices import tell_of_the_end
-from conversations import actions, follow_ups, retention, summaries
+from conversations import actions, afterwards, follow_ups, retention, summaries
 from conversations.models import Conversation
 from conversations.schedules import starting as schedules
 from conversations.schedules import tasks as schedule_tasks  # noqa: F401 - so that the queue knows them
@@ -18,8 +18,8 @@ ROUNDS = 25
 
 @task
 def turn_finished(execution_id: str) -> None:
-    """After a turn's run has ended: the title that it chose, the time of the last change, a summary if one is due,
-    what may be asked next, and the news for webhooks."""
+    """After a turn's run has ended: the title that it chose, the time of the last change, what it left behind, a
+    summary if one is due, what may be asked next, and the news for webhooks."""
     execution = Execution.objects.filter(id=uuid.UUID(execution_id)).defer("input", "answer").first()
     if execution is None or not execution.is_over:
         return
@@ -27,6 +27,8 @@ def turn_finished(execution_id: str) -> None:
     if conversation is not None:
         actions.finish_turn(conversation, execution)
         if conversation.user.is_active:
+            afterwards.ask_what_was_not_heard(conversation, execution)
+            afterwards.begin_if_left(conversation, execution)
             summaries.begin_if_due(conversation, execution)
             follow_ups.begin_if_wanted(conversation, execution)
     tell_of_the_end(execution)
@@ -41,6 +43,16 @@ def summary_finished(execution_id: str) -> None:
     if execution is None or not execution.is_over:
         return
     summaries.keep(execution)
+    actions.mark_finish_handled(execution.id)
+
+
+@task
+def afterwards_finished(execution_id: str) -> None:
+    """After the run that did what a turn had left behind."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
+    if execution is None or not execution.is_over:
+        return
+    afterwards.finish(execution)
     actions.mark_finish_handled(execution.id)
 
 

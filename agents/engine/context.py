@@ -5,9 +5,10 @@ that is missing is executed. So a program must reach the outside, the clock and 
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from agents.engine.calls import Outcome
@@ -26,6 +27,9 @@ from agents.engine.tree import Ended, end_of, with_event
 __all__ = ["Branch", "Context", "Ended", "Handle", "Outcome"]
 
 Branch = Callable[[Any], Awaitable[Any]]
+LEFT: Final = object()
+"""What was not ready when nothing waited for it any more (`Context.beside`)."""
+LEFT_CODE: Final = "left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,33 @@ class Context(Scripting):
             raise
         return _results_of(tasks)
 
-    async def within(self, timeout_s: float, body: Branch, *, name: str) -> Any:
-        """Runs `body` and gives what it gives, unless it takes longer: then all of it stops and StepFailed is raised.
+    async def beside(self, main: Branch, *others: tuple[str, Branch], patience_s: float) -> list[Any]:
+        """Runs `main`, and at the same time others, each (name, body), for which nothing waits: what has not ended
+        `patience_s` after it is stopped, as at a limit. What each gave, `main` first; LEFT for what was stopped."""
+        ended = asyncio.Event()
+
+        async def leading(branch: Any) -> Any:
+            try:
+                return await main(branch)
+            finally:
+                asyncio.get_running_loop().call_later(patience_s, ended.set)
+
+        def following(name: str, body: Branch) -> Branch:
+            async def follow(branch: Any) -> Any:
+                try:
+                    return await branch.within(math.inf, body, name=name, until=ended)
+                except StepFailed as failure:
+                    if failure.code != LEFT_CODE:
+                        raise
+                    return LEFT
+
+            return follow
+
+        return await self.all(leading, *(following(name, body) for name, body in others))
+
+    async def within(self, timeout_s: float, body: Branch, *, name: str, until: asyncio.Event | None = None) -> Any:
+        """Runs `body` and gives what it gives, unless it takes longer, or until something happens: then all of it stops
+        and StepFailed is raised (`timed_out`, LEFT_CODE).
 
         Time in which this agent or one below it waits for a person does not count, nor does what another driver spent.
         Agents that it forked are cancelled. An effect in the midst of which it ends is in doubt, as after a crash; the
@@ -98,10 +127,15 @@ class Context(Scripting):
                 inside._life.end()
                 task.cancel()
 
+        watch = None if until is None else asyncio.ensure_future(until.wait())
         try:
+            if watch is not None:
+                watch.add_done_callback(lambda _: end())
             with self.run.timed(Clock(timeout_s, self.agent.lineage, end)):
                 await asyncio.gather(task, return_exceptions=True)
         finally:
+            if watch is not None:
+                watch.cancel()
             if inside._life.has_ended:
                 self.run.leave()
         self._life.check()
@@ -111,7 +145,7 @@ class Context(Scripting):
         if error is not None and not isinstance(error, Exception | Stopped):
             raise error
         self._restore_ordinals(ordinals)
-        raise self._time_is_up(step, timeout_s)
+        raise self._stopped(step, timeout_s, is_left=until is not None and until.is_set())
 
     async def fork(
         self,
@@ -197,10 +231,11 @@ class Context(Scripting):
 
     # --- inside
 
-    def _time_is_up(self, step: StepRecord, timeout_s: float) -> StepFailed:
+    def _stopped(self, step: StepRecord, timeout_s: float, *, is_left: bool) -> StepFailed:
         """Records that a limited body ended without a result, together with the end of what it had begun."""
-        message = f"{step.name} took longer than {timeout_s:g} s and was stopped."
-        failure = StepFailed("timed_out", message, retryable=True)
+        took = f"{step.name} took longer than {timeout_s:g} s and was stopped."
+        code, message = (LEFT_CODE, f"Nothing waits for {step.name} any more.") if is_left else ("timed_out", took)
+        failure = StepFailed(code, message, retryable=True)
         inside = [one for path, one in self.run.steps_of(self.agent.id).items() if is_below(path, (*step.path, 0))]
         self._record_end(inside, replace(step, response=failure.as_json()), failure)
         return failure

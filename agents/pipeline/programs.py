@@ -5,7 +5,7 @@ from typing import cast
 
 from agents import registry
 from agents.engine.run import Program
-from agents.pipeline import compose, describe, rerank, suggesting, summary, turn
+from agents.pipeline import afterwards, compose, describe, rerank, suggesting, summary, turn
 from agents.pipeline.work import work
 
 ROOTS = {
@@ -15,6 +15,7 @@ ROOTS = {
     describe.NAME: describe.run,
     rerank.NAME: rerank.run,
     suggesting.NAME: suggesting.run,
+    afterwards.NAME: afterwards.run,
 }
 
 

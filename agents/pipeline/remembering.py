@@ -1,12 +1,14 @@
-"""What a run learns of its person, beside everything else: it waits for nothing, and only the run's end waits for it.
+"""What a run learns of its person, beside everything else: it waits for nothing, and nothing waits for it.
 
 Read is only what the person wrote, never documents, tools, the web or answers. Where only the small bundled model
 serves, or the model fails, plain patterns read it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -33,25 +35,50 @@ LEARNED: Final = "learned"
 LIMIT_S: Final = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where it was said: `run` is the first try of the run, `message_id` empty where no conversation has it."""
+
+    run: str
+    execution: UUID
+    conversation: UUID | None = None
+    message_id: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        conversation = None if self.conversation is None else str(self.conversation)
+        return {
+            "run": self.run,
+            "execution": str(self.execution),
+            "conversation": conversation,
+            "message_id": self.message_id,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        conversation = value["conversation"]
+        return cls(
+            value["run"], UUID(value["execution"]), UUID(conversation) if conversation else None, value["message_id"]
+        )
+
+
 async def learn(
     context: AgentContext,
     question: str,
     known: Recollection,
     *,
     capable: bool,
-    message_id: str = "",
+    origin: Origin,
     options: Options | None = None,
 ) -> list[dict[str, Any]]:
-    """Writes down which memories the run was told, and what it learned. Gives what became of each finding, without
-    texts. What fails here is no reason for the run to fail."""
+    """What the question says of its person, written down. Gives what became of each finding, without texts. What fails
+    here is no reason for the run to fail."""
     if not known.is_on:
         return []
     try:
-        await _receipts(context, known)
         return list(
             await context.within(
                 LIMIT_S,
-                lambda inside: _learned(inside, question, known, capable=capable, turn=message_id, options=options),
+                lambda inside: _learned(inside, question, known, capable=capable, origin=origin, options=options),
                 name="learn",
             )
         )
@@ -59,10 +86,10 @@ async def learn(
         return []
 
 
-async def _receipts(context: AgentContext, known: Recollection) -> None:
-    """Once for each run, whatever is replayed: a row for each memory that was told."""
+async def write_receipts(context: AgentContext, known: Recollection) -> None:
+    """A row for each memory that the run was told, once, whatever is replayed. What fails is no reason to fail."""
     about, desk = context.run.about, context.run.desk
-    if not known.told or desk is None or about.user_id is None:
+    if not known.is_on or not known.told or desk is None or about.user_id is None:
         return
     user_id = about.user_id
     told = json_text([{"id": str(one.id), "why": one.why, "score": one.score} for one in known.told])
@@ -75,11 +102,12 @@ async def _receipts(context: AgentContext, known: Recollection) -> None:
         )
         return Outcome(len(known.told))
 
-    await context.step(StepKind.NOTE, "receipts", None, perform)
+    with suppress(StepFailed):
+        await context.step(StepKind.NOTE, "receipts", None, perform)
 
 
 async def _learned(
-    context: AgentContext, question: str, known: Recollection, *, capable: bool, turn: str, options: Options | None
+    context: AgentContext, question: str, known: Recollection, *, capable: bool, origin: Origin, options: Options | None
 ) -> list[dict[str, Any]]:
     if flagged(context.run) or is_of_an_agent(context.run.turn):
         # Somebody else wrote it, or may have written a part of it: nothing to remember, or forget, of its person.
@@ -88,7 +116,7 @@ async def _learned(
     findings = await _findings(context, question, known, wishes, capable=capable, options=options)
     if not findings and not wishes.forget:
         return []
-    learned = await _stored(context, findings, wishes, turn)
+    learned = await _stored(context, findings, wishes, origin)
     news = [one for one in learned if one["became"] != "known"]
     if news:
         context.emit(MemoryUsed(action=LEARNED, items=tuple(news)))
@@ -122,20 +150,19 @@ def _without_doubles(findings: Sequence[Finding]) -> list[Finding]:
 
 
 async def _stored(
-    context: AgentContext, findings: Sequence[Finding], wishes: Wishes, turn: str
+    context: AgentContext, findings: Sequence[Finding], wishes: Wishes, origin: Origin
 ) -> list[dict[str, Any]]:
-    run = context.run
-    user_id = run.about.user_id
+    user_id = context.run.about.user_id
     assert user_id is not None
 
     async def perform() -> Outcome:
         said = Said(
             # A copy of a run finds what the run that it comes from had stored.
-            origin=str(run.effects_root),
+            origin=origin.run,
             at=datetime.now(UTC),
-            conversation=run.about.conversation_id,
-            execution=run.about.execution_id,
-            turn=turn,
+            conversation=origin.conversation,
+            execution=origin.execution,
+            turn=origin.message_id,
         )
         learned: list[Learned] = await _store(user_id, findings, said, wishes)
         return Outcome([one.as_json() for one in learned])

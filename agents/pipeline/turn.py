@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from agents.budget import CODE as OUT_OF_BUDGET
+from agents.engine.context import LEFT
 from agents.engine.errors import StepFailed
 from agents.engine.events import Check, Config, Source, Stage, StageStatus, Title
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
-from agents.pipeline import clarify, compose, plans
+from agents.pipeline import afterwards, clarify, compose, plans
 from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output, guard_project
@@ -17,7 +18,7 @@ from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
 from agents.pipeline.planner import Agreed, asked_first, make_plan
 from agents.pipeline.plans import Plan
 from agents.pipeline.recall import Recollection, recall
-from agents.pipeline.remembering import learn
+from agents.pipeline.remembering import Origin, learn, write_receipts
 from agents.pipeline.route import Route, decide
 from agents.pipeline.titling import title_of
 from agents.pipeline.todo import state_of
@@ -36,6 +37,8 @@ from hyperagent.lib.text import title_from
 BUNDLED_NOTICE = "The small bundled model answers: no model provider is configured. Expect mistakes."
 DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
 STOPPED = "You stopped this agent before it could answer."
+PATIENCE_S = 0.5
+"""How long an answer that stands waits for its title, and for what is learned, to be told with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +90,22 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         return await title_of(branch, question, wanted=not setting.history and setting.served["titles"])
 
     async def learned(branch: AgentContext) -> list[dict[str, Any]]:
-        return await learn(
-            branch,
-            question,
-            known,
-            capable=setting.capable,
-            message_id=setting.message_id,
-            options=setting.options,
-        )
+        await write_receipts(branch, known)
+        origin = _origin(context, setting)
+        return await learn(branch, question, known, capable=setting.capable, origin=origin, options=setting.options)
 
     async def answer(branch: AgentContext) -> tuple[Answered, Route, tuple[Check, ...]]:
         answered, route = await _answer(branch, question, setting, known)
         answered = replace(answered, text=await guard_output(branch, answered.text))
         return answered, route, await _checked(branch, answered, question, setting)
 
-    # What the run learns of the person costs no time of its own (S24): nothing but the run's end waits for it.
-    (answered, route, checks), chosen, news = await context.all(answer, title, learned)
+    # What is learned of the person, and the title, cost no time of their own (S24): what is not ready soon after the
+    # answer is left to a run of its own (`agents.pipeline.afterwards`).
+    (answered, route, checks), *beside = await context.beside(
+        answer, (afterwards.TITLE, title), (afterwards.LEARN, learned), patience_s=PATIENCE_S
+    )
+    left = [name for name, gave in zip((afterwards.TITLE, afterwards.LEARN), beside, strict=True) if gave is LEFT]
+    chosen, news = ("" if beside[0] is LEFT else beside[0]), ([] if beside[1] is LEFT else beside[1])
     if chosen:
         context.emit(Title(title=chosen))
     return {
@@ -115,7 +118,13 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         "routing": asdict(route),
         "skipped": list(answered.skipped),
         "memory": {"used": len(known.told), "learned": news},
+        "left": {"what": left, "question": question, "origin": _origin(context, setting).as_json()} if left else None,
     }
+
+
+def _origin(context: AgentContext, setting: Setting) -> Origin:
+    about = context.run.about
+    return Origin(str(context.run.effects_root), about.execution_id, about.conversation_id, setting.message_id)
 
 
 async def _checked(context: AgentContext, answered: Answered, question: str, setting: Setting) -> tuple[Check, ...]:

@@ -319,7 +319,7 @@ def test_what_runs_in_ones_name_by_itself_is_not_counted(alice: Any, limits: Any
     limits(runs_per_minute=1)
     runs.start(user=alice, conversation_id=None, question="one")
 
-    for pipeline in ("summary", "describe", "rerank", "follow_ups"):
+    for pipeline in ("summary", "describe", "rerank", "follow_ups", "afterwards"):
         runs.start(user=alice, conversation_id=None, question="by itself", pipeline=pipeline)
 
 

@@ -11,8 +11,9 @@ from asgiref.sync import sync_to_async
 
 from agents.actions import release_runner
 from agents.models import Execution, Step
+from agents.pipeline import afterwards
 from agents.pipeline.recall import Recollection
-from agents.pipeline.remembering import _findings
+from agents.pipeline.remembering import Origin, _findings
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory, MemorySwitch, MemoryUse
 from memory.remembering import actions, reading
@@ -117,7 +118,7 @@ async def test_the_answer_is_asked_for_in_the_tone_the_detail_and_the_language_t
 
 
 @pytest.mark.spec("S154", "S24")
-async def test_what_is_learned_delays_neither_the_answer_nor_its_first_word(
+async def test_what_is_learned_delays_neither_the_answer_nor_the_run_s_end(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
     scripted_server.script(
@@ -126,16 +127,35 @@ async def test_what_is_learned_delays_neither_the_answer_nor_its_first_word(
     )
     await make_runner(scripted_server.url)
 
-    id_ = await start(alice, "I am an engineer at Acme. What is recursion?", mode="chat")
+    asked = await start(alice, "I am an engineer at Acme. What is recursion?", mode="chat", about={"message_id": "m-1"})
+    run = await ended(asked)
 
-    async def answered() -> bool:
-        shown = "".join(event["content"] for event in await events(id_) if event["type"] == "token")
-        return shown == "Recursion is a function that calls itself."
+    assert (run.status, run.answer) == ("completed", "Recursion is a function that calls itself.")
+    assert scripted_server.calls[0].over or scripted_server.calls[1].over
+    assert run.result["left"]["what"] == ["learn"]
+    assert run.result["memory"] == {"used": 0, "learned": []}
+    assert (await events(run.id))[-1]["type"] == "complete"
 
-    await until(answered)
-    assert (await _run(id_)).status == "running"
-    scripted_server.release()
-    assert (await ended(id_)).status == "completed"
+
+@pytest.mark.spec("S154", "S24")
+async def test_what_was_left_is_learned_by_a_run_of_its_own_and_says_where_it_comes_from(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(
+        extraction({"kind": "fact", "field": "company_name", "text": "Acme", "evidence": "I work at Acme"}),
+    )
+    await make_runner(scripted_server.url)
+    source = uuid.uuid4()
+    origin = Origin(str(source), source, uuid.uuid4(), "m-1")
+    left = {"what": [afterwards.LEARN], "question": "I work at Acme.", "origin": origin.as_json()}
+
+    run = await ended(await start(alice, "What was not ready", pipeline=afterwards.NAME, about=left))
+
+    assert run.status == "completed"
+    [memory] = await memories(alice)
+    found = (memory.field, memory.text, memory.source_execution, memory.source_conversation, memory.source_turn)
+    assert found == ("company_name", "Acme", source, origin.conversation, "m-1")
+    assert await uses() == [], "it told nobody anything"
 
 
 @pytest.mark.spec("S154")
