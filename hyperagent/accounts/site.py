@@ -2,12 +2,15 @@
 Its home is the panels that the apps put there.
 """
 
+from functools import wraps
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.apps import AdminConfig as StockAdminConfig
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import PermissionDenied
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -56,6 +59,21 @@ class AdminSite(admin.AdminSite):
         """Administrators, and those who review or audit: what each of them sees, the pages themselves say."""
         user = request.user
         return user.is_active and (user.is_staff or user.groups.filter(name__in=GROUP_ROLES).exists())
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """What no column can be, such as a year of thirty digits, is answered like a filter that there is not."""
+
+        @wraps(view)
+        def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            try:
+                answer: HttpResponseBase = view(request, *args, **kwargs)
+            except (DataError, OverflowError):
+                if request.method != "GET" or not request.GET.keys() - {ERROR_FLAG}:
+                    raise
+                return redirect(f"{request.path}?{ERROR_FLAG}=1")
+            return answer
+
+        return super().admin_view(answered, cacheable)
 
     def index(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
