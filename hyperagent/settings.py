@@ -92,7 +92,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "hyperagent.lib.telemetry.requests.WatchedRequests",
-    "django_structlog.middlewares.RequestMiddleware",
+    "hyperagent.lib.telemetry.requests.LoggedRequests",
     "hyperagent.accounts.middleware.KnownOrigin",
     "django.middleware.security.SecurityMiddleware",
     "hyperagent.headers.Headers",

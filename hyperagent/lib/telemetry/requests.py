@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django_structlog.middlewares import RequestMiddleware
 
 from hyperagent.lib.middleware import OfBothKinds
 from hyperagent.lib.telemetry import measures, tracing
@@ -39,6 +40,14 @@ class WatchedRequests(OfBothKinds):
             return _ended(request, response, span, began_s=began_s)
         finally:
             span.end()
+
+
+class LoggedRequests(RequestMiddleware):  # type: ignore[misc]  # it has no types
+    """The log's line of each request: its path, and not what somebody searches for."""
+
+    @staticmethod
+    def format_request(request: HttpRequest) -> str:
+        return f"{request.method} {request.path}"
 
 
 def _begun(request: HttpRequest) -> Span:
