@@ -1,11 +1,15 @@
 """What two texts do not have in common, line by line, for where no page draws it. Pure."""
 
+from collections import Counter
 from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Any, Final
 
 AROUND: Final = 3
 """So many lines that both have are shown before and after what differs."""
+
+MOST_LIKENESSES: Final = 20_000
+"""Beyond it the comparison takes seconds, and nobody would read it: all lines are said to be other ones."""
 
 
 class Line(StrEnum):
@@ -22,6 +26,8 @@ def line_diff(before: Any, after: Any) -> list[tuple[Line, str]]:
     if (not old or old[-1] == "") and (not new or new[-1] == ""):
         # Both end with the end of a line: behind it is nothing that could differ.
         old, new = old[:-1], new[:-1]
+    if _likenesses(old, new) > MOST_LIKENESSES:
+        return [*((Line.GONE, line) for line in old), *((Line.NEW, line) for line in new)]
     found: list[tuple[Line, str]] = []
     shown = 0
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):
@@ -37,6 +43,12 @@ def line_diff(before: Any, after: Any) -> list[tuple[Line, str]]:
     if found and shown < len(old):
         found.append((Line.LEFT_OUT, ""))
     return found
+
+
+def _likenesses(old: list[str], new: list[str]) -> int:
+    """How many pairs of lines are the same: what there is to compare."""
+    times = Counter(new)
+    return sum(times[line] for line in old)
 
 
 def _lines(text: Any) -> list[str]:

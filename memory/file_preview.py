@@ -3,6 +3,7 @@ is shown."""
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, Final
@@ -17,6 +18,9 @@ TEXT_BYTES: Final = 300_000
 TABLE_ROWS: Final = 300
 TABLE_COLUMNS: Final = 60
 CELL_CHARS: Final = 300
+FIRST_LINE_CHARS: Final = 4_096
+_DELIMITERS: Final = ",;\t|"
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _TABLES: Final = ("text/csv", "text/tab-separated-values")
 
 
@@ -85,10 +89,14 @@ def _rows(text: str, dialect: type[csv.Dialect]) -> "list[list[str]]":
 
 
 def _dialect(text: str) -> type[csv.Dialect]:
-    try:
-        return csv.Sniffer().sniff(text[:4096], delimiters=",;\t|")
-    except csv.Error:
-        return csv.excel
+    """By what its first line is divided, outside of quotes; `csv.Sniffer` takes minutes for some lines."""
+    first = _QUOTED.sub("", text[:FIRST_LINE_CHARS].lstrip().split("\n", 1)[0])
+    most = max(_DELIMITERS, key=first.count)
+
+    class Found(csv.excel):
+        delimiter = most
+
+    return Found
 
 
 def _language(path: str) -> str:

@@ -16,8 +16,8 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import Final
 
 from agents.mail.files import AttachedFile
-from agents.mail.html_text import text_of
 from agents.tools.values import DraftMail, MailAttachment, MailHeader, MailMessage
+from hyperagent.lib.html_text import text_of
 from hyperagent.lib.text import clean_text
 
 MAX_WORK: Final = 800_000

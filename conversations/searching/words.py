@@ -128,8 +128,9 @@ EXCERPT_CHARS: Final = 220
 LEAD_CHARS: Final = 50
 LONGEST_LOOKED_AT: Final = 200_000
 Piece = tuple[str, bool]
+# What may be long stops at what it begins with: so the whole takes no longer than the text is long.
 _MARKUP: Final = re.compile(
-    r"!?\[([^\]\n]*)\]\([^)\n]*\)|^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+|[*_`~]{2,}|[*`]|\|[ :|-]+\|?", re.MULTILINE
+    r"!?\[([^\[\]\n]*)\]\([^)\[\n]*\)|^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+|[*_`~]{2,}|[*`]|\|[ :|-]+\|?", re.MULTILINE
 )
 
 

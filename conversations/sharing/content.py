@@ -17,7 +17,10 @@ from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
 VERSION: Final = 1
-_LINK: Final = re.compile(r"!?\[([^\]\n]*)\]\(\s*<?([^)\s>]*)>?[^)\n]*\)")
+# What may be long stops at what it begins with: so the whole takes no longer than the text is long.
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([ \t]*\n?[ \t]*<?([^)\s>\[]*)>?[^)\[\n]*\)")
+# The end of a link whose words or title have brackets.
+_TARGET: Final = re.compile(r"\]\([ \t]*\n?[ \t]*<?([^\s)<>\]]*)")
 _DEFINITION: Final = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t].*)?$", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"https?://[^\s<>()\[\]\"'`]+")
@@ -78,7 +81,10 @@ def abroad_only(text: str, site_url: str) -> str:
     def address(found: re.Match[str]) -> str:
         return found.group() if _leads_abroad(found.group(), host) else REMOVED
 
-    words = _DEFINITION.sub(definition, _LINK.sub(link, text))
+    def target(found: re.Match[str]) -> str:
+        return found.group() if _leads_abroad(found.group(1), host) else "] (link removed"
+
+    words = _DEFINITION.sub(definition, _TARGET.sub(target, _LINK.sub(link, text)))
     return _ADDRESS.sub(address, _ATTRIBUTE.sub(attribute, words))
 
 

@@ -1,4 +1,4 @@
-"""The text of an HTML mail, one pass from left to right: no HTML, however broken, takes longer than its length."""
+"""The text of an HTML page or mail, one pass from left to right: none, however broken, takes longer than its length."""
 
 import re
 from html import unescape

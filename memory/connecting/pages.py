@@ -2,14 +2,13 @@
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Mapping
-from html.parser import HTMLParser
 from typing import Any, Final
 from urllib.parse import unquote
 
 from django.conf import settings
 
+from hyperagent.lib.html_text import text_of
 from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
 from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, fetch
 from hyperagent.lib.outside.robots import MAX_BYTES as ROBOTS_BYTES
@@ -33,8 +32,9 @@ _ENDINGS: Final = {
     "application/vnd.ms-excel": ".xls",
     "application/vnd.oasis.opendocument.spreadsheet": ".ods",
 }
+READ_BYTES: Final = 2_000_000
+"""Of a page that is longer, what comes after it is taken as it is: no site shall keep the queue for long."""
 _NOT_TEXT: Final = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
-_UNSAID: Final = ("script", "style", "template", "noscript")
 
 
 class PageGone(Exception):
@@ -146,25 +146,5 @@ def digest_of(body: bytes, content_type: str) -> str:
     """SHA-256 of the words of a web page, else of the bytes: each answer of many sites differs in what nobody sees."""
     if _ENDINGS.get(content_type) != ".html":
         return hashlib.sha256(body).hexdigest()
-    words = _Words()
-    words.feed(body.decode("utf-8", errors="replace"))
-    words.close()
-    said = re.sub(r"\s+", " ", " ".join(words.said)).strip()
-    return hashlib.sha256(said.encode("utf-8", errors="replace")).hexdigest()
-
-
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.said: list[str] = []
-        self._unsaid = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._unsaid += tag in _UNSAID
-
-    def handle_endtag(self, tag: str) -> None:
-        self._unsaid = max(0, self._unsaid - (tag in _UNSAID))
-
-    def handle_data(self, data: str) -> None:
-        if not self._unsaid:
-            self.said.append(data)
+    said = " ".join(text_of(body[:READ_BYTES].decode("utf-8", errors="replace")).split())
+    return hashlib.sha256(said.encode("utf-8", errors="replace") + body[READ_BYTES:]).hexdigest()

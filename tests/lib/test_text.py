@@ -39,3 +39,11 @@ def test_two_texts_are_compared_line_by_line(before: str | None, after: str, sho
     signs = {Line.GONE: "- ", Line.NEW: "+ ", Line.SAME: "  ", Line.LEFT_OUT: "…"}
 
     assert [signs[line] + text for line, text in line_diff(before, after)] == shown
+
+
+def test_of_lines_that_are_nearly_all_the_same_no_comparison_is_made() -> None:
+    before, after = "same\n" * 1_000 + "a", "same\n" * 1_000 + "b"
+
+    found = line_diff(before, after)
+
+    assert [line for line, _ in found] == [Line.GONE] * 1_001 + [Line.NEW] * 1_001

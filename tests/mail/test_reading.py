@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.mail.answering import reply_to
-from agents.mail.html_text import text_of
 from agents.mail.reading import TOO_DEEP, head_of, message_of
 from agents.tools.values import MailMessage
+from hyperagent.lib.html_text import text_of
 
 PARTS = [
     *(b"From: ", b"Subject: ", b"=?utf-8?b?", b"?=", b"(", b'"', b"<", b"@", b",", b"\n", b"text/html", b"charset="),

@@ -401,3 +401,12 @@ def test_what_a_page_says_is_compared_and_not_how() -> None:
     assert digest_of(one, "text/html") == digest_of(same, "text/html")
     assert digest_of(one, "text/html") != digest_of(b"<p>Hello you</p>", "text/html")
     assert digest_of(one, "text/plain") != digest_of(same, "text/plain")
+
+
+@pytest.mark.threat("T30")
+@pytest.mark.parametrize("broken", ["<a ", "<![<![CDATA[ x", "<!--", "<script", "</", "<"])
+def test_a_page_of_broken_tags_is_looked_at_once_from_left_to_right(broken: str) -> None:
+    """A parser that looks ahead at each of them takes longer than a test run."""
+    page = f"<p>Hello</p>{broken * 300_000}".encode()
+
+    assert len(digest_of(page, "text/html")) == 64
