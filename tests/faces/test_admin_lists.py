@@ -59,7 +59,7 @@ def test_a_page_that_is_not_there_shows_one_that_is(alice: Any, bob: Any, page: 
 
 
 def test_a_filter_by_what_no_column_can_be_is_left_out(admin_client: Client) -> None:
-    answers = {}
+    answers: dict[tuple[str, str], int] = {}
     for model in site._registry:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         listed_plainly = admin_client.get(address)

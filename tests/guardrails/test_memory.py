@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 
 from agents.guardrails.asked import NOTE
 from agents.pipeline.recall import Recollection
-from agents.pipeline.remembering import _learned
+from agents.pipeline.remembering import Origin, _learned
 from agents.runtime.context import AgentContext
 from conversations import actions as conversations
 from memory.models import Memory
@@ -72,7 +72,8 @@ async def test_nothing_is_learned_of_a_question_that_others_may_have_written_a_p
 
     async def program(context: AgentContext) -> Any:
         await context.note(NOTE, lambda: [line])
-        return await _learned(context, POISON, Recollection(is_on=True), capable=False, turn="", options=None)
+        origin = Origin("r", context.run.about.execution_id)
+        return await _learned(context, POISON, Recollection(is_on=True), capable=False, origin=origin, options=None)
 
     end = await case_of(program, gateway_of()).drive()
 

@@ -42,7 +42,7 @@ class WatchedRequests(OfBothKinds):
             span.end()
 
 
-class LoggedRequests(RequestMiddleware):  # type: ignore[misc]  # it has no types
+class LoggedRequests(RequestMiddleware):
     """The log's line of each request: its path, and not what somebody searches for."""
 
     @staticmethod
