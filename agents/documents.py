@@ -168,6 +168,8 @@ def _original(user_id: UUID, document_id: UUID) -> OriginalFile:
 def _refuse_unread(document: Document) -> None:
     """What was not read to its end has half a text, which must not pass for the whole."""
     if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+        if document.is_picture:
+            raise ToolError(f"{document.filename} is a picture: look at it with analyze_image, by its id.")
         why = document.reason or f"it is {document.status}"
         raise ToolError(f"{document.filename} cannot be read: {why}")
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
@@ -190,7 +192,7 @@ def _entry(row: Document) -> ListedDocument:
         doc_type=row.doc_type,
         date=row.date.isoformat() if row.date else None,
         description=row.description[:DESCRIPTION_CHARS],
-        state=row.status,
+        state="picture" if row.is_picture else row.status,
         total_pages=row.total_pages,
     )
 

@@ -29,7 +29,12 @@ KINDS: Final[Mapping[str, str]] = {
     "html": gettext_noop("Web page"),
     "md": "Markdown",
     "txt": gettext_noop("Text"),
+    "png": "PNG",
+    "jpg": "JPEG",
+    "gif": "GIF",
+    "webp": "WebP",
 }
+_MAY_BE_READ_AGAIN: Final = (DocumentStatus.FAILED, DocumentStatus.CANCELLED, DocumentStatus.READY)
 _BYTES: Final = (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000))
 _S: Final = DocumentStatus
 
@@ -56,6 +61,7 @@ _STATES: Final = {
     _S.FAILED: State(gettext_noop("Not read"), "failed"),
     _S.CANCELLED: State(gettext_noop("Cancelled"), "stopped"),
 }
+_A_PICTURE: Final = State(gettext_noop("Picture, not searched"), "stopped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ def row_of(document: Document, *, reader: User) -> Row:
         is_private=not sharing,
         groups=json.dumps(sorted(group.name for group in document.groups.all()) if is_own else []),
         may_cancel=is_own and document.status in AT_WORK and document.status not in SEARCHABLE,
-        may_read_again=is_own and document.status in (_S.FAILED, _S.CANCELLED, _S.READY),
+        may_read_again=is_own and document.status in _MAY_BE_READ_AGAIN and not document.is_picture,
     )
 
 
@@ -112,7 +118,8 @@ def state_of(document: Document) -> State:
         return _reading(document)
     if document.status == _S.EMBEDDING:
         return _embedding(document)
-    state = _STATES[DocumentStatus(document.status)]
+    is_seen_only = document.status == _S.FAILED and document.is_picture
+    state = _A_PICTURE if is_seen_only else _STATES[DocumentStatus(document.status)]
     return replace(state, words=_(state.words))
 
 

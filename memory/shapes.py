@@ -44,6 +44,7 @@ def document_shape(document: Document, viewer: "User | None" = None) -> Json:
         "created_at": iso(document.created_at),
         "ready_at": iso(document.ready_at),
         "searchable": document.status in SEARCHABLE,
+        "is_picture": document.is_picture,
     }
 
 

@@ -23,7 +23,7 @@ class DocumentSerializer(serializers.Serializer[Any]):
     doc_id = serializers.UUIDField()
     filename = serializers.CharField()
     title = serializers.CharField(allow_blank=True)
-    doc_type = serializers.CharField(allow_blank=True, help_text="By content: pdf, docx, md and so on.")
+    doc_type = serializers.CharField(allow_blank=True, help_text="By content: pdf, docx, md, png and so on.")
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in DocumentStatus])
     reason = serializers.CharField(allow_blank=True, help_text="Why it failed.")
     note = serializers.CharField(allow_blank=True, help_text="What of it is missing though it can be used.")
@@ -48,6 +48,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     ready_at = serializers.DateTimeField(allow_null=True)
     searchable = serializers.BooleanField(help_text="A search looks at it; at first by its words only.")
+    is_picture = serializers.BooleanField(
+        help_text="No text of it can be searched: its status becomes `failed`. Attached to a question it is looked at."
+    )
 
 
 class ChunkSerializer(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from django.db import connection
 
 from memory.models import Document
 from memory.postings.writing import NAME_KEY, drop_postings, write_postings
-from memory.reading.kinds import doc_type_of
+from memory.reading.kinds import doc_type_of, picture_type_of
 from memory.reading.values import Unreadable
 
 NOTHING_READ: Final[dict[str, Any]] = {
@@ -34,7 +34,9 @@ def drop(document_id: UUID) -> None:
 
 
 def type_or_nothing(head: bytes, filename: str) -> str:
-    """Empty for what cannot be read: the job says so, in words, on the document."""
+    """Empty for what can neither be read nor looked at: the job says so, in words, on the document."""
+    if kind := picture_type_of(head):
+        return kind
     try:
         return doc_type_of(head, filename)
     except Unreadable:

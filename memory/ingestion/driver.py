@@ -21,7 +21,7 @@ from memory.ingestion.files import HEAD_BYTES
 from memory.kinds import DocumentStatus
 from memory.models import Document
 from memory.reading.dates import date_of
-from memory.reading.kinds import doc_type_of
+from memory.reading.kinds import doc_type_of, picture_type_of
 from memory.reading.language import language_of
 from memory.reading.process import read
 from memory.reading.values import Unreadable
@@ -108,8 +108,10 @@ def batches(document: Document) -> Iterator[None]:
 
 def _begin(document: Document) -> None:
     with files.open_file(document.stored_as) as file:
-        doc_type = doc_type_of(file.read(HEAD_BYTES), document.filename)
-    lease.advance(document, DocumentStatus.READING, doc_type=doc_type)
+        head = file.read(HEAD_BYTES)
+    if kind := picture_type_of(head):
+        lease.write(document, doc_type=kind)
+    lease.advance(document, DocumentStatus.READING, doc_type=doc_type_of(head, document.filename))
 
 
 def _read(document: Document) -> Iterator[None]:

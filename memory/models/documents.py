@@ -12,6 +12,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from memory.kinds import DocumentStatus, Origin, Visibility
+from memory.reading.kinds import PICTURE_TYPES, picture_named
 
 if TYPE_CHECKING:
     from hyperagent.accounts.models import User
@@ -126,6 +127,11 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_picture(self) -> bool:
+        """It can be looked at, and no search finds it. Of one that came before its type was told: by its name."""
+        return (self.doc_type or picture_named(self.filename)) in PICTURE_TYPES
 
 
 class DocumentPage(models.Model):

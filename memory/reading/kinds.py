@@ -11,6 +11,8 @@ HEAD_BYTES: Final = 64 * 1024
 """How much of a file is worth showing to `doc_type_of`."""
 
 DOC_TYPES: Final = ("pdf", "docx", "xlsx", "xls", "ods", "csv", "pptx", "html", "md", "txt")
+PICTURE_TYPES: Final = ("png", "jpg", "gif", "webp")
+"""What can be looked at, and has no text to be searched: a file that was uploaded is of these or of DOC_TYPES."""
 _CAN_BE_READ: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), OpenDocument sheets (.ods), PowerPoint (.pptx), CSV, HTML, Markdown and "
     "plain text can be read"
@@ -27,6 +29,14 @@ _PROGRAMS: Final = (
     (b"\x7fELF", "a Linux program"),
     (b"\xcf\xfa\xed\xfe", "a macOS program"),
 )
+_PICTURES: Final = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), "png"),
+    (re.compile(rb"\xff\xd8\xff"), "jpg"),
+    (re.compile(rb"GIF8[79]a"), "gif"),
+    (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "webp"),
+)
+_SUFFIXES: Final = {"jpg": (".jpg", ".jpeg", ".jpe", ".jfif")}
+_PROMISES_TEXT: Final = (*DOC_TYPES, "doc", "ppt", "htm", "tsv", "markdown")
 _OLD_OFFICE: Final = (("WordDocument", "Word", "docx"), ("PowerPoint Document", "PowerPoint", "pptx"))
 _TEXT_BY_NAME: Final = {
     ".csv": "csv", ".tsv": "csv", ".md": "md", ".markdown": "md", ".mdown": "md", ".mkd": "md",
@@ -48,6 +58,8 @@ def doc_type_of(head: bytes, filename: str) -> str:
     """One of DOC_TYPES. `head`: the first HEAD_BYTES of the file. Raises Unreadable for what is none of them."""
     if not head:
         raise reasons.empty()
+    if kind := picture_type_of(head):
+        raise reasons.picture(kind, though=_claim_of(filename, kind))
     for magic, what in _PROGRAMS:
         if head.startswith(magic) and _is_binary(head):
             raise _not_supported(what, filename)
@@ -62,6 +74,29 @@ def doc_type_of(head: bytes, filename: str) -> str:
     if not is_wide_text(head) and _is_binary(head):
         raise _not_supported(_name_of_binary(head), filename)
     return _kind_of_text(head, filename)
+
+
+def picture_type_of(head: bytes) -> str:
+    """One of PICTURE_TYPES; empty for what is none of them. `head`: the first HEAD_BYTES of the file."""
+    kind = next((kind for magic, kind in _PICTURES if magic.match(head)), "")
+    return kind if kind and _is_binary(head) else ""
+
+
+def picture_named(filename: str) -> str:
+    """What its name claims, for a file of which nothing else is known; empty if it is no picture's."""
+    suffix = PurePath(filename).suffix.lower()
+    return next((kind for kind in PICTURE_TYPES if suffix in _suffixes_of(kind)), "")
+
+
+def _suffixes_of(kind: str) -> tuple[str, ...]:
+    return _SUFFIXES.get(kind, (f".{kind}",))
+
+
+def _claim_of(filename: str, kind: str) -> str:
+    """The ending of a name that claims something else than this picture; empty where it claims nothing else."""
+    suffix = PurePath(filename).suffix.lower()
+    is_claim = suffix.removeprefix(".") in (*_PROMISES_TEXT, *PICTURE_TYPES) and suffix not in _suffixes_of(kind)
+    return suffix if is_claim else ""
 
 
 def is_wide_text(head: bytes) -> bool:
@@ -138,6 +173,8 @@ def _kind_of_text(head: bytes, filename: str) -> str:
 
 def _not_supported(what: str, filename: str, *, way_out: str = "") -> Unreadable:
     suffix = PurePath(filename).suffix
-    named = f" though its name ends in {suffix}" if suffix and suffix.isascii() and len(suffix) <= 6 else ""
+    # Only a name that promises a text is worth a word: that "a.png" is no text surprises nobody.
+    is_promise = suffix.lower().removeprefix(".") in _PROMISES_TEXT
+    named = f" though its name ends in {suffix}" if is_promise else ""
     way = f" {way_out} and give that." if way_out else ""
     return Unreadable("not_supported", f"This is {what}{named}, and is not read.{way} {_CAN_BE_READ}.")

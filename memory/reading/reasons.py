@@ -90,6 +90,16 @@ def not_in_zip(doc_type: str) -> Unreadable:
     )
 
 
+def picture(kind: str, *, though: str = "") -> Unreadable:
+    """`though`: the ending of a name that claims something else."""
+    named = f" though its name ends in {though}" if though else ""
+    return Unreadable(
+        "not_supported",
+        f"This is a picture ({kind.upper()}){named}: it has no text that could be searched. "
+        "Attach it to a question to have it looked at.",
+    )
+
+
 def no_such_page(number: int, total: int) -> Unreadable:
     return Unreadable("not_there", f"There is no page {number}: the document has {total}.")
 

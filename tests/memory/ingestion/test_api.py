@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from memory.ingestion import driver
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
 from tests.memory.giving import given, uploaded
@@ -16,6 +17,7 @@ from tests.memory.ingestion.making import pdf_of
 
 pytestmark = pytest.mark.django_db
 
+RED = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
 TEXT = "# Travel policy\n\nTrains before planes, whenever a train takes less than six hours.\n"
 
 
@@ -44,6 +46,31 @@ def test_a_file_becomes_a_document(api_of: Any, alice: Any, to: str) -> None:
         "private",
     )
     assert shown["size_bytes"] == len(TEXT.encode())
+
+
+def test_a_picture_says_what_it_is_and_is_kept_for_whoever_attaches_it(api_of: Any, alice: Any) -> None:
+    api = api_of(alice)
+    added = post(api, RED, name="red.png").json()
+
+    driver.ingest(uuid.UUID(added["doc_id"]))
+
+    shown = api.get(f"/api/v1/documents/{added['doc_id']}").json()
+    assert (added["doc_type"], added["is_picture"]) == (shown["doc_type"], shown["is_picture"]) == ("png", True)
+    assert (shown["status"], shown["searchable"]) == ("failed", False)
+    assert shown["reason"] == (
+        "This is a picture (PNG): it has no text that could be searched. Attach it to a question to have it looked at."
+    )
+    assert api.get(f"/api/v1/documents/{added['doc_id']}/file").status_code == 200
+
+
+def test_a_picture_of_which_no_type_was_told_is_known_once_it_is_read(alice: Any) -> None:
+    document = uploaded(alice, RED, filename="a photo")
+    Document.objects.update(doc_type="")
+
+    driver.ingest(document.pk)
+
+    document.refresh_from_db()
+    assert (document.doc_type, document.is_picture, document.status) == ("png", True, DocumentStatus.FAILED)
 
 
 def test_the_same_bytes_again_are_the_same_document(api_of: Any, alice: Any, charlie: Any, media: Any) -> None:

@@ -282,3 +282,18 @@ def test_only_a_pdf_has_pictures_of_its_pages(alice: Any) -> None:
 def test_who_is_not_signed_in_is_asked_to(db: None) -> None:
     for path in ("/documents/", "/documents/search/", f"/documents/{uuid.uuid4()}/"):
         assert Client().get(path).url.startswith("/accounts/login/?next=")  # type: ignore[attr-defined]
+
+
+def test_a_picture_stands_among_the_documents_as_what_it_is_and_not_as_a_failure(alice: Any) -> None:
+    reason = "This is a picture (PNG): it has no text that could be searched."
+    picture = document_of(alice, "red.png", doc_type="png", status=DocumentStatus.FAILED, reason=reason)
+
+    listed, alone = read(alice), read(alice, f"/documents/{picture.pk}/")
+
+    for page in (listed, alone):
+        assert "Picture, not searched" in page
+        assert "Not read</span>" not in page
+        assert reason in page
+        assert 'data-again=""' in page
+    assert "is-failed" not in listed
+    assert "message error" not in alone
