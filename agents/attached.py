@@ -38,9 +38,11 @@ async def given_files(context: AgentContext, task: AgentInput, *, as_files: bool
     """`as_files`: whether programs can be run on them."""
     chosen = tuple(dict.fromkeys((*task.options.attachment_ids, *task.options.document_ids)))[:MOST_DOCUMENTS]
     if not as_files or await _lacks_files(context):
-        texts = [await _text(context, document_id) for document_id in chosen]
+        readable = [one for one in chosen if one not in task.options.image_attachments]
+        texts = [await _text(context, document_id) for document_id in readable]
         return tuple(_as_text(place, *text) for place, text in enumerate(texts, start=1) if text is not None)
-    found = [await _original(context, document_id, place) for place, document_id in enumerate(chosen, start=1)]
+    pictures = task.options.image_attachments
+    found = [await _original(context, one, at, has_text=one not in pictures) for at, one in enumerate(chosen, start=1)]
     given = [one for one in found if one is not None]
     lying = await _lying_there(context, {one.name for one in given})
     named = await _named(context, task, {one.name for one in (*given, *lying)})
@@ -54,14 +56,14 @@ async def _lacks_files(context: AgentContext) -> bool:
     return bool(await context.note("files_lack", lambda: door.lacks(("documents", "workspace"))))
 
 
-async def _original(context: AgentContext, document_id: str, place: int) -> Given | None:
+async def _original(context: AgentContext, document_id: str, place: int, *, has_text: bool = True) -> Given | None:
     """The file itself; its text where it cannot be had."""
     reply = await context.tool("use_document", {"document_id": document_id})
     if reply.is_error or not isinstance(reply.data, dict):
-        text = await _text(context, document_id)
+        text = await _text(context, document_id) if has_text else None
         return None if text is None else _as_text(place, *text)
     beginning = str(reply.data.get("text") or "")
-    if not beginning and (read := await _text(context, document_id)):
+    if not beginning and has_text and (read := await _text(context, document_id)):
         beginning = read[1]
     return Given(str(reply.data["path"]), beginning)
 

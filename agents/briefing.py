@@ -100,8 +100,10 @@ def _handoff(task: AgentInput) -> str:
 
 
 def _files(task: AgentInput) -> str:
-    attached = [f"- attached file {file_id}" for file_id in task.options.attachment_ids]
-    return "\n".join(attached + [f"- document {doc_id}" for doc_id in task.options.document_ids])
+    """By name, kind and id, as far as that is known."""
+    known = {one.id: one.told for one in task.options.attached or ()}
+    attached = [f"- attached {known.get(one, f'file {one}')}" for one in task.options.attachment_ids]
+    return "\n".join(attached + [f"- {known.get(one, f'document {one}')}" for one in task.options.document_ids])
 
 
 def _dependencies(outputs: Mapping[str, DependencyOutput]) -> str:

@@ -4,6 +4,7 @@
 returns `Work`; `agents.pipeline.work` makes the output of it.
 """
 
+import json
 from enum import StrEnum
 from typing import Any
 
@@ -81,6 +82,29 @@ class ProjectInstructions(Value):
     text: str
 
 
+class AttachmentKind(StrEnum):
+    """What can be done with it. `picture`: looked at. `document`: searched and read. `file`: given to a program."""
+
+    PICTURE = "picture"
+    DOCUMENT = "document"
+    FILE = "file"
+
+
+class Attachment(Value):
+    """A file that belongs to the question, as far as its person may see it. `doc_type`: by its content, such as png."""
+
+    id: str
+    name: str
+    kind: AttachmentKind
+    doc_type: str = ""
+
+    @property
+    def told(self) -> str:
+        """For a prompt, on one line. A name is somebody's words: it is quoted, and cut."""
+        name = json.dumps(" ".join(self.name.split())[:120], ensure_ascii=False)
+        return f"{self.kind} {name}{f' ({self.doc_type})' if self.doc_type else ''}, id {self.id}"
+
+
 class Options(Value):
     """What whoever asked chose for the run."""
 
@@ -99,6 +123,10 @@ class Options(Value):
     """What the run may use, over all of its agents."""
     attachment_ids: tuple[str, ...] = ()
     document_ids: tuple[str, ...] = ()
+    attached: tuple[Attachment, ...] | None = None
+    """What those are; None where nobody has looked (`agents.pipeline.attachments`)."""
+    image_attachments: tuple[str, ...] = ()
+    """The ids of the pictures among them."""
     project_id: str | None = None
     """The project of the conversation: its documents are searched first."""
     project_instructions: ProjectInstructions | None = None

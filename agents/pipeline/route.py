@@ -20,6 +20,7 @@ ALTERNATIVES: Final = 3
 CERTAIN: Final = 0.9
 _UNSURE: Final = 0.4
 RAG: Final = "rag"
+_TAKING_PICTURES: Final = frozenset({"analyze_image", "use_document"})
 GOES_ON: Final = "It goes on with what was said before."
 # What people most often mean where nothing tells.
 _USUAL: Final = ("web", "rag", "research", "writing", "code", "data", "mail", "chat")
@@ -60,14 +61,18 @@ async def decide(
     settings: PipelineSettings,
     history: Sequence[Mapping[str, str]] = (),
     has_chosen_documents: bool = False,
+    has_pictures: bool = False,
 ) -> Route:
-    """`history_length`: turns before this question. Without a capable model no model is asked."""
+    """`history_length`: turns before this question. Without a capable model no model is asked. `has_chosen_documents`:
+    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at."""
     route = await _explicit(context, mode, roster)
     if route is None:
         guess = _heard_with_history(classify(question), question, history_length)
         guess = _heard_with_newcomers(guess, roster)
         routing_mode = settings.routing_mode
-        if routing_mode != "llm":
+        if routing_mode != "llm" and has_pictures and not has_chosen_documents:
+            guess = _heard_with_pictures(guess, roster)
+        elif routing_mode != "llm":
             guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
         if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
             route = await _asked(
@@ -183,6 +188,19 @@ async def _heard_with_documents(
         return Guess("direct", RAG, 0.8, "Documents were chosen for it.", True, (CHAT,))
     named = await speaking_of(context, question)
     return Guess("direct", RAG, 0.8, f"Your documents speak of it: {named}.", True, (CHAT,)) if named else guess
+
+
+def _heard_with_pictures(guess: Guess, roster: Mapping[str, AgentSpec]) -> Guess:
+    """Where nothing but pictures is attached, an agent that can neither look at them nor take them as files is of no
+    use: chat looks at them, and hands over."""
+    if guess.kind == "plan" or (guess.agent != CHAT and _takes_pictures(roster.get(guess.agent))):
+        return guess
+    rivals = tuple(one for one in (guess.agent, *guess.rivals) if one != CHAT)
+    return Guess("direct", CHAT, max(guess.confidence, 0.8), "A picture is attached to it.", True, rivals)
+
+
+def _takes_pictures(spec: AgentSpec | None) -> bool:
+    return spec is not None and not _TAKING_PICTURES.isdisjoint(spec.tools) and spec.name != RAG
 
 
 def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Guess:

@@ -11,6 +11,7 @@ from agents.engine.events import Check, Config, Source, Stage, StageStatus, Titl
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
 from agents.pipeline import afterwards, clarify, compose, plans
+from agents.pipeline.attachments import has_documents, with_attachments
 from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output, guard_project
@@ -83,6 +84,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
     setting = replace(setting, options=await guard_project(context, setting.options))
+    setting = replace(setting, options=await with_attachments(context, setting.options))
 
     known = await recall(context, question, is_temporary=setting.is_temporary)
 
@@ -171,7 +173,8 @@ async def _answer(
         capable=setting.capable,
         roster=setting.roster,
         settings=setting.settings,
-        has_chosen_documents=bool(setting.options.attachment_ids or setting.options.document_ids),
+        has_chosen_documents=has_documents(setting.options),
+        has_pictures=bool(setting.options.image_attachments),
     )
     clear = await clarify.clarified(
         context,

@@ -27,6 +27,7 @@ async def routed(
     capable: bool = True,
     history: tuple[dict[str, str], ...] = (),
     roster: Any = ROSTER,
+    **attached: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The route, and the event that told of it."""
 
@@ -40,6 +41,7 @@ async def routed(
             roster=roster,
             settings=PipelineSettings(routing_mode=routing_mode),
             history=history,
+            **attached,
         )
         return asdict(route)
 
@@ -218,6 +220,45 @@ async def test_an_agent_that_was_added_can_be_chosen_by_the_router(
 
     assert (route["agent"], route["method"]) == ("calendar", "model")
     assert "- calendar: Does all that belongs to calendar" in scripted_server.calls[0].messages[0]["content"]
+
+
+@pytest.mark.spec("S52")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is in this picture?",
+        "Write a poem about this photo",
+        "What does the document in this picture say?",
+        UNSURE,
+    ],
+)
+async def test_where_only_pictures_are_attached_whoever_can_look_at_them_works_on_it(
+    alone: Alone, question: str
+) -> None:
+    route, _ = await routed(alone, question, has_pictures=True)
+
+    assert (route["agent"], route["method"]) == ("chat", "heuristic")
+
+
+@pytest.mark.spec("S52")
+async def test_a_picture_is_for_an_agent_that_takes_files_too_and_a_mode_wins(alone: Alone) -> None:
+    takes_files = {**ROSTER, "code": spec_of("code", ("use_document",))}
+    question = "Write a Python script that crops this image"
+
+    by_words, _ = await routed(alone, question, has_pictures=True, roster=takes_files)
+    by_mode, _ = await routed(alone, "What is in this picture?", has_pictures=True, mode="rag")
+
+    assert (by_words["agent"], by_mode["agent"]) == ("code", "rag")
+
+
+@pytest.mark.spec("S52")
+@pytest.mark.parametrize("has_pictures", [True, False])
+async def test_a_document_that_can_be_searched_is_searched_whatever_is_attached_beside_it(
+    alone: Alone, has_pictures: bool
+) -> None:
+    route, _ = await routed(alone, "What does it show?", has_chosen_documents=True, has_pictures=has_pictures)
+
+    assert (route["agent"], route["reason"]) == ("rag", "Documents were chosen for it.")
 
 
 async def test_a_long_question_reaches_the_router_with_its_beginning_and_its_end(

@@ -253,6 +253,18 @@ async def test_the_documents_that_were_chosen_for_a_run_are_searched_unless_the_
     ]
 
 
+async def test_a_picture_that_was_attached_does_not_narrow_a_search() -> None:
+    documents = FakeDocuments()
+    options = Options(attachment_ids=("p1",), image_attachments=("p1",))
+    both = options.model_copy(update={"attachment_ids": ("p1", "d7")})
+
+    for chosen in (options, both):
+        task = AgentInput(agent_id="a", agent_name="rag", task="t", options=chosen)
+        await used("search_documents", {"query": "x"}, task=task, documents=documents)
+
+    assert [asked[2] for asked in documents.asked] == [(), ("d7",)]
+
+
 async def test_pages_of_a_document_are_read_in_portions() -> None:
     reply = await used("read_document", {"document_id": "d1", "first_page": 25})
     too_many = await used("read_document", {"document_id": "d1", "first_page": 1, "last_page": 30})

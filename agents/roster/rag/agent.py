@@ -11,6 +11,7 @@ from agents.briefing import briefing, house_rules, short_briefing
 from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
 from agents.passages import Passage, numbers_of, sources_of, told
+from agents.pictures import pictures_told
 from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
 from agents.roster.rag import listing
@@ -37,7 +38,7 @@ SPEC = AgentSpec(
         "What do my documents say about the warranty?",
         "Which documents do I have?",
     ),
-    tools=("search_documents", "read_document", "list_documents"),
+    tools=("search_documents", "read_document", "list_documents", "analyze_image"),
     needs=("documents",),
     handoffs=False,
     temperature=0.1,
@@ -89,27 +90,29 @@ class Found:
 async def run(context: AgentContext, task: AgentInput) -> Work:
     if listing.asks_for_list(task.task):
         return await _listed(context, task)
+    pictures = await pictures_told(context, task)
     with stage(context, "search", "Choosing what to look for in the documents"):
-        query = await _query(context, task)
+        query = await _query(context, task, pictures)
     with stage(context, "search", f"Searching the documents for: {query.query}"):
         found = await _found(context, task, query)
     if found.trouble:
         data = {"query": query.query}
         return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
     found = replace(found, chunks=await _best(context, task, found))
-    if not found.fits and not (task.capable and found.chunks):
+    if not found.fits and not pictures and not (task.capable and found.chunks):
         return _work(found, unanswered(task.task, found.passages()), model=None)
     with stage(context, "synthesize", "Answering from what was found"):
-        reply = await _answer(context, task, found)
+        reply = await _answer(context, task, found, pictures)
     return _work(found, _cited(task, found, reply), model=reply.model)
 
 
-async def _query(context: AgentContext, task: AgentInput) -> Query:
+async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Query:
     if not task.capable:
         return Query(query=" ".join(task.task.split())[:300] or "-")
     today = (await context.now()).date().isoformat()
     system = fill(read_prompt(HERE / "query.md"), today=today, rules=house_rules())
-    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
+    user = briefing(task) + pictures
+    messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
     return await context.structured(await with_said(context, request), Query, stage="search_agent")
 
@@ -145,8 +148,8 @@ _FILTERS: Final = ("doc_type", "filename", "date_from", "date_to")
 
 async def _search(context: AgentContext, task: AgentInput, words: str, filters: dict[str, str]) -> ToolReply:
     arguments: dict[str, Any] = {"query": words, "top_k": TOP_K}
-    if task.options.document_ids:
-        arguments["document_ids"] = list(task.options.document_ids)
+    if chosen := [one for one in task.options.document_ids if one not in task.options.image_attachments]:
+        arguments["document_ids"] = chosen
     if filters:
         arguments["filters"] = filters
     return await context.tool("search_documents", arguments)
@@ -192,7 +195,8 @@ def candidate_of(chunk: Chunk) -> Candidate:
     return Candidate(", ".join(" ".join(part.split()) for part in label if part), chunk.text)
 
 
-async def _answer(context: AgentContext, task: AgentInput, found: Found) -> ModelReply:
+async def _answer(context: AgentContext, task: AgentInput, found: Found, pictures: str) -> ModelReply:
+    """`pictures`: what those show that are attached beside the documents."""
     passages = found.passages()
     if not task.capable:
         few = told(passages, limit=SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
@@ -200,7 +204,7 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found) -> Mode
         system = read_prompt(HERE / "prompt_small.md")
         return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
     shown = told(passages, limit=CHUNK_CHARS, total=ALL_CHUNKS_CHARS) or "Nothing was found in the documents."
-    user = f"{briefing(task)}\n\n## Sources{_caution(found)}\n{shown}"
+    user = f"{briefing(task)}{pictures}\n\n## Sources{_caution(found)}\n{shown}"
     system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)

@@ -67,9 +67,13 @@ async def list_documents(
 
 
 def _attached(call: Call) -> tuple[str, ...]:
-    """The documents that whoever asked chose for this run."""
+    """The documents that whoever asked chose for this run. No search finds a picture: where nothing else was chosen,
+    all documents are meant."""
     options = call.agent_input.options if call.agent_input else None
-    return tuple(dict.fromkeys((*options.attachment_ids, *options.document_ids))) if options else ()
+    if options is None:
+        return ()
+    chosen = dict.fromkeys((*options.attachment_ids, *options.document_ids))
+    return tuple(one for one in chosen if one not in options.image_attachments)
 
 
 def _project(call: Call) -> str | None:

@@ -1,0 +1,88 @@
+"""What is attached to a question, by name and kind: looked up once, among what its person may see, and recorded, so
+that a replay goes the same way. Who may see which document is `memory`'s to say.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+from django.db import DatabaseError
+
+from agents.engine.context import Outcome
+from agents.engine.states import StepKind
+from agents.exchange import Attachment, AttachmentKind, Options
+from agents.runtime.context import AgentContext
+from hyperagent.accounts.models import User
+from hyperagent.lib.threads import in_thread
+from memory.kinds import AT_WORK, SEARCHABLE
+from memory.models import Document
+
+log = structlog.get_logger(__name__)
+
+NOTED: Final = "attachments"
+
+
+async def with_attachments(context: AgentContext, options: Options) -> Options:
+    """The options with what is known of the files that they name; as they are, where nobody could look."""
+    ids, user_id = chosen_ids(options), context.run.about.user_id
+    if not ids or user_id is None or context.run.desk is None:
+        return options
+
+    async def perform() -> Outcome:
+        return Outcome(await _looked_up(user_id, ids))
+
+    noted = await context.step(StepKind.NOTE, NOTED, None, perform)
+    if noted is None:
+        return options
+    attached = tuple(Attachment.model_validate(one) for one in noted)
+    pictures = tuple(one.id for one in attached if one.kind is AttachmentKind.PICTURE)
+    return options.model_copy(update={"attached": attached, "image_attachments": pictures})
+
+
+def chosen_ids(options: Options) -> tuple[str, ...]:
+    """What was attached or chosen, each once, in its order."""
+    return tuple(dict.fromkeys((*options.attachment_ids, *options.document_ids)))
+
+
+def has_documents(options: Options) -> bool:
+    """Whether something among it can be searched, now or soon. What nobody has looked up may be such a document."""
+    if options.attached is None:
+        return bool(chosen_ids(options))
+    return any(one.kind is AttachmentKind.DOCUMENT for one in options.attached)
+
+
+async def _looked_up(user_id: UUID, ids: Sequence[str]) -> list[dict[str, Any]] | None:
+    """None if the database could not be asked: the run goes its way without."""
+    try:
+        return await in_thread(_seen)(user_id, ids)
+    except DatabaseError as error:
+        log.warning("attachments.not_looked_up", why=str(error).split("\n")[0])
+        return None
+
+
+def _seen(user_id: UUID, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Those that this user may see, in the order of the ids. Two queries."""
+    user = User.objects.filter(pk=user_id).first()
+    if user is None:
+        return []
+    known = [_id for one in ids if (_id := _uuid(one)) is not None]
+    rows = Document.objects.seen_by(user).only("id", "filename", "doc_type", "status").in_bulk(known)
+    return [_attachment(rows[one]).model_dump(mode="json") for one in known if one in rows]
+
+
+def _attachment(row: Document) -> Attachment:
+    if row.is_picture:
+        kind = AttachmentKind.PICTURE
+    elif row.status in (*SEARCHABLE, *AT_WORK):
+        kind = AttachmentKind.DOCUMENT
+    else:
+        kind = AttachmentKind.FILE
+    return Attachment(id=str(row.pk), name=row.filename, kind=kind, doc_type=row.doc_type)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,151 @@
+"""A picture that is attached to a question: known by name and kind, looked at, and shown to nobody else."""
+
+import io
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.files.uploadedfile import SimpleUploadedFile
+from PIL import Image
+
+from agents.documents import OwnDocuments
+from agents.images.own import OwnImages
+from agents.models import Execution, Step
+from agents.tools.providers import Providers
+from agents.web.pages import GuardedPages
+from agents.workspace import OwnFiles
+from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.gateway import ModelGateway
+from memory.ingestion import driver
+from tests.faces.conftest import in_threads
+from tests.faces.test_query import Program, post, program_of
+from tests.memory.giving import given, uploaded
+from tests.runtime.driving import Runners, ended, model_env, start
+from tests.scripted.script import Script, ScriptedCall
+from tests.scripted.server import ScriptedServer
+
+__all__ = ["in_threads"]
+pytestmark = [pytest.mark.usefixtures("in_threads"), pytest.mark.spec("S52")]
+
+QUESTIONS = ("What is in this picture?", "Describe this image", "Read the text in this screenshot")
+REPORT = "# Colours\n\nThe sign of the works is painted in signal red, which is RAL 3001.\n"
+
+
+def red() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+@pytest.fixture
+async def providers(scripted_server: ScriptedServer) -> AsyncIterator[Providers]:
+    models = ModelGateway(LLMSettings.from_env(model_env(scripted_server.url)))
+    documents, files = OwnDocuments(), OwnFiles()
+    images = OwnImages(models, workspace=files, documents=documents, pages=GuardedPages())
+    yield Providers(documents=documents, workspace=files, images=images)
+    await models.aclose()
+
+
+@sync_to_async
+def kept(user: Any, content: bytes, filename: str) -> str:
+    """Uploaded, and read as far as it can be."""
+    document = uploaded(user, content, filename=filename)
+    driver.ingest(document.pk)
+    return str(document.pk)
+
+
+def looks_at(picture: str, **more: Any) -> Script:
+    arguments = json.dumps({"image": picture, "question": "What is it?"})
+    return Script(tool_calls=[ScriptedCall(name="analyze_image", arguments=arguments)], **more)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_a_picture_that_was_uploaded_is_looked_at_without_any_mode_being_chosen(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers, question: str
+) -> None:
+    api: Program = await program_of(alice)
+    upload = await api.post("/api/v1/upload", {"file": SimpleUploadedFile("red.png", red())})
+    picture = upload.json()["doc_id"]
+    await sync_to_async(driver.ingest)(UUID(picture))
+    scripted_server.script(
+        looks_at(picture, match=question),
+        Script(match="What is it?", text="A red rectangle."),
+        Script(match=question, text="It is red."),
+    )
+    await make_runner(scripted_server.url, providers=providers)
+
+    answer = await post(api, "/api/v1/query", {"query": question, "attachment_ids": [picture], "temporary": True})
+
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["answer"] == "It is red."
+    run = await Execution.objects.aget(pk=answer.json()["execution_id"])
+    routing = run.result["routing"]
+    assert (routing["agent"], routing["reason"]) == ("chat", "A picture is attached to it.")
+    asked = scripted_server.calls[0].last_user
+    assert f'- attached picture "red.png" (png), id {picture}' in asked
+    steps = await _steps(run)
+    (looked,) = [step for step in steps if step.name == "analyze_image"]
+    assert "A red rectangle." in looked.response["content"]
+    (fork,) = [step for step in steps if step.kind == "fork"]
+    options = fork.request["input"]["input"]["options"]
+    assert (options["attachment_ids"], options["image_attachments"]) == ([picture], [picture])
+
+
+async def test_of_a_picture_and_a_document_both_are_used(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
+) -> None:
+    report = str((await sync_to_async(given)(alice, REPORT, filename="colours.md")).pk)
+    picture = await kept(alice, red(), "sign.png")
+    scripted_server.script(
+        Script(match="Say what it shows", text="A sign in signal red."),
+        Script(match="## What the attached pictures show", text=json.dumps({"query": "signal red RAL sign"})),
+        Script(match="## Sources", text="The sign in the picture is painted in RAL 3001 [1]."),
+    )
+    await make_runner(scripted_server.url, providers=providers)
+
+    run = await _run(alice, "Which colour does the sign have?", attachment_ids=[picture, report])
+
+    assert (run.status, run.answer) == ("completed", "The sign in the picture is painted in RAL 3001 [1].")
+    assert run.result["routing"]["agent"] == "rag"
+    assert run.result["sources"][0]["document_id"] == report
+    assert "A sign in signal red." in scripted_server.calls[-1].last_user
+
+
+async def test_a_picture_of_somebody_else_is_neither_told_nor_shown(
+    alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
+) -> None:
+    picture = await kept(alice, red(), "secret plan.png")
+    scripted_server.script(looks_at(picture, match="Describe"), Script(match="Describe", text="I cannot."))
+    await make_runner(scripted_server.url, providers=providers)
+
+    run = await _run(charlie, "Describe this image", attachment_ids=[picture])
+
+    assert run.answer == "I cannot."
+    told = json.dumps([call.body for call in scripted_server.calls])
+    assert "secret plan" not in told
+    (noted,) = [step for step in await _steps(run) if step.name == "attachments"]
+    assert noted.response == []
+
+
+async def test_what_can_neither_be_searched_nor_looked_at_is_no_reason_to_search(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
+) -> None:
+    archive = await kept(alice, bytes(range(256)) * 8, "backup.bin")
+    scripted_server.script(Script(match="What is this?", text="A file that I cannot read."))
+    await make_runner(scripted_server.url, providers=providers)
+
+    run = await _run(alice, "What is this?", attachment_ids=[archive])
+
+    assert run.result["routing"]["agent"] == "chat"
+    assert f'- attached file "backup.bin", id {archive}' in scripted_server.calls[0].last_user
+
+
+async def _run(user: Any, question: str, **options: Any) -> Execution:
+    id_ = await start(user, question, options=options, about={"is_temporary": True})
+    return await ended(id_, timeout_s=40)
+
+
+_steps: Callable[[Execution], Any] = sync_to_async(lambda run: list(Step.objects.filter(agent__execution=run)))
