@@ -66,6 +66,7 @@ def start(
         conversation_id=conversation_id,
         question=question,
         mode=mode or "",
+        task_id=str((options or {}).get("task_id") or ""),
         input={
             "version": INPUT_VERSION,
             "history": history or [],

@@ -42,7 +42,14 @@ def blank_runs(runs: "QuerySet[Execution]") -> int:
             task="", user_comment="", user_content="", output=None, error=""
         )
         return Execution.objects.filter(pk__in=ids).update(
-            question="", input=BLANK_INPUT, answer="", result=None, error_message="", last_seq=0, last_hash=GENESIS
+            question="",
+            task_id="",
+            input=BLANK_INPUT,
+            answer="",
+            result=None,
+            error_message="",
+            last_seq=0,
+            last_hash=GENESIS,
         )
 
 

@@ -67,6 +67,7 @@ def begin(old: Execution, kept: Kept) -> Execution:
         conversation_id=old.conversation_id,
         question=old.question,
         mode=old.mode,
+        task_id=old.task_id,
         input={**old.input, **tracing.carried()},
         on_finish=old.on_finish,
         pipeline=old.pipeline,

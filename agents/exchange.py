@@ -111,6 +111,8 @@ class Options(Value):
     provider: str | None = None
     model: str | None = None
     tier: str | None = None
+    task_id: str | None = None
+    """What the asking program calls the task that the question belongs to; nothing is decided by it."""
     depth: str | None = None
     scenario: str | None = None
     execution_mode: str = "standard"

@@ -61,6 +61,9 @@ class Execution(models.Model):
     status = models.CharField(max_length=16, default=ExecutionStatus.PENDING, choices=_choices(ExecutionStatus))
     pipeline = models.CharField(max_length=64, default="turn", help_text="Which function drives it.")
     mode = models.CharField(max_length=32, blank=True)
+    task_id = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="The asking program's own name for its task."
+    )
     question = models.TextField()
     input = ExactJSONField(help_text="Everything the run starts from, with a version.")
     answer = models.TextField(blank=True)

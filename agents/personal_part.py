@@ -102,6 +102,7 @@ def _run(run: Execution) -> dict[str, Any]:
         "conversation_id": run.conversation_id,
         "status": run.status,
         "mode": run.mode,
+        "task_id": run.task_id,
         "question": run.question,
         "answer": run.answer,
         "error": run.error_message or None,

@@ -97,6 +97,7 @@ def listed(execution: Execution, question_preview: str) -> Json:
         "conversation_id": str(execution.conversation_id) if execution.conversation_id else None,
         "status": execution.status,
         "mode": execution.mode or None,
+        "task_id": execution.task_id or None,
         "question": question_preview,
         "error": error_of(execution),
         "usage": usage_of(execution),

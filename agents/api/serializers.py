@@ -174,6 +174,7 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
     conversation_id = serializers.UUIDField(allow_null=True)
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in ExecutionStatus])
     mode = serializers.CharField(allow_null=True)
+    task_id = serializers.CharField(allow_null=True, help_text="As whoever asked gave it.")
     question = serializers.CharField(help_text="In a list: its beginning.")
     error = RunErrorSerializer(allow_null=True)
     usage = UsageSerializer()

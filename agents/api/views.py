@@ -39,11 +39,12 @@ def visible_to(request: Request) -> QuerySet[Execution]:
 class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
     status = django_filters.ChoiceFilter(choices=[(status.value, status.value) for status in ExecutionStatus])
     conversation = django_filters.UUIDFilter(field_name="conversation_id")
+    task_id = django_filters.CharFilter(help_text="As it was given with the question.")
     user = django_filters.UUIDFilter(field_name="user_id", help_text="Administrators only: somebody else's runs.")
 
     class Meta:
         model = Execution
-        fields = ("status", "conversation", "user")
+        fields = ("status", "conversation", "task_id", "user")
 
 
 class ExecutionList(generics.ListAPIView[Execution]):
@@ -77,10 +78,12 @@ class ExecutionList(generics.ListAPIView[Execution]):
 
 
 def _listed(execution: Execution, request: Request, may_read: bool) -> dict[str, Any]:
-    """What somebody else asked is shown to those only who may read what other people's runs say."""
+    """What somebody else asked is shown to those only who may read what other people's runs say, and so is what they
+    call their tasks."""
     preview: str = execution.preview  # type: ignore[attr-defined]
-    is_own = execution.user_id == request.user.pk
-    return shapes.listed(execution, preview if is_own or may_read else "")
+    if execution.user_id == request.user.pk or may_read:
+        return shapes.listed(execution, preview)
+    return {**shapes.listed(execution, ""), "task_id": None}
 
 
 class ExecutionDetail(APIView):

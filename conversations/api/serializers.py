@@ -242,7 +242,12 @@ class QuerySerializer(OptionsSerializer):
     )
     temporary = serializers.BooleanField(required=False, default=False, help_text=TEMPORARY)
     messages = ToldSerializer(many=True, required=False, allow_null=True, default=None, max_length=MAX_TOLD)  # type: ignore[call-arg]
-    task_id = serializers.CharField(required=False, allow_null=True, max_length=100)
+    task_id = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=100,
+        help_text="Your own name for the task that the question belongs to; `GET /executions?task_id=` finds its runs.",
+    )
     provider = serializers.CharField(required=False, allow_null=True, max_length=100)
     model = serializers.CharField(required=False, allow_null=True, max_length=200)
     tier = serializers.CharField(required=False, allow_null=True, help_text="max, pro, flash or lite")

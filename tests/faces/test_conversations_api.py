@@ -302,6 +302,37 @@ def test_runs_are_listed_by_status_and_conversation(alice: Any, api_of: Callable
     assert api.get("/api/v1/executions?status=unknown").status_code == 400
 
 
+@pytest.mark.spec("S52")
+def test_a_programs_own_name_for_its_task_stays_with_its_run_and_finds_it(
+    alice: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    api = api_of(alice)
+    run = actions.say_in_new(alice, "Hi", options={"task_id": "ticket-7"}).execution
+    actions.say_in_new(alice, "Something else")
+    make_run(charlie, task_id="ticket-7")
+
+    with CaptureQueriesContext(connection) as queries:
+        found = api.get("/api/v1/executions?task_id=ticket-7").json()["results"]
+    with CaptureQueriesContext(connection) as without:
+        listed = api.get("/api/v1/executions").json()["results"]
+
+    assert [(one["id"], one["task_id"]) for one in found] == [(str(run.id), "ticket-7")]
+    assert [one["task_id"] for one in listed] == [None, "ticket-7"]
+    assert api.get(f"/api/v1/executions/{run.id}").json()["task_id"] == "ticket-7"
+    assert api.get("/api/v1/executions?task_id=ticket-8").json()["results"] == []
+    assert len(queries) == len(without)
+
+
+def test_what_somebody_calls_their_tasks_is_no_administrators_matter(
+    alice: Any, bob: Any, api_of: Callable[..., Any]
+) -> None:
+    make_run(alice, task_id="divorce")
+
+    (seen,) = api_of(bob, scopes=["read", "admin"]).get(f"/api/v1/executions?user={alice.id}").json()["results"]
+
+    assert seen["task_id"] is None
+
+
 def test_administrators_list_other_peoples_runs_without_what_was_asked(
     alice: Any, bob: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:

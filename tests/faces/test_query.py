@@ -79,13 +79,14 @@ async def test_a_question_is_answered_when_its_run_has_ended(
     scripted_server.script(Script(text="Forty-two."))
     await make_runner(scripted_server.url)
 
-    answered = await post(api, QUERY, {"query": "What is the answer?", "mode": "chat"})
+    answered = await post(api, QUERY, {"query": "What is the answer?", "mode": "chat", "task_id": "ticket-7"})
 
     said = answered.json()
     run = await Execution.objects.aget()
     assert answered.status_code == 200
     assert (said["status"], said["answer"], said["execution_id"]) == ("completed", "Forty-two.", str(run.id))
     assert said["conversation_id"] == str(run.conversation_id)
+    assert (run.task_id, run.input["options"]["task_id"]) == ("ticket-7", "ticket-7")
     assert said["usage"]["prompt_tokens"] > 0
     assert {agent["agent_name"] for agent in said["agents"]} >= {"chat"}
     assert (said["sources"], said["skipped"]) == ([], [])

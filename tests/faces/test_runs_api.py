@@ -196,7 +196,7 @@ def test_an_installation_may_let_agents_act_by_scripts(alice: Any, settings: Any
 @pytest.fixture
 def answered(alice: Any) -> Any:
     """A turn whose run has failed in one of its agents."""
-    said = actions.say(alice, actions.create(alice).id, "Look it up and write it")
+    said = actions.say(alice, actions.create(alice).id, "Look it up and write it", options={"task_id": "ticket-7"})
     run = said.execution
     root = make_agent(run, "turn", lineage="turn", status="failed", ended_at=run.created_at)
     agent = make_agent(run, "web", parent=root, status="failed", ended_at=run.created_at)
@@ -221,7 +221,7 @@ def test_a_run_that_begins_from_another_answers_the_same_question_beside_it(
 
     told = begun.json()
     assert begun.status_code == 202
-    assert (told["forked_from"], told["question"]) == (str(run.id), run.question)
+    assert (told["forked_from"], told["question"], told["task_id"]) == (str(run.id), run.question, "ticket-7")
     assert told["id"] != str(run.id)
     messages = api.get(f"/api/v1/conversations/{run.conversation_id}/messages").json()["results"]
     question, old, new = messages
