@@ -1,7 +1,7 @@
 """The executions' endpoints: list, state, events, cancel, steer. Every query begins with what the caller may see."""
 
 import uuid
-from typing import Any
+from typing import Any, Final
 
 import django_filters  # type: ignore[import-untyped]
 import orjson
@@ -28,6 +28,12 @@ from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
 from hyperagent.lib.refusals import Gone, NotThere
 
+OLDER_STATUSES: Final = {
+    "success": ExecutionStatus.COMPLETED,
+    "error": ExecutionStatus.FAILED,
+    "interrupted": ExecutionStatus.AWAITING_USER,
+    "idle": ExecutionStatus.PENDING,
+}
 UNLISTED = ("input", "result", "answer", "question")
 
 
@@ -37,7 +43,11 @@ def visible_to(request: Request) -> QuerySet[Execution]:
 
 
 class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
-    status = django_filters.ChoiceFilter(choices=[(status.value, status.value) for status in ExecutionStatus])
+    status = django_filters.ChoiceFilter(
+        choices=[(name, name) for name in (*(status.value for status in ExecutionStatus), *OLDER_STATUSES)],
+        method="of_status",
+        help_text="Older programs' names for them are taken too: success, error, interrupted, idle.",
+    )
     conversation = django_filters.UUIDFilter(field_name="conversation_id")
     task_id = django_filters.CharFilter(help_text="As it was given with the question.")
     user = django_filters.UUIDFilter(field_name="user_id", help_text="Administrators only: somebody else's runs.")
@@ -45,6 +55,9 @@ class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]
     class Meta:
         model = Execution
         fields = ("status", "conversation", "task_id", "user")
+
+    def of_status(self, rows: QuerySet[Execution], _name: str, value: str) -> QuerySet[Execution]:
+        return rows.filter(status=OLDER_STATUSES.get(value, value))
 
 
 class ExecutionList(generics.ListAPIView[Execution]):

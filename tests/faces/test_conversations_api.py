@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from agents.engine.events import Complete
 from agents.models import Execution
@@ -300,6 +301,23 @@ def test_runs_are_listed_by_status_and_conversation(alice: Any, api_of: Callable
     assert listed("status=completed") == [str(done.id)]
     assert listed(f"conversation={said.conversation.id}") == [str(said.execution.id)]
     assert api.get("/api/v1/executions?status=unknown").status_code == 400
+
+
+@pytest.mark.spec("S76")
+@pytest.mark.parametrize(
+    ("older", "status"),
+    [("success", "completed"), ("error", "failed"), ("interrupted", "awaiting_user"), ("idle", "pending")],
+)
+def test_runs_are_listed_by_the_older_names_of_statuses_too(
+    alice: Any, api_of: Callable[..., Any], older: str, status: str
+) -> None:
+    runs = {made: make_run(alice, status=made) for made in ("pending", "running", "awaiting_user")}
+    for made in ("completed", "failed"):
+        runs[made] = make_run(alice, status=made, ended_at=timezone.now())
+
+    listed = api_of(alice).get(f"/api/v1/executions?status={older}").json()["results"]
+
+    assert [(one["id"], one["status"]) for one in listed] == [(str(runs[status].id), status)]
 
 
 @pytest.mark.spec("S52")
