@@ -49,6 +49,8 @@ class Ran:
     """Paths of what it made."""
     note: str = ""
     """What its next version has to know of this run, besides its output."""
+    sandbox_id: str | None = None
+    """The session of the sandbox that ran it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
         exit_code=found.get("exit_code"),
         files=tuple(map(str, found.get("created_files") or ())),
         note=str(found.get("note") or ""),
+        sandbox_id=found.get("sandbox_id"),
     )
 
 
@@ -198,13 +201,15 @@ def partial_of(made: Programmed, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def data_of(made: Programmed) -> dict[str, Any]:
-    """S177. `exit_code` is None where the program was not run."""
+    """S177, S54. `exit_code` and `sandbox_id` are None where the program was not run."""
     ran = made.ran or Ran()
     return {
         "code": made.code.text if made.code else "",
+        "language": made.code.language if made.code else "",
         "stdout": ran.stdout,
         "stderr": ran.stderr,
         "exit_code": ran.exit_code if made.ran else None,
+        "sandbox_id": ran.sandbox_id,
     }
 
 

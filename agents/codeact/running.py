@@ -71,6 +71,7 @@ async def run_script(
         "stderr": run.stderr,
         "exit_code": run.exit_code,
         "created_files": list(run.created_files),
+        "sandbox_id": run.sandbox_id,
         "note": "\n".join(part for part in (run.note, *_told_of_calls(run, kept, source=tool)) if part),
         "calls": kept["calls"],
         "not_asked_again": kept["not_asked_again"],

@@ -91,6 +91,7 @@ class HostedScripts:
             stdout=clean_text(outcome.stdout),
             stderr=clean_text(outcome.stderr),
             exit_code=outcome.exit_code,
+            sandbox_id=box.session_id,
         )
         taken = await take_files(box, about, self._workspace, before, by=BY)
         note = joined(box.note, before.note, note_of(outcome), taken.note)

@@ -127,6 +127,7 @@ class HostedSandbox:
             stdout=clean_text(outcome.stdout),
             stderr=clean_text(outcome.stderr),
             exit_code=outcome.exit_code,
+            sandbox_id=box.session_id,
         )
         try:
             taken = await take_files(box, about, self._workspace, before, by=BY)

@@ -141,7 +141,8 @@ class StoredFile(Value):
 
 class CodeRun(Value):
     """`exit_code` is None where the run was stopped before it ended; `note` then says why, and whatever else is to be
-    known of it. `created_files`: paths of what it made or changed; `stored_files`: those that the workspace has now."""
+    known of it. `created_files`: paths of what it made or changed; `stored_files`: those that the workspace has now.
+    `sandbox_id`: of the session whose box ran it (`agents.sandbox.models.SandboxSession`)."""
 
     code: str
     language: Language = "python"
@@ -151,6 +152,7 @@ class CodeRun(Value):
     created_files: tuple[str, ...] = ()
     stored_files: tuple[StoredFile, ...] = ()
     note: str = ""
+    sandbox_id: str | None = None
 
 
 class Artifacts(Value):

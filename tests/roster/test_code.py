@@ -22,7 +22,7 @@ BROKEN, GOOD = "print(1/0)", "print(42)"
 
 def _sandbox() -> FakeSandbox:
     failed = CodeRun(code=BROKEN, stderr="ZeroDivisionError: division by zero", exit_code=1)
-    worked = CodeRun(code=GOOD, stdout="42\n", exit_code=0)
+    worked = CodeRun(code=GOOD, stdout="42\n", exit_code=0, sandbox_id="box-1")
     return FakeSandbox(outputs={BROKEN: failed, GOOD: worked})
 
 
@@ -44,7 +44,8 @@ async def test_a_program_that_fails_is_mended_from_what_it_printed(
     assert sandbox.ran == [BROKEN, GOOD]
     assert "ZeroDivisionError" in prompt(scripted_server, 1)
     assert output.result == answer == shown(case.all_events)
-    assert output.data == {"code": GOOD, "stdout": "42\n", "stderr": "", "exit_code": 0}
+    printed = {"stdout": "42\n", "stderr": "", "exit_code": 0}
+    assert output.data == {"code": GOOD, "language": "python", **printed, "sandbox_id": "box-1"}
     assert [(event["code"], event["exit_code"]) for event in case.events("code_result")] == [(BROKEN, 1), (GOOD, 0)]
     assert output.shared == {"generated_code": GOOD, "code_language": "python", "execution_results": "42\n"}
 
@@ -74,7 +75,8 @@ async def test_without_a_sandbox_the_program_is_given_and_said_to_be_not_run(
     output = await case.output()
 
     assert output.task_done
-    assert output.data == {"code": GOOD, "stdout": "", "stderr": "", "exit_code": None}
+    printed = {"stdout": "", "stderr": "", "exit_code": None}
+    assert output.data == {"code": GOOD, "language": "python", **printed, "sandbox_id": None}
     assert fenced(GOOD, "python") in output.result
     assert "was not run" in output.result
     assert "SANDBOX_PROVIDER" in output.result

@@ -6,7 +6,7 @@ import pytest
 
 from agents.charts import MARK, picture_of, taken_out
 from agents.exchange import Options
-from agents.roster.data.table import described, number_of, table_in
+from agents.roster.data.table import described, form_of, number_of, table_in
 from agents.tools.providers import OriginalFile
 from agents.tools.values import CodeRun, ListedDocument
 from tests.roster.driving import Cases, found_by, prompt, says, task_for
@@ -22,7 +22,9 @@ CHART = '{"title": "Revenue", "type": "bar", "data": {"labels": ["Jan"], "datase
 
 @pytest.mark.spec("S40", "S55")
 async def test_a_table_is_planned_computed_drawn_and_explained(scripted_server: ScriptedServer, cases: Cases) -> None:
-    sandbox = FakeSandbox(outputs={CODE: CodeRun(code=CODE, stdout=f"total 90\n@chart {CHART}\n", exit_code=0)})
+    sandbox = FakeSandbox(
+        outputs={CODE: CodeRun(code=CODE, stdout=f"total 90\n@chart {CHART}\n", exit_code=0, sandbox_id="box-1")}
+    )
     scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("Revenue was 90 in all."))
     case = cases(task_for("data", f"How did revenue develop?\n{CSV}"), fake_providers(sandbox=sandbox))
 
@@ -35,6 +37,8 @@ async def test_a_table_is_planned_computed_drawn_and_explained(scripted_server: 
     assert "total 90" in prompt(scripted_server, 2)
     assert "@chart" not in prompt(scripted_server, 2)
     assert output.data["stdout"] == "total 90"
+    assert (output.data["data_source"], output.data["data_type"]) == ("text of the task", "csv")
+    assert (output.data["language"], output.data["sandbox_id"]) == ("python", "box-1")
     assert [chart["title"] for chart in output.data["visualizations"]] == ["Revenue"]
     (drawn,) = case.events("visualization")
     assert (drawn["title"], drawn["spec"]["type"]) == ("Revenue", "bar")
@@ -50,8 +54,10 @@ async def test_it_works_on_what_the_agents_before_it_found(scripted_server: Scri
     before = {"rag-1": found_by("rag", "See the table.", chunks=[{"text": CSV}])}
     scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
 
-    await cases(task_for("data", "Analyse it", dependency_outputs=before), fake_providers(sandbox=sandbox)).output()
+    case = cases(task_for("data", "Analyse it", dependency_outputs=before), fake_providers(sandbox=sandbox))
+    output = await case.output()
 
+    assert (output.data["data_source"], output.data["data_type"]) == ("rag agent", "csv")
     assert sorted(sandbox.files) == [".given/found_1_2.txt", ".given/inputs.json"]
     assert sandbox.files[".given/found_1_2.txt"] == CSV
 
@@ -61,8 +67,10 @@ async def test_it_reads_the_files_that_belong_to_the_question(scripted_server: S
     scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
     options = Options(document_ids=("d1", "d2"), interactive=False)
 
-    await cases(task_for("data", "Analyse both", options=options), fake_providers(sandbox=sandbox)).output()
+    case = cases(task_for("data", "Analyse both", options=options), fake_providers(sandbox=sandbox))
+    output = await case.output()
 
+    assert (output.data["data_source"], output.data["data_type"]) == ("report.pdf", "pdf")
     assert sorted(sandbox.files) == [".given/1_report.pdf", ".given/2_report.pdf"]
     assert sandbox.files[".given/1_report.pdf"].startswith("page 1")
     assert "`.given/2_report.pdf`" in prompt(scripted_server, 1)
@@ -83,8 +91,10 @@ async def test_the_original_of_an_attached_file_lies_where_programs_find_it(
         task_for("data", "Analyse this", options=options), fake_providers(documents=documents, workspace=workspace)
     )
 
-    await case.output()
+    output = await case.output()
 
+    assert output.data["data_source"] == "Q3 sales.xlsx, by month.csv, earlier.csv"
+    assert output.data["data_type"] == "xlsx, csv"
     assert workspace.files["Q3 sales.xlsx"].encode("latin-1") == workbook
     assert workspace.files["by month.csv"] == CSV
     asked = prompt(scripted_server, 1)
@@ -250,3 +260,17 @@ def test_only_whole_charts_are_taken_from_the_output() -> None:
 
     assert text == "a\nb"
     assert [(chart.title, chart.spec["type"]) for chart in charts] == [("Revenue", "bar")]
+
+
+@pytest.mark.spec("S55")
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (CSV, "csv"),
+        ("Here it is:\n| month | revenue |\n|---|---|\n| Jan | 10 |\n| Feb | 20 |", "markdown"),
+        ('[{"month": "Jan", "revenue": 10}, {"month": "Feb", "revenue": 20}]', "json"),
+        ("It went well.", "text"),
+    ],
+)
+def test_how_pasted_figures_are_written_is_told_by_what_they_are(text: str, form: str) -> None:
+    assert form_of(text) == form

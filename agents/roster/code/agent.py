@@ -52,7 +52,7 @@ SPEC = AgentSpec(
         "read_file",
     ),
     temperature=0.1,
-    data_fields=("code", "stdout", "stderr", "exit_code"),
+    data_fields=("code", "language", "stdout", "stderr", "exit_code", "sandbox_id"),
 )
 
 HERE = Path(__file__).parent
@@ -135,6 +135,6 @@ async def _briefly(context: AgentContext, task: AgentInput) -> Work:
     system = read_prompt(HERE / "prompt_small.md")
     reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="summarize")
     code = code_in(reply.text)
-    data = {"code": code.text if code else "", "stdout": "", "stderr": "", "exit_code": None}
+    data = data_of(Programmed(said=reply.text, code=code))
     text = f"{reply.text}\n\nThe program was not run." if code else reply.text
     return Work(result=text, data=data, confidence=0.3, model_used=reply.model)

@@ -30,7 +30,7 @@ from agents.programming import (
     write_program,
 )
 from agents.prompts import fill, read_prompt
-from agents.roster.data.material import Material, material_of, told
+from agents.roster.data.material import Material, material_of, told, worked_on
 from agents.runtime.context import AgentContext
 from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
@@ -60,7 +60,18 @@ SPEC = AgentSpec(
         "read_file",
     ),
     temperature=0.1,
-    data_fields=("analysis_plan", "code", "stdout", "stderr", "exit_code", "visualizations"),
+    data_fields=(
+        "data_source",
+        "data_type",
+        "analysis_plan",
+        "code",
+        "language",
+        "stdout",
+        "stderr",
+        "exit_code",
+        "sandbox_id",
+        "visualizations",
+    ),
 )
 
 HERE = Path(__file__).parent
@@ -104,7 +115,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "summarize", "Saying what the data say"):
         told_so_far = f"{about}\n\n## The plan\n{plan.told()}"
         text, model = await _summary(context, task, told_so_far, made, charts)
-    return _work(plan, made, charts, text, model, has_figures=any(material.table for material in materials))
+    return _work(plan, made, charts, text, model, materials=materials)
 
 
 async def _plan(context: AgentContext, task: AgentInput, about: str) -> AnalysisPlan:
@@ -162,12 +173,18 @@ def _outcome(made: Programmed, *, quote: Callable[[str, str], str] = quoted) -> 
 
 
 def _work(
-    plan: AnalysisPlan, made: Programmed, charts: tuple[Chart, ...], text: str, model: str | None, *, has_figures: bool
+    plan: AnalysisPlan,
+    made: Programmed,
+    charts: tuple[Chart, ...],
+    text: str,
+    model: str | None,
+    *,
+    materials: tuple[Material, ...],
 ) -> Work:
     """Figures that were computed are an analysis: by the program, or by the description of a table without one."""
     drawn = [{"title": chart.title, "spec": chart.spec} for chart in charts]
-    data = {"analysis_plan": plan.told(), **data_of(made), "visualizations": drawn}
-    error = undone(made, needs_result=not has_figures)
+    data = {**worked_on(materials), "analysis_plan": plan.told(), **data_of(made), "visualizations": drawn}
+    error = undone(made, needs_result=not any(material.table for material in materials))
     if made.ran is None and made.why_not and made.why_not not in text:
         text = f"{text}\n\nThe program was not run. {made.why_not}"
     return Work(
@@ -194,7 +211,7 @@ async def _briefly(context: AgentContext, task: AgentInput, materials: tuple[Mat
     user = f"{figures}\n\n{short_briefing(task, limit=400)}" if figures else short_briefing(task)
     system = read_prompt(HERE / "prompt_small.md")
     reply = await ask_small(context, task, SPEC, system=system, user=user, stage="summarize")
-    code = {"code": "", "stdout": "", "stderr": "", "exit_code": None}
+    code = data_of(Programmed(said=reply.text))
     text = f"{reply.text}\n\n{figures}" if figures else reply.text
-    data: dict[str, Any] = {"analysis_plan": "", **code, "visualizations": []}
+    data: dict[str, Any] = {**worked_on(materials), "analysis_plan": "", **code, "visualizations": []}
     return Work(result=text, data=data, confidence=0.4 if figures else 0.2, model_used=reply.model)

@@ -1,38 +1,56 @@
 """What a data analysis works on: files and texts that came with the task, and the tables in them. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
 
 from agents.attached import Given
 from agents.briefing import clipped, quoted
 from agents.exchange import AgentInput, DependencyOutput
 from agents.programming import GIVEN
-from agents.roster.data.table import Table, described, table_in
+from agents.roster.data.table import Table, described, form_of, table_in
 
 SAMPLE_CHARS: Final = 600
+TASK: Final = "text of the task"
+QUESTION: Final = "text of the question"
+_NUMBER: Final = re.compile(r"^\d+_")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
     """A text by the name of the file that it is in the sandbox. Of a file that `is_there` already, `text` is what is
-    known of it."""
+    known of it. `source`: what it is for people; `form`: how it is written, such as csv, xlsx, json or text."""
 
     name: str
     text: str
     table: Table | None
+    source: str
+    form: str
     is_there: bool = False
 
 
 def material_of(task: AgentInput, files: Sequence[Given]) -> tuple[Material, ...]:
     """Texts with a table in the task or in what other agents found, and all of the `files`."""
-    found = [_material(file.name, file.text, is_there=file.is_there) for file in files]
-    told = [("task.txt", task.task), ("question.txt", task.original_question if not table_in(task.task) else "")]
+    found = [_of_file(file) for file in files]
+    told = [("task.txt", task.task, TASK)]
+    if not table_in(task.task):
+        told.append(("question.txt", task.original_question, QUESTION))
     for number, output in enumerate((task.dependency_outputs[key] for key in sorted(task.dependency_outputs)), start=1):
-        told += [(f"found_{number}_{place}.txt", text) for place, text in enumerate(_texts_of(output), start=1)]
-    texts = [_material(f"{GIVEN}/{name}", text) for name, text in told]
-    found += [material for material in texts if material.table is not None]
+        texts = enumerate(_texts_of(output), start=1)
+        told += [(f"found_{number}_{place}.txt", text, f"{output.agent_name} agent") for place, text in texts]
+    pasted = [Material(f"{GIVEN}/{name}", text, table_in(text), source, form_of(text)) for name, text, source in told]
+    found += [material for material in pasted if material.table is not None]
     return tuple(found)
+
+
+def worked_on(materials: Sequence[Material]) -> dict[str, str]:
+    """S55: what was analysed, and how that is written; each once, in the order in which they were given."""
+    return {
+        "data_source": ", ".join(dict.fromkeys(material.source for material in materials)),
+        "data_type": ", ".join(dict.fromkeys(material.form for material in materials)),
+    }
 
 
 def told(materials: Sequence[Material]) -> str:
@@ -50,8 +68,13 @@ def _told(material: Material) -> str:
     return f"`{material.name}`: {described_as}\n{sample}"
 
 
-def _material(name: str, text: str, *, is_there: bool = False) -> Material:
-    return Material(name, text, table_in(text), is_there)
+def _of_file(file: Given) -> Material:
+    """By its own name: what was put beside the program has a number before it."""
+    path = PurePosixPath(file.name)
+    source = _NUMBER.sub("", path.name) if path.parts[0] == GIVEN else file.name
+    form = path.suffix.lower().removeprefix(".") or form_of(file.text)
+    form = "text" if form == "txt" else form
+    return Material(file.name, file.text, table_in(file.text), source, form, file.is_there)
 
 
 def _texts_of(output: DependencyOutput) -> list[str]:

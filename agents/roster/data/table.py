@@ -32,6 +32,16 @@ def table_in(text: str) -> Table | None:
     return _from_json(text) or _from_lines(text)
 
 
+def form_of(text: str) -> str:
+    """How the first table of a text is written: json, markdown or csv, with whatever delimiter; text without one."""
+    if _from_json(text):
+        return "json"
+    if not _from_lines(text):
+        return "text"
+    is_markdown = any("|" in line and "-" in line and _RULE.match(line.strip()) for line in text.splitlines())
+    return "markdown" if is_markdown else "csv"
+
+
 def described(table: Table) -> str:
     """Rows and columns, and for each column what it holds: range, sum and mean of numbers, the commonest of texts."""
     lines = [f"{len(table.rows)} rows, {len(table.columns)} columns"]

@@ -46,7 +46,7 @@ class HostedBox(Box):
 
     def __init__(self, host: "SandboxHost", told: dict[str, Any]) -> None:
         self._host = host
-        self._id: str = told["id"]
+        self.session_id: str = told["id"]
         self.key: str = told["key"]
         self.box_type = BoxType(told["box_type"])
         self.is_new: bool = told["is_new"]
@@ -142,7 +142,7 @@ class HostedBox(Box):
         if not self._alive:
             raise BoxGone(WENT_AWAY)
         try:
-            return await self._host.call({**asked, "box": self._id}, patience_s=0)
+            return await self._host.call({**asked, "box": self.session_id}, patience_s=0)
         except SandboxError as error:
             self._alive = False
             raise BoxGone(WENT_AWAY) from error

@@ -13,6 +13,7 @@ import pytest
 from agents.sandbox.base import HOME
 from agents.sandbox.local.provider import LocalSandbox
 from agents.sandbox.local.runtime import INSTALLED
+from agents.sandbox.models import SandboxSession
 from agents.tools.catalogue.original_tools import use_file
 from hyperagent.lib.threads import in_thread
 from tests.sandbox.sessions.working import local, needs_walls, sleepers
@@ -43,7 +44,7 @@ async def _workspace(agent: Any) -> dict[str, bytes]:
     return {file.path: await agent.workspace.read_bytes(agent.about, file.path) for file in files}
 
 
-@pytest.mark.spec("S139", "S177", "S195")
+@pytest.mark.spec("S54", "S139", "S177", "S195")
 async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "data/sales.csv", "a,b\n1,2\n3,4\n")
@@ -63,6 +64,7 @@ async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(workin
 
     assert (run.exit_code, run.stdout, run.stderr, run.note) == (0, "6\n", "careful\n", "")
     assert run.created_files == ("data/sales.csv", "out/sum.txt")
+    assert run.sandbox_id == str(await in_thread(SandboxSession.objects.values_list("pk", flat=True).get)())
     assert await _workspace(alice) == {
         "data/sales.csv": b"a,b\n",
         "helper_of_mine.py": b"x = 1\n",
