@@ -39,11 +39,13 @@ class HandoffInfo(Value):
 
 
 class Metadata(Value):
-    """Whose run it is; handed on unchanged to every agent below and every tool (S69)."""
+    """Whose run it is; handed on unchanged to every agent below and every tool (S69). An installation is one tenant:
+    there is none to name. `trace_id`: like `query_id` of the first try, whatever is tried again."""
 
     user_id: str | None = None
     query_id: str = ""
     session_id: str | None = None
+    trace_id: str = ""
 
 
 class OnApproval(StrEnum):

@@ -7,6 +7,8 @@ from uuid import UUID
 
 from agents.models import AgentExecution, Execution
 from agents.plan_reading import Told
+from agents.runtime.tracing import trace_id_of
+from hyperagent.lib.telemetry.tracing import TRACEPARENT
 from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
@@ -116,6 +118,7 @@ def detailed(execution: Execution, agents: Iterable[AgentExecution], told: Told)
     plan = result.get("plan") or told.plan
     return {
         **listed(execution, execution.question),
+        "trace_id": trace_id_of(execution.id, asked=str((execution.input or {}).get(TRACEPARENT, ""))),
         "answer": execution.answer,
         "sources": sources_of(execution),
         "checks": checks_of(execution),

@@ -189,6 +189,9 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
 
 
 class ExecutionSerializer(ExecutionListedSerializer):
+    trace_id = serializers.CharField(
+        help_text="Of the `traceparent` that it was asked with, or one of its own: logs name it, and spans have it."
+    )
     answer = serializers.CharField()
     sources = SourceSerializer(many=True)
     checks = CheckSerializer(many=True, help_text="Whether its cited sentences say what their sources say.")

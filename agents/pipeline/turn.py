@@ -69,6 +69,7 @@ class Setting:
     """The person's message that is answered; empty where no conversation has it."""
     is_temporary: bool = False
     """Nothing is remembered of it, and nothing remembered is told in it."""
+    trace_id: str = ""
 
     @property
     def capable(self) -> bool:
@@ -144,12 +145,13 @@ async def _checked(context: AgentContext, answered: Answered, question: str, set
 
 async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
     def now() -> dict[str, Any]:
-        return {**_served_by(context.run.models.settings), "pipeline": context.run.settings.as_json()}
+        served = _served_by(context.run.models.settings)
+        return {**served, "pipeline": context.run.settings.as_json(), "trace_id": context.run.about.trace_id}
 
     noted = await context.note("models", now)
     connected = await context.run.tools.connected_names(context) if context.run.tools is not None else {}
     return Setting(
-        served={name: value for name, value in noted.items() if name != "pipeline"},
+        served={name: value for name, value in noted.items() if name not in ("pipeline", "trace_id")},
         settings=PipelineSettings.from_json(noted["pipeline"]),
         options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
         mode=turn["mode"],
@@ -157,6 +159,8 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         roster={name: spec.with_tools(connected.get(name, ())) for name, spec in specs().items()},
         message_id=str(turn.get("message_id") or ""),
         is_temporary=bool(turn.get("is_temporary")),
+        # Of the first try, as its copies have the note too. Runs from before it was noted: their own.
+        trace_id=noted.get("trace_id", context.run.about.trace_id),
     )
 
 
@@ -209,6 +213,7 @@ def _brief(context: AgentContext, question: str, setting: Setting, profile: dict
             # Of the first try: another try of the run asks for the same, or it would begin every agent anew.
             query_id=str(context.run.effects_root),
             session_id=str(about.conversation_id) if about.conversation_id else None,
+            trace_id=setting.trace_id,
         ),
         capable=setting.capable,
         options=setting.options,

@@ -34,6 +34,9 @@ class About:
     execution_id: UUID
     user_id: UUID | None = None
     conversation_id: UUID | None = None
+    trace_id: str = ""
+    """Of the trace that the run goes on in (`agents.runtime.tracing.trace_id_of`), whether or not anybody collects it;
+    empty where there is no run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,12 @@ from agents.runtime.leases import Claim
 from agents.runtime.loading import End
 from agents.runtime.outbox import NotStored, Outbox, lost
 from agents.runtime.tool_door import ToolDoor
-from agents.runtime.tracing import RunTrace, without_trace
+from agents.runtime.tracing import RunTrace, trace_id_of, without_trace
 from agents.runtime.treasury import Treasury
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.telemetry import measures
-from hyperagent.lib.telemetry.tracing import NOTHING
+from hyperagent.lib.telemetry.tracing import NOTHING, TRACEPARENT
 
 log = structlog.get_logger(__name__)
 
@@ -149,10 +149,16 @@ class Driver:
         if self._program is not None:
             self._program.cancel()
 
+    @property
+    def _trace_id(self) -> str:
+        return trace_id_of(self.claim.id, asked=str(self.claim.input.get(TRACEPARENT, "")))
+
     # --- driving
 
     async def drive(self) -> None:
-        structlog.contextvars.bind_contextvars(execution_id=str(self.claim.id), epoch=self.claim.epoch)
+        structlog.contextvars.bind_contextvars(
+            execution_id=str(self.claim.id), epoch=self.claim.epoch, trace_id=self._trace_id
+        )
         self._trace = RunTrace(self.claim)
         with self._trace.span.within():
             try:
@@ -229,7 +235,7 @@ class Driver:
             models=self._tools.models,
             programs=self._tools.programs,
             loaded=loaded,
-            about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id),
+            about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id, self._trace_id),
             tools=self._tools.gateway,
             settings=self._tools.settings,
             desk=Desk(self._tools.connection, Lacks(self.claim.lacks)),

@@ -150,8 +150,13 @@ def _begun(claim: Claim) -> Span:
 
 def own_traceparent(execution_id: UUID, epoch: int, *, asked: str) -> str:
     """Of the driver of this epoch: in the trace of the request, or in one of the run's own where nobody traced that."""
-    trace_id = asked.split("-")[1] if asked else _hex(f"trace {execution_id}", 32)
-    return f"00-{trace_id}-{_hex(f'{execution_id} {epoch}', 16)}-01"
+    return f"00-{trace_id_of(execution_id, asked=asked)}-{_hex(f'{execution_id} {epoch}', 16)}-01"
+
+
+def trace_id_of(execution_id: UUID, *, asked: str) -> str:
+    """32 hexadecimal digits, the same whenever and wherever one asks. `asked`: the `traceparent` of whoever wanted the
+    run; empty where they brought none."""
+    return asked.split("-")[1] if asked else _hex(f"trace {execution_id}", 32)
 
 
 def without_trace(handed: Mapping[str, Any]) -> dict[str, Any]:

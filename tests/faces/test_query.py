@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+import structlog
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from agents.engine.events import Complete
-from agents.models import Event, Execution
+from agents.models import Event, Execution, Step
 from conversations import actions
 from conversations.models import Conversation
 from hitl.models import Request
@@ -90,6 +91,27 @@ async def test_a_question_is_answered_when_its_run_has_ended(
     assert said["usage"]["prompt_tokens"] > 0
     assert {agent["agent_name"] for agent in said["agents"]} >= {"chat"}
     assert (said["sources"], said["skipped"]) == ([], [])
+
+
+@pytest.mark.spec("S69")
+async def test_the_trace_of_whoever_asked_goes_on_in_the_run_its_agents_and_their_logs(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
+    failing = Script(status=400, error_message="no", times=0)
+    scripted_server.script(failing)
+    await make_runner(scripted_server.url)
+    header = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+    asked = {"query": "What is the answer?", "mode": "chat", "temporary": True}
+
+    with structlog.testing.capture_logs([structlog.contextvars.merge_contextvars]) as lines:
+        await post(api, QUERY, asked, headers=header)
+
+    run = await Execution.objects.aget()
+    assert (await api.get(f"/api/v1/executions/{run.id}")).json()["trace_id"] == trace_id
+    forked = await Step.objects.aget(agent__execution=run, kind="fork")
+    assert forked.request["input"]["input"]["metadata"]["trace_id"] == trace_id
+    assert {line["trace_id"] for line in lines if line.get("execution_id") == str(run.id)} == {trace_id}
 
 
 @pytest.mark.spec("S142")

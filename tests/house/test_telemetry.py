@@ -73,6 +73,16 @@ def test_without_a_collector_nothing_of_it_happens() -> None:
     assert tracing.trace_ids(None, "", {"event": "x"}) == {"event": "x"}
 
 
+@pytest.mark.spec("S69")
+def test_without_a_collector_the_trace_of_whoever_asked_is_carried_all_the_same_if_it_is_one() -> None:
+    for header in ("", "nonsense", PARENT.upper() + "\n", f"00-{'0' * 32}-00f067aa0ba902b7-01"):
+        with tracing.asked_in(header):
+            assert tracing.carried() == {}
+    with tracing.asked_in(PARENT):
+        assert tracing.carried() == {"traceparent": PARENT}
+    assert tracing.carried() == {}
+
+
 @pytest.mark.parametrize("off", [{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}])
 def test_opentelemetrys_own_switches_turn_it_off(
     off: dict[str, str], collector: Collector, monkeypatch: pytest.MonkeyPatch

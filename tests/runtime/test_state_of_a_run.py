@@ -1,13 +1,16 @@
 """What is stored of a run: everything that the documents' states name can be read back from it, and nothing secret."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from agents import shapes
 from agents.models import AgentExecution, Step
+from agents.plan_reading import Told
 from agents.runtime.driven import About
 from agents.tools.providers import Providers
 from agents.tools.values import SearchPage
@@ -134,11 +137,16 @@ async def test_whose_run_it_is_reaches_every_agent_every_subagent_and_every_tool
 
     assert run.status == "completed", run.error_message
     assert len(web.abouts) == 2, "the agent's search, and its subagent's"
-    assert {(about.user_id, about.execution_id) for about in web.abouts} == {(alice.pk, run.id)}
+    trace_id = await sync_to_async(lambda: shapes.detailed(run, [], Told())["trace_id"])()
+    assert re.fullmatch("[0-9a-f]{32}", trace_id)
+    assert {(about.user_id, about.execution_id, about.trace_id) for about in web.abouts} == {
+        (alice.pk, run.id, trace_id)
+    }
     forks = [row for row in await _rows(Step, agent__execution=run.id) if row.kind == "fork"]
     assert sorted(row.name for row in forks) == ["research", "web"]
     told = [row.request["input"]["input"]["metadata"] for row in forks]
-    assert told == [{"user_id": str(alice.pk), "query_id": str(run.id), "session_id": None}] * 2
+    whose = {"user_id": str(alice.pk), "query_id": str(run.id), "session_id": None}
+    assert told == [{**whose, "trace_id": trace_id}] * 2
 
 
 @pytest.mark.spec("S22")

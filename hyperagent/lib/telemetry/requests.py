@@ -26,7 +26,7 @@ class WatchedRequests(OfBothKinds):
     def now(self, request: HttpRequest) -> HttpResponseBase:
         began_s, span = time.perf_counter(), _begun(request)
         try:
-            with span.within():
+            with span.within(), tracing.asked_in(request.headers.get(TRACEPARENT, "")):
                 response = cast(HttpResponseBase, self.get_response(request))
             return _ended(request, response, span, began_s=began_s)
         finally:
@@ -35,7 +35,7 @@ class WatchedRequests(OfBothKinds):
     async def later(self, request: HttpRequest) -> HttpResponseBase:
         began_s, span = time.perf_counter(), _begun(request)
         try:
-            with span.within():
+            with span.within(), tracing.asked_in(request.headers.get(TRACEPARENT, "")):
                 response = await cast(Awaitable[HttpResponseBase], self.get_response(request))
             return _ended(request, response, span, began_s=began_s)
         finally:

@@ -5,14 +5,19 @@ A span says who did what and for how long, never what people, models or tools wr
 """
 
 import os
-from collections.abc import Mapping, MutableMapping
-from contextlib import AbstractContextManager, nullcontext
+import re
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 TRACEPARENT: Final = "traceparent"
+# Of all zeros it would be no trace's.
+_TRACEPARENT: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_asked_in: ContextVar[str] = ContextVar("asked_in", default="")
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 Attributes = Mapping[str, str | int | float | bool | list[str] | None]
@@ -97,9 +102,20 @@ def traceparent() -> str:
     return str(_exporting().current_traceparent()) if is_on() else ""
 
 
+@contextmanager
+def asked_in(header: str) -> Iterator[None]:
+    """Within it `carried` goes on in the trace of whoever asked, by their own `traceparent`, also where nobody collects
+    spans here. Nothing for a header that is none."""
+    token = _asked_in.set(header if _TRACEPARENT.fullmatch(header) else "")
+    try:
+        yield
+    finally:
+        _asked_in.reset(token)
+
+
 def carried() -> dict[str, str]:
     """What a row or a message carries, so that whoever goes on with it, in whatever process, goes on in this trace."""
-    current = traceparent()
+    current = traceparent() or _asked_in.get()
     return {TRACEPARENT: current} if current else {}
 
 
