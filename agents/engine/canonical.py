@@ -17,9 +17,10 @@ _DIGITS: Final = bytes(ord("0") if byte in b"0123456789" else ord(" ") for byte 
 class Written:
     """A JSON value in its canonical form, as bytes: for what is long, and only hashed and stored. As a value it takes
     twice the place, and many runs hold theirs while they wait for an answer. `parts`: pieces of the text, which may be
-    others' too."""
+    others' too. `kept`: what is stored of it, where that is not all; the hash is always that of all."""
 
     parts: tuple[bytes, ...]
+    kept: tuple[bytes, ...] = ()
 
     @classmethod
     def of(cls, value: Any) -> "Written":
@@ -43,8 +44,12 @@ class Written:
         return b"".join(self.parts)
 
     @property
+    def stored(self) -> bytes:
+        return b"".join(self.kept) if self.kept else self.text
+
+    @property
     def value(self) -> Any:
-        return _value(self.text)
+        return _value(self.stored)
 
 
 def canonical(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
@@ -221,12 +222,14 @@ class AgentContext(Spending):
 
 
 def written(request: ModelRequest) -> Written:
-    """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once,
-    and held once."""
+    """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once, and
+    held once; stored are their names."""
     told = canonical(request.model_dump(mode="json", exclude={"tools"})).encode("utf-8", "surrogatepass")
     tools = [part for tool in request.tools for part in (b",", tool.canonical)]
+    names = canonical([tool.name for tool in request.tools]).encode("utf-8", "surrogatepass")
     # "tools" is the last of its names.
-    return Written.in_form(told[:-1], b',"tools":[', *tools[1:], b"]}")
+    whole = Written.in_form(told[:-1], b',"tools":[', *tools[1:], b"]}")
+    return replace(whole, kept=(told[:-1], b',"tools":', names, b"}"))
 
 
 def usage_of(*replies: ModelReply) -> dict[str, Any]:

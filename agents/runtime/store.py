@@ -324,7 +324,8 @@ def _as_json(request: Any) -> Any:
     """What is written already goes as it is, where Postgres takes it."""
     if not isinstance(request, Written):
         return request
-    return request.value if _is_unstorable(request.text) else orjson.Fragment(request.text)
+    stored = request.stored
+    return request.value if _is_unstorable(stored) else orjson.Fragment(stored)
 
 
 def _is_unstorable(text: bytes) -> bool:
