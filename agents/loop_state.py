@@ -25,7 +25,10 @@ MESSAGE_TOKENS: Final = 4
 PINNED_CHARS: Final = 4_000
 HANDOFF_TOOLS: Final = ("handoff_to_", "delegate_to_")
 FOUND_SHOWN: Final = 5
+MANY_ERRORS: Final = 5
+"""From so many failed tool calls in a row on, another way has to be found (S84)."""
 FOUND_CHARS: Final = 400
+FRUITLESS: Final = ("errors", "repetition", "iterations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class LoopState:
     last_tool_calls_hash: str = ""
     repeats: int = 0
     errors_in_a_row: int = 0
+    """Tool calls that failed since the last round in which one succeeded."""
     fixed_tokens: int = 0
     """What the system prompt and the tools' schemas take of every request, estimated."""
     model_used: str | None = None
@@ -99,6 +103,12 @@ class Looped:
     handoff: HandoffInfo | None = None
     model_used: str | None = None
     shared: Mapping[str, Any] = field(default_factory=dict)
+    errors_in_a_row: int = 0
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether it was stopped at a point where its tools did nothing but fail: who planned it plans again (S84)."""
+        return self.stopped in FRUITLESS and self.errors_in_a_row >= MANY_ERRORS
 
 
 # --- what is sent
@@ -141,13 +151,14 @@ def answered(state: LoopState, reply: ModelReply) -> LoopState:
 
 
 def performed(state: LoopState, round_: Sequence[Called]) -> LoopState:
-    """The tools have answered; a round in which every one of them failed counts as an error."""
+    """The tools have answered. The failed calls of a round count one by one if none of it succeeded: those of one round
+    happen at the same time, in no order."""
     failed = all(called.reply.is_error for called in round_)
     results = (tool_message(called.call, called.reply.content) for called in round_)
     return replace(
         state.with_messages(*results),
         calls=(*state.calls, *round_),
-        errors_in_a_row=state.errors_in_a_row + 1 if failed else 0,
+        errors_in_a_row=state.errors_in_a_row + len(round_) if failed else 0,
     )
 
 
@@ -177,6 +188,7 @@ def looped(state: LoopState, text: str, *, handoff: HandoffInfo | None = None) -
         handoff=handoff,
         model_used=state.model_used,
         shared=_shared_of(state.calls),
+        errors_in_a_row=state.errors_in_a_row,
     )
 
 

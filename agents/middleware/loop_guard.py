@@ -6,43 +6,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agents.loop_state import LoopState
+from agents.loop_state import MANY_ERRORS, LoopState
 from agents.middleware.base import Middleware
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import ModelReply, ToolCall
 
+# In this order they come to a model that makes one call again and again, which fails each time.
 VARY_AT: Final = 3
 REPETITION_AT: Final = 6
-REVISE_AT: Final = 5
-ERRORS_AT: Final = 8
+REVISE_AT: Final = MANY_ERRORS
+# So many more may fail once the model was told, for those of a single round may be more than all of these.
+ERRORS_AFTER: Final = 3
 
 VARIATION = (
     "You have made exactly the same tool calls {repeats} times in a row, and their results will not change. "
     "Do something else: other arguments, another tool, a smaller step, or answer with what you have."
 )
 PLAN_REVISION = (
-    "All tool calls of your last {errors} steps have failed. Change your plan: say to yourself why they failed, "
+    "Your last {errors} tool calls have all failed. Change your plan: say to yourself why they failed, "
     "and reach the goal by another way, with other tools or without any. Do not repeat what has failed."
 )
+LAST_REVISION = (
+    "Your last {errors} tool calls have all failed. Change your plan: reach the goal without tools as far as that "
+    "goes, and say plainly what has failed and what is missing for that."
+)
 REPEATED = "The model made the same tool calls {repeats} times in a row and was stopped."
-FAILED = "The tool calls of {errors} steps in a row have failed, so no more were made."
+FAILED = "{errors} tool calls in a row have failed, so no more were made."
 
 
 @dataclass(frozen=True)
 class LoopGuard(Middleware):
+    """Notes at how many errors in a row the model was told of them; 0 where it was not."""
+
     name = "loop_guard"
 
     async def before_model(self, context: AgentContext, state: LoopState) -> LoopState:
-        """Repetition is looked at first; then the errors."""
+        """Repetition is looked at first; then the errors. The last request, in which no tool can be called, has them
+        too."""
         if state.stopped:
-            return state
-        if state.errors_in_a_row >= ERRORS_AT:
+            return self._revised(state, LAST_REVISION)
+        if self._told_at(state) and state.errors_in_a_row >= self._told_at(state) + ERRORS_AFTER:
             return state.stop("errors", FAILED.format(errors=state.errors_in_a_row))
         if state.repeats >= VARY_AT:
             state = state.told(VARIATION.format(repeats=state.repeats))
-        if state.errors_in_a_row == REVISE_AT:
-            state = state.told(PLAN_REVISION.format(errors=REVISE_AT))
-        return state
+        return self._revised(state, PLAN_REVISION)
+
+    def _told_at(self, state: LoopState) -> int:
+        return int(state.metadata.get(self.name, 0))
+
+    def _revised(self, state: LoopState, words: str) -> LoopState:
+        """Told once of the errors of a row; a call that succeeds begins another."""
+        errors = state.errors_in_a_row
+        if errors < REVISE_AT:
+            return state.noting(self.name, 0) if self._told_at(state) else state
+        if self._told_at(state):
+            return state
+        return state.told(words.format(errors=errors)).noting(self.name, errors)
 
     async def after_model(self, context: AgentContext, state: LoopState, reply: ModelReply) -> LoopState:
         if not reply.tool_calls:

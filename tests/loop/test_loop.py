@@ -229,6 +229,51 @@ async def test_nothing_but_errors_asks_for_another_plan_at_five_and_ends_at_eigh
     assert len(result.calls) == 8
 
 
+@pytest.mark.spec("S84")
+async def test_in_a_loop_of_five_rounds_the_last_request_asks_for_another_plan(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(*(calls(("search", {"query": n})) for n in range(5)), Script(text="The service is away."))
+
+    result = await looped(cases({"search": refuse}, max_iterations=5))
+
+    last = sent(scripted_server, 5)[-1]["content"]
+    assert "Your last 5 tool calls have all failed" in last
+    assert "Change your plan" in last
+    assert (result.stopped, result.came_to_nothing) == ("iterations", True)
+
+
+@pytest.mark.spec("S83", "S84")
+async def test_the_same_failing_call_is_varied_before_another_plan_is_asked_for(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(*(calls(("search", {})) for _ in range(5)), Script(text="It does not work."))
+
+    await looped(cases({"search": refuse}, max_iterations=5))
+
+    told = [
+        [words for words in ("same tool calls", "Change your plan") if words in str(sent(scripted_server, n))]
+        for n in range(6)
+    ]
+    assert told == [[], [], [], ["same tool calls"], ["same tool calls"], ["same tool calls", "Change your plan"]]
+
+
+@pytest.mark.spec("S84", "S107")
+async def test_each_failed_call_of_a_round_counts_and_no_loop_ends_by_errors_before_it_was_told(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    nine = calls(*(("search", {"query": n}) for n in range(9)))
+    three = calls(*(("read", {"query": n}) for n in range(3)))
+    scripted_server.script(nine, three, Script(text="Both are away."))
+
+    result = await looped(cases({"search": refuse, "read": refuse}, max_iterations=5))
+
+    revised = ["Change your plan" in str(sent(scripted_server, n)) for n in range(3)]
+    assert revised == [False, True, True]
+    assert (result.text, result.stopped, result.came_to_nothing) == ("Both are away.", "errors", True)
+    assert "12 tool calls in a row" in result.notice
+
+
 @pytest.mark.spec("S107")
 async def test_a_model_that_answers_nothing_is_asked_once_more_and_then_left(
     scripted_server: ScriptedServer, cases: Cases

@@ -3,6 +3,7 @@
 import pytest
 
 from agents.roster.chat.window import recent_turns
+from agents.tools.tool import ToolError
 from tests.loop.driving import offered
 from tests.roster.driving import Cases, calls, prompt, says, task_for
 from tests.scripted.server import ScriptedServer
@@ -126,3 +127,19 @@ def test_the_window_keeps_the_newest_turns_whole() -> None:
     assert [message.content for message in recent_turns(history, budget_chars=15)] == ["b" * 10]
     assert recent_turns(history, budget_chars=5) == ()
     assert len(recent_turns(history, budget_chars=20)) == 2
+
+
+@pytest.mark.spec("S84")
+async def test_chat_whose_tools_only_fail_has_not_done_its_task(scripted_server: ScriptedServer, cases: Cases) -> None:
+    """So that a planned run plans again."""
+    scripted_server.script(*(calls("web_search", query=f"try {n}") for n in range(5)), says("The search is away."))
+
+    async def away() -> None:
+        raise ToolError("The search is away.")
+
+    task = task_for("chat", "How did Acme do?")
+    output = await cases(task, fake_providers(web=FakeWeb(happens=away))).output()
+
+    assert "Change your plan" in prompt(scripted_server, -1)
+    assert (output.result, output.task_done, output.error) == ("The search is away.", False, "errors")
+    assert "All 5 steps" in output.partial_data["reason"]

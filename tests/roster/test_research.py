@@ -8,6 +8,7 @@ from agents.exchange import Options
 from agents.roster.research.config import Proposal, Subquestion, config_of
 from agents.roster.research.report import NO_SECOND
 from agents.roster.research.scenarios import DEPTHS, SCENARIOS
+from agents.tools.tool import ToolError
 from agents.tools.values import FetchedPage
 from tests.roster.driving import Cases, calls, prompt, says, task_for
 from tests.scripted.script import Script, ScriptedCall
@@ -100,6 +101,30 @@ async def test_a_subquestion_that_fails_costs_its_own_answer_only(
 
 
 QUICK = Options(depth="quick")
+
+
+@pytest.mark.spec("S84")
+async def test_a_search_whose_calls_have_all_failed_is_no_research(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    async def away() -> None:
+        raise ToolError("The search is away.")
+
+    searches = [calls("web_search", query=f"try {n}").tool_calls for n in range(3)]
+    scripted_server.script(
+        says({**PROPOSAL, "subquestions": []}),
+        *(Script(tool_calls=[*one, *one]) for one in searches),
+        says("Nothing could be searched.", match="Change your plan"),
+        says("# Report\nNothing was found."),
+    )
+    task = task_for("research", "Research heat pumps", options=QUICK)
+
+    output = await cases(task, fake_providers(web=FakeWeb(happens=away))).output()
+
+    assert (output.result, output.task_done, output.error) == ("# Report\nNothing was found.", False, "errors")
+    assert output.partial_data["sources"] == []
+
+
 WHICH = {"question": "For Austria or for all of Europe?", "options": ["Austria", "Europe"]}
 
 

@@ -102,7 +102,7 @@ async def test_different_calls_that_all_fail_ask_for_another_plan_at_five_and_ar
     assert asked_with(scripted_server, "Change your plan")[0] == 5
     assert len(web.asked) == 8
     (reason,) = told(said, "stage", name="limit")
-    assert "8 steps in a row have failed" in reason["description"]
+    assert "8 tool calls in a row have failed" in reason["description"]
 
 
 FOR_EVER = {

@@ -196,7 +196,7 @@ async def test_waiting_for_handles_that_do_not_exist_is_refused_in_words(
     run, said = await wholly_ended(await start(alice, "What is in it?", mode="chat"))
 
     assert run.status == "completed"
-    assert "All 5 steps for this were used" in run.answer
+    assert "12 tool calls in a row have failed" in run.answer
     assert all("You have not started an agent" in words for words in refusals(said))
 
 

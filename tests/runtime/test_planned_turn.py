@@ -10,11 +10,13 @@ from asgiref.sync import sync_to_async
 
 from agents import actions
 from agents.models import AgentExecution
+from agents.tools.tool import ToolError
 from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
 from tests.runtime.driving import Runners, ended, events, start, until
-from tests.scripted.script import Script
+from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
+from tests.tools.doubles import FakeWeb, fake_providers
 
 pytestmark = pytest.mark.slow
 ANSWER = "The board reads: all of it was found."
@@ -222,6 +224,33 @@ async def test_an_unsatisfied_verifier_has_the_missing_part_planned_again_and_fi
     assert run.result["plan"]["revision"] == 1
     composer = scripted_server.calls[-1].last_user
     assert all(f"Found {name}." in composer for name in ("alpha", "aleph", "beta"))
+
+
+@pytest.mark.spec("S14", "S84")
+async def test_an_agent_whose_tool_calls_have_all_failed_makes_the_run_plan_again(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def away() -> None:
+        raise ToolError("The search is away.")
+
+    searches = [ScriptedCall(name="web_search", arguments=json.dumps({"query": f"try {n}"})) for n in range(5)]
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text({"alpha": (), "aleph": ()})),
+        Script(match="Work on alpha now.", text="Found alpha."),
+        *(Script(match="Work on aleph now.", tool_calls=[one]) for one in searches),
+        Script(match="Change your plan", text="Nothing can be searched."),
+        Script(match=QUESTION, text=plan_text({"beta": ()})),
+        Script(match="Work on beta now.", text="Found beta."),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=QUESTION, text="alpha and beta"),
+    )
+    await make_runner(scripted_server.url, providers=fake_providers(web=FakeWeb(happens=away)))
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer, run.result["plan"]["revision"]) == ("completed", "alpha and beta", 1)
+    (failed,) = [call.last_user for call in scripted_server.calls if "did not do its task" in call.last_user]
+    assert "did not do its task: errors" in failed
 
 
 @pytest.mark.spec("S93", "B15")

@@ -75,10 +75,14 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     )
     system = filled_for_all(read_prompt(HERE / "prompt.md"), today=today, rules=house_rules())
     looped = await react(context, task, SPEC, system=system, messages=messages)
+    failed = looped.came_to_nothing
     return Work(
         result=looped.text,
-        data={"stopped": looped.stopped, "notice": looped.notice} if looped.stopped else {},
-        confidence=0.5 if looped.stopped else 0.9,
+        data={"stopped": looped.stopped, "notice": looped.notice} if looped.stopped and not failed else {},
+        done=not failed,
+        error="errors" if failed else None,
+        partial_data={"reason": looped.notice} if failed else {},
+        confidence=0.2 if failed else 0.5 if looped.stopped else 0.9,
         sources=number([skill.sources if skill else (), looped.sources]).sources,
         shared=dict(looped.shared),
         handoff=looped.handoff,

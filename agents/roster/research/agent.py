@@ -137,7 +137,7 @@ async def _searched(context: AgentContext, task: AgentInput, config: Config, tod
         stage="search_agent",
         max_iterations=config.depth.rounds,
     )
-    return Findings(notes=looped.text, passages=passages_in(looped))
+    return Findings(notes=looped.text, passages=passages_in(looped), failed=looped.came_to_nothing)
 
 
 async def _weighed(context: AgentContext, task: AgentInput, config: Config, told: str) -> Weighed:
@@ -178,21 +178,26 @@ async def _ask(context: AgentContext, task: AgentInput, prompt: str, told: str, 
 def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model: str | None) -> Work:
     sources = findings.sources
     shown = [source.model_dump(mode="json", exclude_none=True) for source in sources]
-    failed = sum(one.output is None for one in findings.answered)
-    share = failed / len(findings.answered) if findings.answered else 0
+    unanswered = sum(one.output is None for one in findings.answered)
+    share = unanswered / len(findings.answered) if findings.answered else 0
+    data = {
+        "depth": config.depth_name,
+        "scenario": config.scenario_name,
+        "subquestions": [
+            {"question": one.question.question, "agent": one.question.agent, "answered": one.output is not None}
+            for one in findings.answered
+        ],
+        "sources": shown,
+        "analysis": weighed.analysis,
+        "synthesis": weighed.synthesis,
+    }
+    failed = findings.failed and not sources
     return Work(
         result=text,
-        data={
-            "depth": config.depth_name,
-            "scenario": config.scenario_name,
-            "subquestions": [
-                {"question": one.question.question, "agent": one.question.agent, "answered": one.output is not None}
-                for one in findings.answered
-            ],
-            "sources": shown,
-            "analysis": weighed.analysis,
-            "synthesis": weighed.synthesis,
-        },
+        data={} if failed else data,
+        done=not failed,
+        error="errors" if failed else None,
+        partial_data=data if failed else {},
         confidence=round((0.85 if sources else 0.3) * (1 - 0.3 * share), 2),
         sources=sources,
         shared={"research_findings": weighed.synthesis or text, "research_sources": shown},

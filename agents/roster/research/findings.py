@@ -31,12 +31,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """`notes`: what the search loop says of what it read. `trouble`: why there was no search."""
+    """`notes`: what the search loop says of what it read. `trouble`: why there was no search. `failed`: its tools did
+    nothing but fail."""
 
     notes: str = ""
     passages: tuple[Passage, ...] = ()
     answered: tuple[Answered, ...] = ()
     trouble: str = ""
+    failed: bool = False
 
     @property
     def all_passages(self) -> list[Passage]:
