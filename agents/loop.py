@@ -18,6 +18,7 @@ from agents.loop_state import (
     Called,
     Looped,
     LoopState,
+    StablePrefix,
     answered,
     get_dynamic_suffix,
     get_stable_prefix,
@@ -69,6 +70,10 @@ class Frame:
     def names(self) -> tuple[str, ...]:
         return tuple(tool.name for tool in self.tools)
 
+    def prefix(self, state: LoopState) -> StablePrefix:
+        """Without schemas at the end of a budget: what is left of it is for words."""
+        return get_stable_prefix(self.system, () if state.stopped == OUT_OF_BUDGET else self.tools, state)
+
 
 async def react(
     context: AgentContext,
@@ -83,7 +88,8 @@ async def react(
     middleware: Sequence[Middleware] | None = None,
     max_iterations: int | None = None,
 ) -> Looped:
-    """Lets the model work with tools until it answers: at most `max_iterations` rounds, then one without tools.
+    """Lets the model work with tools until it answers: at most `max_iterations` rounds, then one in which it may
+    call none.
 
     `messages`: the conversation before `user`. Without either the model gets the task's text. `tools`: exactly these
     names; without, those of the spec and the handoffs that the matrix allows. Raises StepFailed with a provider's
@@ -121,7 +127,7 @@ async def _round(context: AgentContext, frame: Frame, state: LoopState) -> tuple
     state = await _before(context, frame, state)
     if state.stopped:
         return state, None
-    state, reply = await _reason(context, frame, state, frame.tools)
+    state, reply = await _reason(context, frame, state)
     return (state, None) if reply is None else (await _after(context, frame, state, reply), reply)
 
 
@@ -136,7 +142,7 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
         return looped(state, "")
     state, _ = await _heard(context, state.told(LAST_ROUND.format(notice=state.notice)))
     state = await _before(context, frame, state)
-    state, reply = await _reason(context, frame, state, ())
+    state, reply = await _reason(context, frame, state)
     if reply is None:
         return looped(state, "")
     state = await _after(context, frame, state, reply)
@@ -144,17 +150,18 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
     return looped(mended(state, NOT_MADE), said)
 
 
-async def _reason(
-    context: AgentContext, frame: Frame, state: LoopState, tools: tuple[ToolSpec, ...]
-) -> tuple[LoopState, ModelReply | None]:
-    """Asks the model; asks once more if it says nothing."""
+async def _reason(context: AgentContext, frame: Frame, state: LoopState) -> tuple[LoopState, ModelReply | None]:
+    """Asks the model; asks once more if it says nothing. A loop that was stopped keeps its tools' schemas, and so what
+    the provider has cached: only calling is forbidden (S88)."""
+    prefix = frame.prefix(state)
     error: StepFailed | None = None
     for _ in range(2):
         request = frame.task.request(
             agent=frame.spec.name,
             tier=frame.spec.tier,
-            messages=(*get_stable_prefix(frame.system, state), *get_dynamic_suffix(state)),
-            tools=tools,
+            messages=(*prefix.messages, *get_dynamic_suffix(state)),
+            tools=prefix.tools,
+            may_call=not (state.stopped and prefix.tools),
             temperature=frame.spec.temperature,
             max_tokens=most_tokens(frame.task),
         )
@@ -220,7 +227,7 @@ async def _before(context: AgentContext, frame: Frame, state: LoopState) -> Loop
     state = replace(state, suffix=())
     for middleware in frame.stack:
         state = await _settled(context, middleware, await middleware.before_model(context, state))
-    return state
+    return replace(state, prefix_hash=frame.prefix(state).hashed)
 
 
 async def _after(context: AgentContext, frame: Frame, state: LoopState, reply: ModelReply) -> LoopState:

@@ -6,6 +6,7 @@ before, so that messages, todos and metadata are the same again after every reco
 thirty seconds (S68), and neither prompts nor secrets need a place of their own.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -54,6 +55,8 @@ class LoopState:
     """The names of the tools whose schemas the model gets."""
     summary: str = ""
     summarised: int = 0
+    prefix_hash: str = ""
+    """Of what the newest request began with: the same from round to round until more is summarised."""
     suffix: tuple[str, ...] = ()
     todos: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -90,6 +93,21 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True)
+class StablePrefix:
+    """What a request begins with: the tools' schemas, which providers put first, then system prompt and summary."""
+
+    tools: tuple[ToolSpec, ...] = ()
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def hashed(self) -> str:
+        """SHA-256 in hex, of all of it in its order."""
+        parts = [tool.canonical for tool in self.tools]
+        parts += [message.content.encode("utf-8", "surrogatepass") for message in self.messages]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Looped:
     """`text` is never empty. `stopped` is None where the model came to its end by itself; else iterations,
     repetition, errors, budget or empty, and `notice` says it in words for people."""
@@ -114,12 +132,12 @@ class Looped:
 # --- what is sent
 
 
-def get_stable_prefix(system: str, state: LoopState) -> tuple[Message, ...]:
-    """System prompt and summary: the same from request to request until more is summarised (S87, S89)."""
-    prefix = [Message(role=Role.SYSTEM, content=system)] if system else []
+def get_stable_prefix(system: str, tools: tuple[ToolSpec, ...], state: LoopState) -> StablePrefix:
+    """The same from request to request until more is summarised (S87, S89)."""
+    messages = [Message(role=Role.SYSTEM, content=system)] if system else []
     if state.summary:
-        prefix.append(Message(role=Role.SYSTEM, content=f"[Summary of the conversation so far]\n{state.summary}"))
-    return tuple(prefix)
+        messages.append(Message(role=Role.SYSTEM, content=f"[Summary of the conversation so far]\n{state.summary}"))
+    return StablePrefix(tools, tuple(messages))
 
 
 def get_dynamic_suffix(state: LoopState) -> tuple[Message, ...]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +155,44 @@ async def test_both_paths_send_the_same_request(scripted_server: ScriptedServer,
     assert ("a-seal" in str(fast.body)) == (protocol == "anthropic")
     keys = ("authorization", "x-api-key", "x-goog-api-key", "anthropic-version", "anthropic-beta")
     assert [fast.headers.get(key) for key in keys] == [slow.headers.get(key) for key in keys]
+
+
+FORBIDDEN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "openai": lambda body: body["tool_choice"] == "none",
+    "anthropic": lambda body: body["tool_choice"] == {"type": "none"},
+    "gemini": lambda body: body["toolConfig"] == {"functionCallingConfig": {"mode": "NONE"}},
+}
+
+
+@pytest.mark.spec("S87", "S88")
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_both_paths_show_tools_that_may_not_be_called(scripted_server: ScriptedServer, protocol: str) -> None:
+    settings = _settings(scripted_server)
+    scripted_server.say("fine", times=3)
+
+    await _hear("fast", settings, _request(protocol, tools=(SEARCH,)))
+    for path in PATHS:
+        await _hear(path, settings, _request(protocol, tools=(SEARCH,), may_call=False))
+
+    free, fast, slow = (call.body for call in scripted_server.calls)
+    assert fast == slow
+    assert FORBIDDEN[protocol](fast)
+    assert fast["tools"] == free["tools"]
+    assert not {"tool_choice", "toolConfig"} & set(free)
+
+
+@pytest.mark.parametrize("protocol", MODELS)
+async def test_without_tools_nothing_is_said_of_calling_them(scripted_server: ScriptedServer, protocol: str) -> None:
+    settings = _settings(scripted_server)
+    scripted_server.say("fine", times=4)
+
+    for path in PATHS:
+        for may_call in (True, False):
+            await _hear(path, settings, _request(protocol, may_call=may_call))
+
+    bodies = [call.body for call in scripted_server.calls]
+    assert all(body == bodies[0] for body in bodies)
+    assert not {"tools", "tool_choice", "toolConfig"} & set(bodies[0])
 
 
 async def _hear_call(server: ScriptedServer, settings: LLMSettings, protocol: str) -> Any:

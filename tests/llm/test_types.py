@@ -35,6 +35,7 @@ requests = st.builds(
     ).map(tuple),
     temperature=st.none() | st.floats(0, 2),
     max_tokens=st.none() | st.integers(1, 10**6),
+    may_call=st.booleans(),
     response_schema=st.none() | st.dictionaries(text, json_values, max_size=3),
     agent=st.none() | text,
 )
@@ -88,3 +89,11 @@ def test_values_are_frozen_and_closed() -> None:
         message.content = "b"  # type: ignore[misc]
     with pytest.raises(ValidationError):
         Message(role=Role.USER, content="a", mood="good")  # type: ignore[call-arg]
+
+
+def test_a_request_that_may_call_is_stored_as_it_was_before_there_were_others() -> None:
+    """Its hash is in journals: another form would cut them."""
+    request = ModelRequest(tier=Tier.PRO, messages=())
+
+    assert "may_call" not in request.model_dump(mode="json")
+    assert request.model_copy(update={"may_call": False}).model_dump(mode="json")["may_call"] is False

@@ -1,6 +1,7 @@
 """Long conversations: what is summarised, what stays, and what happens when there is no summary."""
 
 import json
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -11,10 +12,12 @@ from agents.loop_state import (
     tokens_of,
     tokens_of_fixed,
 )
-from agents.middleware.compression import recent_from, truncated
+from agents.middleware.base import Middleware
+from agents.middleware.compression import Compression, recent_from, truncated
 from agents.roles.summarizer import READ_CHARS, told
+from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
-from hyperagent.lib.llm.types import Message, Role, ToolCall
+from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 from tests.loop.driving import Cases, calls, looped, sent
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -66,17 +69,21 @@ def test_tokens_are_estimated_by_characters_with_the_calls() -> None:
 
 
 @pytest.mark.spec("S87", "S89")
-def test_the_stable_prefix_changes_with_prompt_and_summary_only() -> None:
+def test_the_stable_prefix_changes_with_prompt_schemas_and_summary_only() -> None:
     state = LoopState(messages=CONVERSATION)
     later = state.with_messages(user("more")).with_context("[Active Task Context]")
+    tools = tuple(ToolSpec(name=name, description="-", parameters={"type": "object"}) for name in ("search", "read"))
+    prefix = get_stable_prefix("You help.", tools, state)
 
-    assert get_stable_prefix("You help.", state) == get_stable_prefix("You help.", later)
-    others = {
-        get_stable_prefix("You help.", state),
-        get_stable_prefix("You help!", state),
-        get_stable_prefix("You help.", LoopState(messages=CONVERSATION, summary="Before")),
-    }
-    assert len(others) == 3
+    assert get_stable_prefix("You help.", tools, later).hashed == prefix.hashed
+    others = [
+        prefix,
+        get_stable_prefix("You help!", tools, state),
+        get_stable_prefix("You help.", tools[:1], state),
+        get_stable_prefix("You help.", tools[::-1], state),
+        get_stable_prefix("You help.", tools, LoopState(messages=CONVERSATION, summary="Before")),
+    ]
+    assert len({other.hashed for other in others}) == 5
     assert get_dynamic_suffix(later)[:-1] == (*CONVERSATION, user("more"))
     assert get_dynamic_suffix(later)[-1] == Message(role=Role.SYSTEM, content="[Active Task Context]")
 
@@ -153,6 +160,45 @@ async def test_a_conversation_of_200_000_characters_is_told_by_a_summary_and_onl
     assert looped_.text == "Done."
     assert len(looped_.messages) == 20 + 1 + 3 + 2 + 1
     assert all(step.name in ("summarizer", "agent") for step in case.store.steps(case.execution_id) if step.usage)
+
+
+@dataclass(frozen=True)
+class Hashes(Middleware):
+    """Writes down under which hash of its beginning each request went out."""
+
+    seen: list[str] = field(default_factory=list)
+
+    async def after_model(self, context: AgentContext, state: LoopState, reply: ModelReply) -> LoopState:
+        self.seen.append(state.prefix_hash)
+        return state
+
+
+@pytest.mark.spec("S87")
+async def test_the_hash_of_the_beginning_is_the_same_in_each_round_until_more_is_summarised(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    long = "y" * 30_000
+    scripted_server.script(
+        calls(("search", {"n": 1})),
+        calls(("search", {"n": 2})),
+        calls(("search", {"n": 3})),
+        Script(text="Goal: A.", model=FLASH),
+        calls(("search", {"n": 4})),
+        Script(text="Done."),
+    )
+    hashes = Hashes()
+    case = cases(
+        {"search": lambda arguments: long if arguments["n"] in (2, 3) else "little"},
+        settings=compressing(10_000, keeps=1),
+        middleware=(Compression(), hashes),
+        max_iterations=4,
+    )
+
+    await looped(case)
+
+    first, second, third, fourth, last = hashes.seen
+    assert len(first) == 64
+    assert first == second == third != fourth == last
 
 
 @pytest.mark.spec("S86")

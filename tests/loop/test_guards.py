@@ -166,6 +166,7 @@ async def test_a_loop_whose_run_has_used_its_budget_ends_with_what_it_has(
     assert looped_.text.startswith("So far: 1." if speaks else "I could not finish this.")
     assert len(scripted_server.calls) == (3 if speaks else 2)
     assert speaks is False or scripted_server.calls[-1].body["max_tokens"] == 2_000
+    assert speaks is False or "tools" not in scripted_server.calls[-1].body, "what is left is for words"
 
 
 def test_the_first_reason_to_stop_holds() -> None:

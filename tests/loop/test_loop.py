@@ -155,9 +155,28 @@ async def test_a_model_that_never_ends_is_made_to_answer_when_its_steps_are_used
     assert (result.text, result.stopped) == ("As far as I see, 42.", "iterations")
     assert "All 5 steps" in result.notice
     assert len(result.calls) == 5
-    assert offered(scripted_server, 4) == ["search", "read"]
-    assert offered(scripted_server, 5) == []
     assert "Answer now with what you have" in sent(scripted_server, 5)[-1]["content"]
+
+
+@pytest.mark.spec("S87", "S88")
+async def test_the_last_request_keeps_the_schemas_and_forbids_calls(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(*(calls(("search", {"query": n})) for n in range(2)), Script(text="42."))
+
+    await looped(cases({"search": found}, max_iterations=2))
+
+    first, second, last = (call.body for call in scripted_server.calls)
+    assert first["tools"] == second["tools"] == last["tools"] != []
+    assert [body.get("tool_choice") for body in (first, second, last)] == [None, None, "none"]
+
+
+async def test_where_there_are_no_tools_no_calls_are_forbidden(scripted_server: ScriptedServer, cases: Cases) -> None:
+    scripted_server.script(calls(("search", {})), Script(text="42."))
+
+    await looped(cases({}, tools=(), max_iterations=1))
+
+    assert all("tools" not in call.body and "tool_choice" not in call.body for call in scripted_server.calls)
 
 
 async def test_a_model_that_calls_tools_even_in_the_last_round_leaves_what_was_found_as_the_answer(

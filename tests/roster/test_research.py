@@ -159,7 +159,7 @@ async def test_before_the_report_one_last_question_may_be_asked_and_its_answer_i
     assert output.result == "# Report\nOn Austria." == shown(case.all_events)
     assert "The person answered: Austria" in prompt(scripted_server, -1)
     assert NO_SECOND in prompt(scripted_server, -1)
-    assert not scripted_server.calls[-1].body.get("tools"), "it is the last one"
+    assert [call.body.get("tool_choice") for call in scripted_server.calls[-2:]] == [None, "none"], "it is the last one"
     assert "ask_user" not in names_of(scripted_server, 1), "the search itself asks nobody"
 
 

@@ -34,7 +34,7 @@ async def written(context: AgentContext, task: AgentInput, spec: AgentSpec, *, s
     asked, *others = reply.tool_calls
     answer = await context.tool(asked.name, asked.arguments, allowed=(ASK,), call_id=asked.id)
     results = (_result(asked, answer.content), *(_result(call, NO_SECOND) for call in others))
-    onward = {"messages": (*messages, reply.as_message(), *results), "tools": ()}
+    onward = {"messages": (*messages, reply.as_message(), *results), "may_call": False}
     return await _model(context, task, request.model_copy(update=onward))
 
 

@@ -350,6 +350,7 @@ def _options(request: ModelRequest, temperature: float | None) -> dict[str, Any]
         "temperature": temperature,
         "max_tokens": request.max_tokens,
         "tools": [plain.tool_of(tool) for tool in request.tools] or None,
+        "tool_choice": "none" if request.tools and not request.may_call else None,
         "response_format": plain.response_format(request.response_schema) if request.response_schema else None,
         "drop_params": True,
     }

@@ -31,6 +31,8 @@ def chat_body(target: Target, request: ModelRequest, *, temperature: float | Non
     }
     if request.tools:
         body["tools"] = [tool_of(tool) for tool in request.tools]
+        if not request.may_call:
+            body["tool_choice"] = "none"
     if temperature is not None:
         body["temperature"] = temperature
     if request.max_tokens is not None:

@@ -107,6 +107,9 @@ class ModelRequest(Value):
     tier: Tier
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    may_call: bool = Field(default=True, exclude_if=bool)
+    """False: the model is shown its tools, so that its prompt begins as before, and is kept from calling them. Stored
+    only where it is False."""
     temperature: float | None = None
     max_tokens: int | None = Field(default=None, gt=0)
     provider: str | None = None
