@@ -11,14 +11,16 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, StepKind
-from agents.models import INTERNAL_PIPELINES, AgentExecution, Step
+from agents.agent_history import Recorded, history
+from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES
+from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution
 from hyperagent.accounts.models import User
 
 Json = dict[str, Any]
 # A run has at most some tens of agents; this bounds what somebody with very many runs is told.
 MAX_RUNNING = 500
 MAX_STEPS = 500
+MAX_CALLS = 100
 PREVIEW_CHARS = 1000
 
 
@@ -87,32 +89,36 @@ def steps_of(agent: AgentExecution) -> list[Json]:
         return [dict(zip(_STEP_FIELDS, row, strict=True)) for row in cursor.fetchall()]
 
 
+_CALLS = """
+    WITH calls AS (
+        SELECT path, name, coalesce(request->'messages', request->'request'->'messages', '[]') AS asked,
+               CASE WHEN status = 'finished' THEN response END AS response
+          FROM agents_step WHERE agent_id = %(agent)s AND cut_at IS NULL AND kind = 'model'
+         ORDER BY path DESC LIMIT %(limit)s
+    )
+    SELECT path, name, asked, response FROM calls
+     UNION ALL
+    SELECT path, name, NULL, response FROM agents_step
+     WHERE agent_id = %(agent)s AND cut_at IS NULL AND kind = 'tool' AND path > (SELECT max(path) FROM calls)
+     ORDER BY path
+"""
+
+
 def messages_of(agent: AgentExecution) -> list[Json]:
-    """What the agent and its model said to each other, rebuilt from the last model step. One query."""
-    model_steps = Step.objects.filter(agent=agent, kind=StepKind.MODEL, cut_at=None)
-    last = model_steps.order_by("-id").values_list("request", "response").first()
-    return rebuilt(*last) if last else []
+    """What the agent and its models said to each other, of the newest MAX_CALLS calls. One query.
 
-
-def rebuilt(request: Any, response: Any) -> list[Json]:
-    """Pure: the messages of a model step's request, and its reply as one more. The prompt that an agent begins with is
-    its code's, not its history's, and is left out.
+    The root of a run talks to nobody: its calls are how the run decides. Of it, question and answer are told.
     """
-    asked = request.get("request", request) if isinstance(request, dict) else {}
-    messages = [_message(message) for message in asked.get("messages", ())]
-    if messages and messages[0]["role"] == "system":
-        messages = messages[1:]
-    return [*messages, *_reply(response)]
+    if agent.parent_id is None:
+        return _question_and_answer(agent)
+    with connection.cursor() as cursor:
+        cursor.execute(_CALLS, {"agent": agent.id, "limit": MAX_CALLS})
+        rows = cursor.fetchall()
+    steps = [Recorded(tuple(path), name, asked, response) for path, name, asked, response in rows]
+    return history(agent.user_content if agent.modified else agent.task, steps)
 
 
-def _reply(response: Any) -> list[Json]:
-    if not isinstance(response, dict):
-        return []
-    if "value" in response:
-        return [_message({"role": "assistant", "content": response["value"]})]
-    return [_message({"role": "assistant", "content": response.get("text", ""), **response})]
-
-
-def _message(message: Json) -> Json:
-    shown = {"role": message["role"], "content": message.get("content", "")}
-    return shown | {name: message[name] for name in ("thinking", "tool_calls", "tool_call_id") if message.get(name)}
+def _question_and_answer(root: AgentExecution) -> list[Json]:
+    question, answer = Execution.objects.values_list("question", "answer").get(id=root.execution_id)
+    said = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+    return [message for message in said if message["content"]]

@@ -62,7 +62,8 @@ class AgentDetail(APIView):
         responses={200: serializers.AgentDetailSerializer, 404: ErrorSerializer},
     )
     def get(self, request: Request, agent_id: uuid.UUID) -> Response:
-        """One agent with its messages and its steps. Its id is that of `/agents/tree`, not a name of the roster."""
+        """One agent with its messages, of its newest 100 calls of models, and its steps. Its id is that of
+        `/agents/tree`, not a name of the roster."""
         agent = _own_agent(request, agent_id)
         return Response(
             {

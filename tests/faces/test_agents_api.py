@@ -25,6 +25,7 @@ REQUEST = {
         {"role": "tool", "content": "It was in May", "tool_call_id": "c1"},
     ],
 }
+CALL = {"id": "c2", "name": "web_search", "arguments": "{}"}
 REPLY = {"text": "In May.", "thinking": "May it is", "tool_calls": []}
 USAGE = {"model": "m", "provider": "p", "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
 
@@ -78,7 +79,7 @@ def test_without_a_run_the_tree_has_what_works_now_of_all_runs(
 
 
 @pytest.mark.spec("S92")
-def test_one_agent_is_shown_with_the_messages_of_its_last_model_step_and_its_steps(
+def test_one_agent_is_shown_with_all_that_it_and_its_models_said_and_its_steps(
     run: Execution, alice: Any, api_of: Callable[..., Any]
 ) -> None:
     root, agent, _ = below(run)
@@ -92,9 +93,17 @@ def test_one_agent_is_shown_with_the_messages_of_its_last_model_step_and_its_ste
     shown = api_of(alice).get(f"{AGENTS}/{agent.id}").json()
 
     assert (shown["parent_id"], shown["execution_id"]) == (str(root.id), str(run.id))
-    assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "tool", "assistant"]
-    assert shown["messages"][1]["tool_calls"][0]["name"] == "web_search"
-    assert shown["messages"][2]["tool_call_id"] == "c1"
+    assert [(message["role"], message["content"]) for message in shown["messages"]] == [
+        ("user", "The task of web"),
+        ("user", "x" * 5000),
+        ("assistant", "Let me see"),
+        ("user", "Find the date"),
+        ("assistant", ""),
+        ("tool", "It was in May"),
+        ("assistant", "In May."),
+    ]
+    assert shown["messages"][4]["tool_calls"][0]["name"] == "web_search"
+    assert shown["messages"][5]["tool_call_id"] == "c1"
     assert shown["messages"][-1] == {"role": "assistant", "content": "In May.", "thinking": "May it is"}
     first, tool, note, last = shown["steps"]
     assert (first["path"], first["request"]) == ("1", "x" * PREVIEW_CHARS)
@@ -105,9 +114,9 @@ def test_one_agent_is_shown_with_the_messages_of_its_last_model_step_and_its_ste
 
 
 def test_an_answer_of_a_fixed_form_is_a_message_too(run: Execution, alice: Any, api_of: Callable[..., Any]) -> None:
-    agent = make_agent(run)
+    agent = make_agent(run, parent=make_agent(run, "turn"))
     asked = {"request": REQUEST, "schema": "Route"}
-    make_step(agent, [1], "model", "router", request=asked, response={"value": {"agent": "web"}, "usage": USAGE})
+    make_step(agent, [1], "model", "analyze", request=asked, response={"value": {"agent": "web"}, "usage": USAGE})
 
     shown = api_of(alice).get(f"{AGENTS}/{agent.id}").json()
 
@@ -115,11 +124,44 @@ def test_an_answer_of_a_fixed_form_is_a_message_too(run: Execution, alice: Any, 
     assert shown["steps"][0]["request"] == "It was in May"
 
 
+@pytest.mark.spec("S92")
+def test_the_root_of_a_run_has_question_and_answer_and_none_of_what_the_run_decides_by(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    root = make_agent(run, "turn")
+    asked = {"request": REQUEST, "schema": "Route"}
+    make_step(root, [1], "model", "router", request=asked, response={"value": {"agent": "web"}, "usage": USAGE})
+
+    begun = api_of(alice).get(f"{AGENTS}/{root.id}").json()["messages"]
+    Execution.objects.filter(id=run.id).update(answer="In May.")
+    answered = api_of(alice).get(f"{AGENTS}/{root.id}").json()["messages"]
+
+    assert begun == [{"role": "user", "content": "What is it?"}]
+    assert answered == [*begun, {"role": "assistant", "content": "In May."}]
+
+
+@pytest.mark.spec("S92")
+def test_an_agent_that_works_is_shown_with_its_task_before_anything_is_recorded(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    _, first, second = below(run)
+    make_step(first, [1], "model", "agent", request=REQUEST, response={**REPLY, "tool_calls": [CALL]})
+    make_step(first, [2, 0, 1], "tool", "web_search", response={"content": "It was in June", "data": None})
+
+    api = api_of(alice)
+    told = [api.get(f"{AGENTS}/{agent.id}").json()["messages"] for agent in (first, second)]
+
+    assert told[0][-1] == {"role": "tool", "content": "It was in June", "tool_call_id": "c2"}
+    assert told[1] == [{"role": "user", "content": "Write it shorter"}]
+
+
 def test_tree_and_agent_cost_the_same_number_of_queries_however_large_they_are(
     run: Execution, alice: Any, api_of: Callable[..., Any]
 ) -> None:
     api, root = api_of(alice), make_agent(run)
-    urls = [f"{TREE}?execution={run.id}", TREE, f"{AGENTS}/{root.id}", "/api/v1/agent/tree", f"/api/v1/agent/{root.id}"]
+    child = make_agent(run, "web", parent=root)
+    shown = [f"agents/{root.id}", f"agents/{child.id}", f"agent/{root.id}", f"agent/{child.id}"]
+    urls = [f"{TREE}?execution={run.id}", TREE, "/api/v1/agent/tree", *(f"/api/v1/{path}" for path in shown)]
 
     def counted() -> list[int]:
         found = []
@@ -134,10 +176,11 @@ def test_tree_and_agent_cost_the_same_number_of_queries_however_large_they_are(
     for number in range(12):
         agent = make_agent(run, "web", parent=root)
         make_step(root, [number], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
+        make_step(child, [number], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
         make_step(agent, [number], "model", "agent", request=REQUEST, response=REPLY, usage=USAGE)
 
     assert counted() == few
-    assert few == [4, 3, 6, 3, 5]
+    assert few == [4, 3, 3, 6, 6, 5, 5]
 
 
 @pytest.mark.spec("S93", "S94")

@@ -42,8 +42,10 @@ def furnish(user: Any) -> dict[Month, Execution]:
         partitions.make_months(month.begins)
         for day in range(3):
             run = make_run(user, id=new_id(month.begins + timedelta(days=day)), epoch=1)
+            root = None
             for name in ("root", "chat"):
-                agent = make_agent(run, name, id=sibling_id(run.id))
+                agent = make_agent(run, name, parent=root, id=sibling_id(run.id))
+                root = root or agent
                 make_step(agent, [0], "model", "agent", usage={"prompt_tokens": 1, "completion_tokens": 1})
                 make_step(agent, [1], "model", "agent", usage={"prompt_tokens": 1, "completion_tokens": 1})
                 make_step(agent, [2], "tool", "send", cut_at=month.begins, effect_key="k")
@@ -86,7 +88,7 @@ ASKED: dict[str, tuple[Callable[[Execution], Any], tuple[partitions.Log, ...]]] 
     "folding": (lambda run: folding.fold(run.id), (EVENTS,)),
     "what agents used": (lambda run: agent_reading.with_usage(run.agents.all()), (STEPS,)),
     "an agent's steps": (lambda run: agent_reading.steps_of(run.agents.all()[0]), (STEPS,)),
-    "an agent's words": (lambda run: agent_reading.messages_of(run.agents.all()[0]), (STEPS,)),
+    "an agent's words": (lambda run: agent_reading.messages_of(run.agents.get(agent_name="chat")), (STEPS,)),
     "erasing": (blanked, (EVENTS, STEPS)),
 }
 

@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents import actions
+from agents import actions, agent_reading
 from agents.engine.effects import Effect
 from agents.engine.errors import StepFailed
 from agents.engine.events import ToolCall
 from agents.exchange import AgentInput
-from agents.models import Execution, Step
+from agents.models import AgentExecution, Execution, Step
 from agents.pipeline.work import commission
 from agents.runtime import leases
 from agents.runtime.runner import Runner
 from tests.runtime.driving import Runners, ended, events, start, until
-from tests.scripted.script import Script
+from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
+from tests.tools.doubles import FakeWeb, fake_providers
 
 
 @pytest.mark.spec("B9", "S76")
@@ -38,6 +39,27 @@ async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     assert run.last_seq == said[-1]["seq"]
     assert said[-1]["usage"]["prompt_tokens"] == run.prompt_tokens > 0
     assert [event["status"] for event in said if event["type"] == "status_changed"] == ["running"]
+
+
+@pytest.mark.spec("S92")
+async def test_an_agent_that_ran_has_all_that_was_said_in_its_run_once(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    search = [ScriptedCall(id=f"c{n}", name="web_search", arguments=f'{{"query": "pumps {n}"}}') for n in range(2)]
+    scripted_server.script(
+        Script(text="I look.", tool_calls=search[:1]), Script(tool_calls=search[1:]), Script(text="Many were sold.")
+    )
+    await make_runner(scripted_server.url, providers=fake_providers(web=FakeWeb()))
+
+    run = await ended(await start(alice, "How many pumps were sold?", mode="chat"))
+
+    agents = await sync_to_async(lambda: list(AgentExecution.objects.filter(execution=run)))()
+    root, chat = [await sync_to_async(agent_reading.messages_of)(agent) for agent in agents]
+    assert [message["content"] for message in root] == ["How many pumps were sold?", "Many were sold."]
+    roles = ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in chat] == roles
+    assert [message.get("tool_call_id") for message in chat[2::2]] == ["c0", "c1"]
+    assert (chat[0]["content"], chat[-1]["content"]) == ("How many pumps were sold?", "Many were sold.")
 
 
 async def test_many_runs_are_driven_at_once_and_none_is_mixed_with_another(
