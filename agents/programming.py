@@ -89,7 +89,8 @@ async def sandbox_lacks(context: AgentContext) -> str:
 async def write_program(
     context: AgentContext, task: AgentInput, spec: AgentSpec, *, system: str, user: str, cannot_run: str
 ) -> Programmed:
-    """A program that was run until it worked, at most three times; only written if it `cannot_run`."""
+    """A program that was run until it worked, at most three times; only written if it `cannot_run`. Before each of them
+    the task may be handed over, with what the ones before it made."""
     handoffs = [f"handoff_to_{target}" for target in targets_of(spec.name)] if spec.handoffs else []
     system = f"{system}\n\n{library_told(spec.name)}" if is_codeact(task) and not cannot_run else system
     messages: tuple[Message, ...] = (Message(role=Role.USER, content=user),)
@@ -102,7 +103,7 @@ async def write_program(
                 spec,
                 system=system,
                 messages=messages,
-                tools=handoffs if number == 1 else (),
+                tools=handoffs,
                 stage="generate",
                 middleware=(),
                 max_iterations=1,

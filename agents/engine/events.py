@@ -183,11 +183,14 @@ class Routing(Body):
 
 
 class Handoff(Body):
+    """`artifacts`: paths of the files that go along."""
+
     type: Literal["handoff"] = "handoff"
     source_agent: str
     target_agent: str
     task_description: str
     context: str = ""
+    artifacts: tuple[str, ...] = ()
 
 
 class Config(Body):

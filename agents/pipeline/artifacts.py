@@ -7,6 +7,7 @@ What cannot go along keeps nobody from going on: the call at the gateway says wh
 from collections.abc import Sequence
 from typing import Final
 
+from agents.engine.events import Handoff
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MAX_ARTIFACTS
 from agents.runtime.context import AgentContext
@@ -22,7 +23,13 @@ CLEAN_UP: Final = "cleanup_artifacts"
 
 
 async def given_along(context: AgentContext, handoff: HandoffInfo) -> HandoffInfo:
-    """With what this agent's programs made, besides the files that it named itself."""
+    """With what this agent's programs made, besides the files that it named itself. People are told of the handoff."""
+    handoff = await _with_files(context, handoff)
+    context.emit(Handoff(**handoff.model_dump()))
+    return handoff
+
+
+async def _with_files(context: AgentContext, handoff: HandoffInfo) -> HandoffInfo:
     used = any(attempt.tool in PROGRAMS and not attempt.refusal for attempt in context.attempts)
     if not used or len(handoff.artifacts) >= MAX_ARTIFACTS:
         return handoff

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from agents.code_blocks import code_in, fenced
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, HandoffInfo
 from agents.roster.code.wishes import wants_result_only
+from agents.runtime.driven import About
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
 from tests.roster.driving import DENY_ALL, Cases, calls, found_by, prompt, says, task_for
@@ -150,6 +152,39 @@ async def test_it_may_hand_over_to_the_data_agent(scripted_server: ScriptedServe
     output = await cases(task_for("code", "Mean of 1, 2, 3"), fake_providers(sandbox=_sandbox())).output()
 
     assert (output.agent_name, output.result) == ("data", "The mean is 2.")
+
+
+class MakingATable(FakeSandbox):
+    """Each program that it runs leaves a table behind."""
+
+    async def run(self, about: About, code: str, **more: Any) -> CodeRun:
+        self.files["table.csv"] = "a,b"
+        return await super().run(about, code, **more)
+
+
+@pytest.mark.spec("S47", "S49")
+@pytest.mark.parametrize(("source", "target"), [("code", "data"), ("data", "code")])
+async def test_after_a_program_it_may_still_hand_over_and_what_the_program_made_goes_along(
+    scripted_server: ScriptedServer, cases: Cases, source: str, target: str
+) -> None:
+    plan = [says({"question": "The mean?"})]
+    scripted_server.script(
+        *(plan if source == "data" else []),
+        _program(BROKEN),
+        calls(f"handoff_to_{target}", task_description="The table is there. What is its mean?"),
+        *(plan if target == "data" else []),
+        _program(GOOD),
+        says("The mean is 2."),
+    )
+    sandbox = MakingATable(outputs=_sandbox().outputs)
+    case = cases(task_for(source, "The mean of what they measured"), fake_providers(sandbox=sandbox))
+
+    output = await case.output()
+
+    assert (output.agent_name, output.result) == (target, "The mean is 2.")
+    (handed,) = case.events("handoff")
+    assert (handed["source_agent"], handed["target_agent"], handed["artifacts"]) == (source, target, ["table.csv"])
+    assert f"Files that {source} gives along: table.csv" in prompt(scripted_server, -2)
 
 
 def _given_a_table() -> tuple[AgentInput, FakeSandbox]:

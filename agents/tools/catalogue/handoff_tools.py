@@ -4,7 +4,6 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from agents.engine.events import Handoff
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MATRIX, decide
 from agents.runtime.context import AgentContext
@@ -22,7 +21,8 @@ Files = Annotated[tuple[str, ...], "Paths of files that they need", Field(max_le
 async def hand_over(
     context: AgentContext, target: str, *, task_description: str, known: str, artifacts: tuple[str, ...]
 ) -> Reply:
-    """The decision is a note: what the rules counted then must not be counted again on a replay."""
+    """The decision is a note: what the rules counted then must not be counted again on a replay. People are told by
+    `agents.pipeline.artifacts`, once it is known what goes along."""
     task: AgentInput | None = context.task_input
     source = context.agent.name
     chain = task.handoffs if task else ()
@@ -42,7 +42,6 @@ async def hand_over(
         context=known,
         artifacts=artifacts,
     )
-    context.emit(Handoff(source_agent=source, target_agent=target, task_description=task_description, context=known))
     return Reply(content=f"The {target} agent takes over. Your work on this task is done.", data=handoff)
 
 

@@ -38,6 +38,8 @@ async def test_what_an_agents_programs_made_goes_along_and_the_next_agent_is_tol
     assert end.value["without"] == ("named.md",)
     assert given.artifacts == ("named.md", "table.csv", "plot.py")
     assert "Files that code gives along: named.md, table.csv, plot.py" in handoff_context((given,))
+    told = [(event["target_agent"], event["artifacts"]) for event in case.events("handoff")]
+    assert told == [("data", ["named.md"]), ("data", ["named.md", "table.csv", "plot.py"])]
     calls = [(event["tool"], event["args"].get("only_look", False)) for event in case.events("tool_call")]
     assert calls == [
         ("execute_code", False),
