@@ -1,13 +1,20 @@
-"""How an agent whose work is no loop gives its task to another: by the same tool, under the same limits."""
+"""How an agent gives its task to another: the tools for it, and the same for an agent whose work is no loop."""
 
 from typing import Final
 
 from agents.briefing import clipped
 from agents.exchange import HandoffInfo
+from agents.pipeline.handoffs import targets_of
 from agents.runtime.context import AgentContext
+from agents.spec import AgentSpec
 
 # What the tool takes of either text. The person's whole question goes along in any case.
 MOST_CHARS: Final = 4_000
+
+
+def handoff_tools(spec: AgentSpec) -> tuple[str, ...]:
+    """The tools by which this agent hands over, in the order of the matrix (S45)."""
+    return tuple(f"handoff_to_{target}" for target in targets_of(spec.name)) if spec.handoffs else ()
 
 
 async def hand_over(context: AgentContext, target: str, task_description: str, *, why: str = "") -> HandoffInfo | None:

@@ -13,6 +13,7 @@ from agents.engine.context import Branch
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
 from agents.exchange import AgentInput, HandoffInfo
+from agents.handing_over import handoff_tools
 from agents.hearing import heard
 from agents.loop_state import (
     Called,
@@ -30,7 +31,6 @@ from agents.loop_state import (
 from agents.middleware.base import Interrupt, Middleware
 from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
-from agents.pipeline.handoffs import targets_of
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.small import most_tokens
@@ -282,7 +282,7 @@ def _names(spec: AgentSpec, tools: Sequence[str] | None, stack: Sequence[Middlew
     """Always in the same order, for the stable prefix: own tools, handoffs, the middleware's."""
     own = tools
     if own is None:
-        own = [*spec.tools, *(f"handoff_to_{target}" for target in targets_of(spec.name) if spec.handoffs)]
+        own = [*spec.tools, *handoff_tools(spec)]
     return tuple(dict.fromkeys([*own, *(name for one in stack for name in one.tools())]))
 
 

@@ -16,8 +16,8 @@ from agents.engine.context import Outcome
 from agents.engine.events import CodeResult
 from agents.engine.states import StepKind
 from agents.exchange import AgentInput, HandoffInfo
+from agents.handing_over import handoff_tools
 from agents.loop import react
-from agents.pipeline.handoffs import targets_of
 from agents.pipeline.work import DECIDED_BY_PEOPLE
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
@@ -91,7 +91,6 @@ async def write_program(
 ) -> Programmed:
     """A program that was run until it worked, at most three times; only written if it `cannot_run`. Before each of them
     the task may be handed over, with what the ones before it made."""
-    handoffs = [f"handoff_to_{target}" for target in targets_of(spec.name)] if spec.handoffs else []
     system = f"{system}\n\n{library_told(spec.name)}" if is_codeact(task) and not cannot_run else system
     messages: tuple[Message, ...] = (Message(role=Role.USER, content=user),)
     made = Programmed(said="")
@@ -103,7 +102,7 @@ async def write_program(
                 spec,
                 system=system,
                 messages=messages,
-                tools=handoffs,
+                tools=handoff_tools(spec),
                 stage="generate",
                 middleware=(),
                 max_iterations=1,

@@ -252,6 +252,34 @@ async def test_what_needs_no_research_is_handed_over(scripted_server: ScriptedSe
     assert (output.agent_name, output.result) == ("rag", "42 million [1].")
 
 
+@pytest.mark.spec("S41", "S45")
+async def test_a_search_that_shows_that_another_is_needed_hands_over_with_what_was_found(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    proposal = {**PROPOSAL, "subquestions": [{"question": SALES, "agent": "web"}]}
+    scripted_server.script(
+        says(proposal, match="Research heat pumps"),
+        says({"query": "sales"}, match=SALES),
+        says("Sold: 12,000 [1].", match=SALES),
+        Script(match="## Focus", tool_calls=calls("web_search", query="heat pumps").tool_calls),
+        Script(match="## Focus", tool_calls=calls("handoff_to_data", task_description="Plot the sales").tool_calls),
+        says({"question": "The sales?"}, match="Plot the sales"),
+        says("```python\nprint(1)\n```", match="## The plan"),
+        says("It is plotted.", match="## The plan"),
+    )
+    case = cases(task_for("research", "Research heat pumps"), fake_providers())
+
+    output = await case.output()
+
+    assert (output.agent_name, output.result) == ("data", "It is plotted.")
+    assert {f"handoff_to_{agent}" for agent in ("code", "data", "rag", "web")} <= {
+        name for number in range(len(scripted_server.calls)) for name in names_of(scripted_server, number)
+    }
+    told = next(call for call in scripted_server.calls if call.last_user.startswith("## Task\nPlot the sales"))
+    assert "Sold: 12,000" in told.last_user
+    assert "Acme grows" in told.last_user
+
+
 async def test_the_small_model_sends_one_child_to_look_it_up(scripted_server: ScriptedServer, cases: Cases) -> None:
     scripted_server.say("By 12 % [1].")
     case = cases(task_for("research", "How did Acme do?", capable=False), fake_providers())

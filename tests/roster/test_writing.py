@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.roster.driving import Cases, found_by, prompt, says, task_for
+from tests.loop.driving import offered
+from tests.roster.driving import Cases, calls, found_by, prompt, says, task_for
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -72,3 +73,31 @@ async def test_what_is_no_text_is_handed_over(scripted_server: ScriptedServer, c
     output = await cases(task_for("writing", "What was our revenue?"), fake_providers()).output()
 
     assert (output.agent_name, output.result) == ("rag", "42 million [1].")
+
+
+@pytest.mark.spec("S41", "S45")
+async def test_a_text_that_cannot_be_outlined_from_what_there_is_is_handed_over(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        says(LONG), calls("handoff_to_rag", task_description="What was our revenue?"), says({"query": "revenue"}),
+        says("42 million [1]."),
+    )  # fmt: skip
+
+    output = await cases(task_for("writing", "An article on our revenue"), fake_providers()).output()
+
+    assert offered(scripted_server, 1) == ["handoff_to_research", "handoff_to_rag"]
+    assert (output.agent_name, output.result) == ("rag", "42 million [1].")
+
+
+@pytest.mark.parametrize(("outline", "known"), [(says("1. Ants"), "## Outline\n1. Ants"), (Script(times=2), "")])
+async def test_a_handoff_that_is_refused_or_an_outline_that_is_empty_keeps_no_text_from_being_written(
+    scripted_server: ScriptedServer, cases: Cases, outline: Script, known: str
+) -> None:
+    refused = [calls("handoff_to_mail", task_description="Send it")] if known else []
+    scripted_server.script(says(LONG), *refused, outline, says("The draft."), says("The article."))
+
+    output = await cases(task_for("writing", "An article on ants"), fake_providers()).output()
+
+    assert (output.result, output.data["outline"]) == ("The article.", known.removeprefix("## Outline\n"))
+    assert known in prompt(scripted_server, -1)

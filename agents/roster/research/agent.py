@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from agents.briefing import briefing, house_rules, short_briefing
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, HandoffInfo, Work
-from agents.handing_over import hand_over
+from agents.handing_over import hand_over, handoff_tools
 from agents.hearing import with_said
 from agents.loop import react
 from agents.prompts import fill, read_prompt
@@ -78,6 +78,8 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     config = config_of(task.options, proposal, lacking=lacking)
     with stage(context, "search_loop", f"Searching: {config.scenario.title}"):
         findings = await _findings(context, task, config, lacking, today)
+    if findings.handoff is not None:
+        return Work(result="", handoff=findings.handoff, shared=_shared(findings, findings.told()))
     told = f"{briefing(task)}\n\n## Focus\n{config.focus or task.task}\n\n{findings.told()}"
     weighed = await _weighed(context, task, config, told) if config.depth.weighs else Weighed()
     with stage(context, "write_report", "Writing the report"):
@@ -133,11 +135,16 @@ async def _searched(context: AgentContext, task: AgentInput, config: Config, tod
         SPEC,
         system=system,
         user=user,
-        tools=(*(name for name in SPEC.tools if name != ASK), *context.connected),
+        tools=(*(name for name in SPEC.tools if name != ASK), *handoff_tools(SPEC), *context.connected),
         stage="search_agent",
         max_iterations=config.depth.rounds,
     )
-    return Findings(notes=looped.text, passages=passages_in(looped), failed=looped.came_to_nothing)
+    return Findings(
+        notes="" if looped.handoff else looped.text,
+        passages=passages_in(looped),
+        failed=looped.came_to_nothing,
+        handoff=looped.handoff,
+    )
 
 
 async def _weighed(context: AgentContext, task: AgentInput, config: Config, told: str) -> Weighed:
@@ -175,6 +182,11 @@ async def _ask(context: AgentContext, task: AgentInput, prompt: str, told: str, 
     return await context.model(await with_said(context, request), stage=prompt, shown=task.speaks)
 
 
+def _shared(findings: Findings, told: str) -> dict[str, Any]:
+    sources = [source.model_dump(mode="json", exclude_none=True) for source in findings.sources]
+    return {"research_findings": told, "research_sources": sources}
+
+
 def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model: str | None) -> Work:
     sources = findings.sources
     shown = [source.model_dump(mode="json", exclude_none=True) for source in sources]
@@ -200,7 +212,7 @@ def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model
         partial_data=data if failed else {},
         confidence=round((0.85 if sources else 0.3) * (1 - 0.3 * share), 2),
         sources=sources,
-        shared={"research_findings": weighed.synthesis or text, "research_sources": shown},
+        shared=_shared(findings, weighed.synthesis or text),
         model_used=model,
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from agents.engine.events import Source
-from agents.exchange import AgentOutput
+from agents.exchange import AgentOutput, HandoffInfo
 from agents.loop_state import Called, Looped
 from agents.passages import Passage, sources_of, told
 from agents.pipeline.citations import number, renumber
@@ -32,13 +32,14 @@ class Answered:
 @dataclass(frozen=True, slots=True)
 class Findings:
     """`notes`: what the search loop says of what it read. `trouble`: why there was no search. `failed`: its tools did
-    nothing but fail."""
+    nothing but fail. `handoff`: it found that another agent is needed."""
 
     notes: str = ""
     passages: tuple[Passage, ...] = ()
     answered: tuple[Answered, ...] = ()
     trouble: str = ""
     failed: bool = False
+    handoff: HandoffInfo | None = None
 
     @property
     def all_passages(self) -> list[Passage]:

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
 from agents.briefing import briefing, house_rules, short_briefing
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentInput, HandoffInfo, Work
-from agents.handing_over import hand_over
+from agents.handing_over import hand_over, handoff_tools
 from agents.hearing import with_said
+from agents.loop import react
+from agents.loop_state import Looped
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.small import ask_small
@@ -37,6 +39,8 @@ HERE = Path(__file__).parent
 # Up to here a text is written at once: an outline and a revision would cost more than they give.
 SHORT_WORDS = 200
 MOST_WORDS = 5_000
+# How a loop ends that has made an outline: by itself, or when a handoff was refused.
+OUTLINED: Final = (None, "iterations")
 
 
 class Assignment(BaseModel):
@@ -90,7 +94,14 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     handoff = await _handed_over(context, task, assignment)
     if handoff is not None:
         return Work(result="", handoff=handoff)
-    written = await _written(context, task, f"{told}\n\n## Assignment\n{assignment.told()}", assignment)
+    told = f"{told}\n\n## Assignment\n{assignment.told()}"
+    if assignment.is_short:
+        written = await _at_once(context, task, told)
+    else:
+        outlined = await _outlined(context, task, told)
+        if outlined.handoff is not None:
+            return Work(result="", handoff=outlined.handoff)
+        written = await _in_full(context, task, told, outlined.text if outlined.stopped in OUTLINED else "")
     return _work(assignment, written, confidence=0.7 if assignment.missing else 0.9)
 
 
@@ -105,15 +116,31 @@ async def _handed_over(context: AgentContext, task: AgentInput, assignment: Assi
     return await hand_over(context, assignment.handoff_to, task.task, why="; ".join(assignment.missing))
 
 
-async def _written(context: AgentContext, task: AgentInput, told: str, assignment: Assignment) -> Written:
-    """A short text is written once; a long one is outlined before, and revised after."""
-    if assignment.is_short:
-        with stage(context, "write", "Writing"):
-            reply = await _ask(context, task, "write", _messages("write.md", told))
-        return Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
+async def _at_once(context: AgentContext, task: AgentInput, told: str) -> Written:
+    with stage(context, "write", "Writing"):
+        reply = await _ask(context, task, "write", _messages("write.md", told))
+    return Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
+
+
+async def _outlined(context: AgentContext, task: AgentInput, told: str) -> Looped:
+    """Whoever outlines a text sees whether there is enough for it, so here the task may still be handed over."""
     with stage(context, "outline", "Making an outline"):
-        outline = (await _ask(context, task, "outline", _messages("outline.md", told))).text
-    told = f"{told}\n\n## Outline\n{outline}"
+        return await react(
+            context,
+            task.model_copy(update={"speaks": False}),
+            SPEC,
+            system=fill(read_prompt(HERE / "outline.md"), rules=house_rules()),
+            user=told,
+            tools=handoff_tools(SPEC),
+            stage="outline",
+            middleware=(),
+            max_iterations=1,
+        )
+
+
+async def _in_full(context: AgentContext, task: AgentInput, told: str, outline: str) -> Written:
+    """A long text: written by its outline, if there is one, and revised."""
+    told = f"{told}\n\n## Outline\n{outline}" if outline else told
     with stage(context, "write", "Writing a draft"):
         reply = await _ask(context, task, "write", _messages("write.md", told))
     return await _revised(context, task, told, outline, reply)
