@@ -293,7 +293,7 @@ async def _begin(context: AgentContext, frame: Frame, user: str | None, messages
         messages = (*messages, Message(role=Role.USER, content=user))
     asked = [message for message in messages if message.role is Role.USER]
     state = LoopState(
-        messages=messages,
+        messages=(*messages, *map(heard, context.said)),
         task=asked[-1] if asked else None,
         tools=frame.names,
         fixed_tokens=tokens_of_fixed(frame.system, frame.tools),
