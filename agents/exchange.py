@@ -149,6 +149,15 @@ class DependencyOutput(Value):
     error: str | None = None
 
 
+class Known(Value):
+    """What is known of a run besides its agents' results; it goes from agent to agent.
+
+    `writes`: how often, one agent after the other, a field of the shared memory was written that does not grow.
+    """
+
+    writes: dict[str, int] = {}
+
+
 class AgentInput(Value):
     agent_id: str
     """The plan's name for this piece of work, such as `rag_agent-a1b2c3`; not the id of the agent's row."""
@@ -239,6 +248,8 @@ class AgentOutput(Value):
     resource_usage: ResourceUsage = ResourceUsage()
     metadata: OutputMetadata = OutputMetadata()
     shared: dict[str, Any] = {}
+    """The blackboard as it goes on from here: what the agent was handed, and what it added."""
+    known: Known = Known()
     handoff: HandoffInfo | None = None
 
     def as_dependency(self) -> DependencyOutput:

@@ -55,7 +55,9 @@ FIELDS: Final = (
     Field("additional_context", 2, "More context", grows=True),
 )
 PRIORITIES: Final[Mapping[str, int]] = {field.name: field.priority for field in FIELDS}
+_GROWING: Final = frozenset(field.name for field in FIELDS if field.grows)
 _REST = "additional_context"
+_PARAGRAPH: Final = "\n\n"
 
 
 def merge(board: Mapping[str, Any], additions: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,6 +70,37 @@ def merge(board: Mapping[str, Any], additions: Mapping[str, Any]) -> dict[str, A
         if known.get(field.name):
             merged[field.name] = _joined(field, merged.get(field.name), known[field.name])
     return merged
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board as it goes from agent to agent. `writes`: how often each field that does not grow was written, one agent
+    after the other; so that of two boards it can be told which one has the newer text."""
+
+    fields: Mapping[str, Any]
+    writes: Mapping[str, int]
+
+    def added(self, additions: Mapping[str, Any]) -> "Board":
+        """With what an agent adds that was handed it."""
+        written = [field.name for field in FIELDS if not field.grows and additions.get(field.name)]
+        writes = {**self.writes, **{name: self.writes.get(name, 0) + 1 for name in written}}
+        return Board(merge(self.fields, additions), writes).within_budget()
+
+    def beside(self, other: "Board") -> "Board":
+        """With another agent's of the same run, who may have been handed a part of the same. Where both were written as
+        often, the other's text counts."""
+        merged = merge(self.fields, {name: other.fields[name] for name in other.fields if self._gains(other, name)})
+        names = self.writes.keys() | other.writes.keys()
+        writes = {name: max(self.writes.get(name, 0), other.writes.get(name, 0)) for name in sorted(names)}
+        return Board(merged, writes)
+
+    def within_budget(self) -> "Board":
+        return Board(within_budget(self.fields), self.writes)
+
+    def _gains(self, other: "Board", name: str) -> bool:
+        if name in _GROWING or name not in self.fields:
+            return True
+        return other.writes.get(name, 0) >= self.writes.get(name, 0)
 
 
 def within_budget(board: Mapping[str, Any], total: int = TOTAL_CHARS, minimum: int = MINIMUM_CHARS) -> dict[str, Any]:
@@ -157,7 +190,11 @@ def _joined(field: Field, old: Any, new: Any) -> Any:
     text = _as_text(new)
     if not field.grows or not old or old in text:
         return text
-    return old if text in old else f"{old}\n\n{text}"
+    if text in old:
+        return old
+    # Both may have grown from the same beginning.
+    known = old.split(_PARAGRAPH)
+    return _PARAGRAPH.join([old, *(one for one in text.split(_PARAGRAPH) if one not in known)])
 
 
 def _size(value: Any) -> int:

@@ -8,11 +8,12 @@ from agents.engine.context import Handle
 from agents.engine.errors import StepFailed
 from agents.engine.events import ParallelComplete, ParallelStart, ParallelTask, PlanStepCompleted, TodoUpdate
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput
-from agents.pipeline import blackboard, todo
+from agents.exchange import AgentInput, AgentOutput, Known
+from agents.pipeline import todo
+from agents.pipeline.blackboard import Board
 from agents.pipeline.plans import Plan, PlanTask, stages
 from agents.pipeline.todo_file import TodoFile
-from agents.pipeline.work import commission, retry_config
+from agents.pipeline.work import board_of, commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 
@@ -37,7 +38,7 @@ async def dispatch(
         if lost := next((other for other in task.depends_on if other in refused), None):
             refused[task.id] = _undone(task, "skipped", f"{refused[lost].agent_name} did not begin.")
             continue
-        value = commission(_input_of(task, plan, brief, roster, done), plan)
+        value = _commission_of(task, plan, brief, roster, done)
         after = [handles[other] for other in task.depends_on if other in handles]
         try:
             handles[task.id] = await context.fork(task.agent, value, task=task.task, after=after, step_id=task.id)
@@ -72,16 +73,17 @@ def _in_order(plan: Plan) -> list[PlanTask]:
     return [by_id[task_id] for stage in stages(plan) for task_id in stage]
 
 
-def _input_of(
+def _commission_of(
     task: PlanTask,
     plan: Plan,
     brief: AgentInput,
     roster: Mapping[str, AgentSpec],
     done: Mapping[str, AgentOutput],
-) -> AgentInput:
+) -> dict[str, Any]:
     spec = roster[task.agent]
-    shared = [done[other].shared for other in task.depends_on if other in done]
-    return brief.model_copy(
+    before = {other: done[other] for other in task.depends_on if other in done}
+    board = reduce(Board.beside, map(board_of, before.values()), Board(brief.shared_memory, {}))
+    handed = brief.model_copy(
         update={
             "agent_id": task.id,
             "agent_name": task.agent,
@@ -90,12 +92,13 @@ def _input_of(
             "tools": task.tools or spec.tools,
             "expected_outcome": task.expected_outcome,
             "retry_config": retry_config(spec),
-            "dependency_outputs": {other: done[other].as_dependency() for other in task.depends_on if other in done},
-            "shared_memory": reduce(blackboard.merge, shared, brief.shared_memory),
+            "dependency_outputs": {other: output.as_dependency() for other, output in before.items()},
+            "shared_memory": dict(board.fields),
             "speaks": False,
             "skill": None,
         }
     )
+    return commission(handed, plan, Known(writes=dict(board.writes)))
 
 
 async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> AgentOutput:

@@ -5,6 +5,7 @@ What the roster's folders leave out is here, once for all of them: dependencies,
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,12 +21,14 @@ from agents.exchange import (
     AgentOutput,
     DependencyOutput,
     HandoffInfo,
+    Known,
     OutputMetadata,
     ResourceUsage,
     RetryConfig,
     Work,
 )
-from agents.pipeline import approving, artifacts, blackboard, citations, todo
+from agents.pipeline import approving, artifacts, citations, todo
+from agents.pipeline.blackboard import Board
 from agents.pipeline.plans import Plan, planned_steps
 from agents.registry import Agent, specs
 from agents.runtime import attempts
@@ -42,15 +45,33 @@ TIMES_INSTRUCTED: Final = 3
 # The model gateway has already waited and tried elsewhere: the same agent again would only wait again.
 TRIED_ENOUGH: Final = frozenset({"model_busy", "model_unavailable"})
 FIRST_BACKOFF_S: Final = 0.5
+NOTHING_KNOWN: Final = Known()
 
 
 def retry_config(spec: AgentSpec) -> RetryConfig:
     return RetryConfig(max_retries=spec.max_retries, timeout_s=spec.timeout_s)
 
 
-def commission(task: AgentInput, plan: Plan | None = None) -> dict[str, Any]:
+def board_of(output: AgentOutput) -> Board:
+    return Board(output.shared, output.known.writes)
+
+
+def commission(task: AgentInput, plan: Plan | None = None, known: Known = NOTHING_KNOWN) -> dict[str, Any]:
     """What an agent is forked with. The plan goes with it so that it knows its place."""
-    return {"input": task.model_dump(mode="json"), "plan": plan.model_dump(mode="json") if plan else None}
+    more = {"known": known.model_dump(mode="json")} if known != NOTHING_KNOWN else {}
+    return {"input": task.model_dump(mode="json"), "plan": plan.model_dump(mode="json") if plan else None, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """What goes on from agent to agent. `depends_on`: ids of the plan."""
+
+    depends_on: tuple[str, ...]
+    board: Board
+
+    def known(self, board: Board) -> Known:
+        """For those after this agent, who get this board."""
+        return Known(writes=dict(board.writes))
 
 
 async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +81,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     """
     began = await context.now()
     plan = Plan.model_validate(value["plan"]) if value["plan"] else None
-    task, depends_on = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
+    task, handed = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
     context.task_input = task
     if context.run.tools is not None:
         context.connected = await context.run.tools.connected(context)
@@ -70,11 +91,11 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         context.emit(PlanStep(step=step))
     let_in = await approving.let_in(context, agent.spec, task)
     if not isinstance(let_in, AgentInput):
-        return await _told(context, task, let_in, depends_on, began)
+        return await _told(context, task, let_in, handed, began)
     put = await artifacts.put_back(context, let_in, agent.spec)
     try:
         task, done = await _as_people_want_it(agent, context, let_in)
-        output = await _told(context, task, done, depends_on, began)
+        output = await _told(context, task, done, handed, began)
     except (StepFailed, Skipped):
         await artifacts.clear_away(context, put)
         raise
@@ -83,35 +104,38 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
 
 
 async def _told(
-    context: AgentContext, task: AgentInput, done: Work, depends_on: tuple[str, ...], began: datetime
+    context: AgentContext, task: AgentInput, done: Work, handed: _Handed, began: datetime
 ) -> dict[str, Any]:
     """The output of an agent's work, said where it speaks; that of whoever takes over, where it handed its task on."""
     if done.handoff is not None:
-        return await _handed_over(context, task, done, done.handoff)
+        return await _handed_over(context, task, done, done.handoff, handed)
     if task.speaks:
         done = done.model_copy(update={"result": await context.say(done.result)})
-    return _output(context, task, done, depends_on, began).model_dump(mode="json")
+    return _output(context, task, done, handed, began).model_dump(mode="json")
 
 
-def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -> tuple[AgentInput, tuple[str, ...]]:
+def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -> tuple[AgentInput, _Handed]:
     """The input with what became known since it was written: other agents' outputs, a person's new instructions."""
+    known = Known.model_validate(value.get("known", {}))
     outputs = dict(task.dependency_outputs)
-    board = task.shared_memory
+    board = Board(task.shared_memory, known.writes)
     states: dict[str, str] = {}
     for found in value.get("dependencies", {}).values():
-        outputs[found["step_id"]], shared = _dependency(found)
-        states[found["step_id"]] = "completed" if outputs[found["step_id"]].task_done else "failed"
-        board = blackboard.merge(board, shared)
+        output = _ended(found)
+        outputs[found["step_id"]] = output.as_dependency()
+        states[found["step_id"]] = "completed" if output.task_done else "failed"
+        board = board.beside(board_of(output))
     missing = _missing(list(outputs.values()))
     if missing:
         names = " and ".join(dict.fromkeys(output.agent_name for output in missing))
         raise Skipped(f"Not begun: what it needs from {names} was not done.")
-    changed: dict[str, Any] = {"dependency_outputs": outputs, "shared_memory": blackboard.within_budget(board)}
+    board = board.within_budget()
+    changed: dict[str, Any] = {"dependency_outputs": outputs, "shared_memory": dict(board.fields)}
     if value.get("modified"):
         changed["task"] = value["task"]
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
-    return task.model_copy(update=changed), tuple(outputs)
+    return task.model_copy(update=changed), _Handed(tuple(outputs), board)
 
 
 def _with_connected(task: AgentInput, spec: AgentSpec, connected: Mapping[str, Any]) -> AgentInput:
@@ -130,13 +154,15 @@ def _missing(outputs: Sequence[DependencyOutput]) -> list[DependencyOutput]:
     return unfinished
 
 
-def _dependency(found: Mapping[str, Any]) -> tuple[DependencyOutput, dict[str, Any]]:
+def _ended(found: Mapping[str, Any]) -> AgentOutput:
+    """What an agent that ended has brought, also where it was nothing."""
     if found["status"] == AgentStatus.COMPLETED:
-        output = AgentOutput.model_validate(found["output"])
-        return output.as_dependency(), output.shared
+        return AgentOutput.model_validate(found["output"])
     stopped = found["status"] == AgentStatus.DELETED
     why = found["error"]["message"] if found["error"] and not stopped else found["status"]
-    return DependencyOutput(agent_name=found["name"], task_description="", task_done=False, error=why), {}
+    return AgentOutput(
+        agent_id=found["step_id"], agent_name=found["name"], task_description="", task_done=False, error=why
+    )
 
 
 async def _as_people_want_it(agent: Agent, context: AgentContext, task: AgentInput) -> tuple[AgentInput, Work]:
@@ -211,32 +237,32 @@ async def _pause(context: AgentContext, wait_s: float) -> None:
     await context.step(StepKind.NOTE, "backoff", None, perform)
 
 
-async def _handed_over(context: AgentContext, task: AgentInput, done: Work, handoff: HandoffInfo) -> dict[str, Any]:
+async def _handed_over(
+    context: AgentContext, task: AgentInput, done: Work, handoff: HandoffInfo, handed: _Handed
+) -> dict[str, Any]:
     """Another agent goes on with the task, as a child of this one; its output takes the place of ours."""
     context.withdraw("another agent goes on")
     handoff = await artifacts.given_along(context, handoff)
-    board = blackboard.within_budget(blackboard.merge(task.shared_memory, done.shared))
+    board = handed.board.added(done.shared)
     onward = task.model_copy(
         update={
             "agent_name": handoff.target_agent,
             "task": handoff.task_description,
             "handoffs": (*task.handoffs, handoff),
-            "shared_memory": board,
+            "shared_memory": dict(board.fields),
             "skill": None,
             "tools": (),
             "retry_config": retry_config(specs()[handoff.target_agent]),
         }
     )
-    handle = await context.fork(
-        handoff.target_agent, commission(onward), task=handoff.task_description, takes_over=True
-    )
+    value = commission(onward, known=handed.known(board))
+    handle = await context.fork(handoff.target_agent, value, task=handoff.task_description, takes_over=True)
     output: dict[str, Any] = await context.wait(handle)
     return output
 
 
-def _output(
-    context: AgentContext, task: AgentInput, done: Work, depends_on: tuple[str, ...], began: datetime
-) -> AgentOutput:
+def _output(context: AgentContext, task: AgentInput, done: Work, handed: _Handed, began: datetime) -> AgentOutput:
+    board = handed.board.added(done.shared)
     tokens, calls = context.run.used_by(context.agent.id)
     taken = int((datetime.now(UTC) - began).total_seconds() * 1000)
     return AgentOutput(
@@ -249,12 +275,13 @@ def _output(
         partial_data=done.partial_data,
         error=done.error,
         confidence_score=done.confidence,
-        depends_on=depends_on,
+        depends_on=handed.depends_on,
         resource_usage=ResourceUsage(time_taken_ms=max(0, taken), tokens_used=tokens, api_calls_made=calls),
         metadata=OutputMetadata(
             sources=done.sources,
             citations=citations.cited(done.result, len(done.sources)),
             model_used=done.model_used,
         ),
-        shared=done.shared,
+        shared=dict(board.fields),
+        known=handed.known(board),
     )

@@ -11,6 +11,8 @@ from agents.pipeline.blackboard import (
     FIELDS,
     MARK,
     PRIORITIES,
+    TOTAL_CHARS,
+    Board,
     SharedAgentMemory,
     allot,
     merge,
@@ -34,7 +36,12 @@ boards = st.fixed_dictionaries(
 
 @pytest.mark.spec("S56")
 def test_the_fields_are_the_documents() -> None:
-    assert {field.name for field in FIELDS} == set(SharedAgentMemory.__annotations__)
+    named = (
+        "research_findings research_sources generated_code code_language execution_results writing_outline "
+        "writing_draft data_analysis_plan data_visualizations additional_context"
+    )
+
+    assert {field.name for field in FIELDS} == set(SharedAgentMemory.__annotations__) == set(named.split())
 
 
 @pytest.mark.spec("S58", "S59", "S60")
@@ -277,3 +284,41 @@ def _length(board: dict[str, Any]) -> int:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+NOTHING = Board({}, {})
+
+
+@pytest.mark.spec("S56")
+class TestBoard:
+    def test_a_text_that_was_written_anew_counts_wherever_it_comes_from(self) -> None:
+        first = NOTHING.added({"writing_draft": "one"})
+        second = first.added({"writing_draft": "two"})
+        beside = first.added({"generated_code": "x"})
+
+        assert second.beside(beside).fields == beside.beside(second).fields == {
+            "generated_code": "x",
+            "writing_draft": "two",
+        }  # fmt: skip
+
+    def test_of_two_texts_that_know_nothing_of_each_other_the_later_counts(self) -> None:
+        one, other = NOTHING.added({"writing_draft": "one"}), NOTHING.added({"writing_draft": "other"})
+
+        assert one.beside(other).fields == {"writing_draft": "other"}
+
+    def test_findings_that_grew_from_the_same_are_there_once(self) -> None:
+        same = NOTHING.added({"research_findings": "A\n\nB"})
+        left = same.added({"research_findings": "L"}).added({"research_findings": "M"})
+        right = same.added({"research_findings": "R"})
+
+        assert left.beside(right).fields == {"research_findings": "A\n\nB\n\nL\n\nM\n\nR"}
+        assert right.beside(left).beside(right).fields == {"research_findings": "A\n\nB\n\nR\n\nL\n\nM"}
+
+    @pytest.mark.spec("S57")
+    @given(boards, boards)
+    def test_what_is_handed_on_is_within_the_budget(self, board: dict[str, Any], additions: dict[str, Any]) -> None:
+        longer = {name: value * 60 for name, value in additions.items()}
+
+        handed = Board(board, {}).added(longer).fields
+
+        assert sum(len(one) if isinstance(one, str) else len(json.dumps(one)) for one in handed.values()) <= TOTAL_CHARS

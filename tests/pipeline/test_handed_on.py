@@ -1,0 +1,131 @@
+"""What agents of a run hand on to each other beside their results, over more than one hop, handoffs and new plans."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from agents.pipeline.blackboard import TOTAL_CHARS
+from agents.tools.providers import Providers
+from tests.loop.driving import Cases, LoopCase, calls
+from tests.pipeline.graphs import CHAIN, DIAMOND, QUESTION, SATISFIED, plan_text
+from tests.pipeline.turn_driving import drive_case, turn_case
+from tests.scripted.script import Script
+from tests.scripted.server import ScriptedServer
+
+ANSWER = "The board reads: all of it was found."
+TURN = {"question": QUESTION, "history": [{"role": "user", "content": "Hello"}], "mode": "", "options": {}}
+SHORT = json.dumps({"writing_type": "note", "tone": "plain", "words": 20})
+
+
+@pytest.fixture
+async def cases(scripted_server: ScriptedServer) -> AsyncIterator[Cases]:
+    made = Cases(scripted_server)
+    async with made.stack:
+        yield made
+
+
+def plan_of(graph: Mapping[str, Sequence[str]], **agents: str) -> str:
+    """The planner's answer; whoever has no agent named here is chat."""
+    plan = json.loads(plan_text(graph))
+    for task in plan["execution_plan"]:
+        task["agent"] = agents.get(task["id"], "chat")
+    return json.dumps(plan)
+
+
+def of(name: str, text: str, **more: Any) -> Script:
+    return Script(match=f"## Task\nWork on {name} now.", text=text, **more)
+
+
+def written(name: str, text: str) -> list[Script]:
+    """What the model says to a writing agent: what is wanted, and the text."""
+    return [of(name, SHORT), of(name, text)]
+
+
+def answered(plan: str, *lines: Script) -> list[Script]:
+    return [
+        Script(match=QUESTION, text=plan),
+        *lines,
+        Script(model="scripted-flash", match=QUESTION, text=SATISFIED),
+        Script(match="## Results\n### ", text=ANSWER),
+    ]
+
+
+async def driven(cases: Cases, *lines: Script) -> LoopCase:
+    cases.server.script(*lines)
+    case = turn_case(cases, TURN, Providers())
+    end, _ = await drive_case(case)
+    assert (end.how, end.value and end.value["answer"]) == ("completed", ANSWER), end
+    return case
+
+
+def told(server: ScriptedServer, name: str) -> str:
+    """All that the model was told in the last call for this task."""
+    asked = [
+        "\n".join(str(message["content"]) for message in call.messages)
+        for call in server.calls
+        if f"## Task\nWork on {name} now." in call.last_user
+    ]
+    return asked[-1]
+
+
+def shared_by(case: LoopCase, name: str) -> dict[str, Any]:
+    """The working memory as the agent of this task handed it on."""
+    agents = case.store.agents(case.execution_id)
+    (output,) = [agent.output for agent in agents if agent.step_id and agent.task == f"Work on {name} now."]
+    shared: dict[str, Any] = output["shared"]
+    return shared
+
+
+class TestWorkingMemory:
+    @pytest.mark.spec("S1", "S51", "S56")
+    async def test_it_is_read_by_the_third_of_a_chain_too(self, cases: Cases, scripted_server: ScriptedServer) -> None:
+        plan = plan_of(CHAIN, alpha="writing")
+
+        await driven(cases, *answered(plan, *written("alpha", "A draft on ants."), of("beta", "B."), of("gamma", "G.")))
+
+        for name in ("beta", "gamma"):
+            assert "### Draft\nA draft on ants." in told(scripted_server, name), name
+
+    @pytest.mark.spec("S56")
+    async def test_what_was_written_anew_on_one_way_of_a_diamond_is_what_counts(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        lines = [*written("alpha", "The first draft."), *written("beta", "The second draft."), of("gamma", "G.")]
+
+        await driven(cases, *answered(plan_of(DIAMOND, alpha="writing", beta="writing"), *lines, of("delta", "D.")))
+
+        assert "### Draft\nThe first draft." in told(scripted_server, "gamma")
+        assert "### Draft\nThe second draft." in told(scripted_server, "delta")
+        assert "### Draft\nThe first draft." not in told(scripted_server, "delta")
+
+    @pytest.mark.spec("S57")
+    async def test_what_is_handed_on_is_within_the_budget(self, cases: Cases) -> None:
+        long = " ".join(["ants"] * TOTAL_CHARS)
+        plan = plan_of(CHAIN, alpha="writing")
+
+        case = await driven(cases, *answered(plan, *written("alpha", long), of("beta", "B."), of("gamma", "G.")))
+
+        for name in CHAIN:
+            assert 0 < len(shared_by(case, name)["writing_draft"]) <= TOTAL_CHARS, name
+
+    @pytest.mark.spec("S51", "S56")
+    async def test_a_handoff_takes_it_along_to_those_after_it(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        """Beta's agent gives it to the code agent: the draft of alpha is there after it, and so is its program."""
+        arguments = {"task_description": "Write a program that counts ants."}
+        onward = calls(("handoff_to_code", arguments), match="## Task\nWork on beta now.")
+        program = Script(match="## Task\nWrite a program that counts ants.", text="```python\nprint(3)\n```", times=2)
+
+        await driven(
+            cases,
+            *answered(
+                plan_of(CHAIN, alpha="writing"),
+                *written("alpha", "A draft on ants."), onward, program, of("gamma", "G."),
+            ),
+        )  # fmt: skip
+
+        assert "### Draft\nA draft on ants." in told(scripted_server, "gamma")
+        assert "### Code\n```python\nprint(3)\n```" in told(scripted_server, "gamma")
