@@ -152,9 +152,11 @@ class DependencyOutput(Value):
 class Known(Value):
     """What is known of a run besides its agents' results; it goes from agent to agent.
 
-    `writes`: how often, one agent after the other, a field of the shared memory was written that does not grow.
+    `states`: what became of tasks of its plans, by their ids, in the words of `agents.pipeline.todo`. `writes`: how
+    often, one agent after the other, a field of the shared memory was written that does not grow.
     """
 
+    states: dict[str, str] = {}
     writes: dict[str, int] = {}
 
 

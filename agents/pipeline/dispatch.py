@@ -98,7 +98,8 @@ def _commission_of(
             "skill": None,
         }
     )
-    return commission(handed, plan, Known(writes=dict(board.writes)))
+    states = {task_id: todo.state_of(output) for task_id, output in done.items()}
+    return commission(handed, plan, Known(states=states, writes=dict(board.writes)))
 
 
 async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> AgentOutput:

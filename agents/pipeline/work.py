@@ -68,10 +68,11 @@ class _Handed:
 
     depends_on: tuple[str, ...]
     board: Board
+    states: Mapping[str, str]
 
     def known(self, board: Board) -> Known:
         """For those after this agent, who get this board."""
-        return Known(writes=dict(board.writes))
+        return Known(states=dict(self.states), writes=dict(board.writes))
 
 
 async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,11 +120,11 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
     known = Known.model_validate(value.get("known", {}))
     outputs = dict(task.dependency_outputs)
     board = Board(task.shared_memory, known.writes)
-    states: dict[str, str] = {}
+    states = dict(known.states)
     for found in value.get("dependencies", {}).values():
         output = _ended(found)
         outputs[found["step_id"]] = output.as_dependency()
-        states[found["step_id"]] = "completed" if output.task_done else "failed"
+        states |= {**output.known.states, found["step_id"]: todo.state_of(output)}
         board = board.beside(board_of(output))
     missing = _missing(list(outputs.values()))
     if missing:
@@ -135,7 +136,7 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
         changed["task"] = value["task"]
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
-    return task.model_copy(update=changed), _Handed(tuple(outputs), board)
+    return task.model_copy(update=changed), _Handed(tuple(outputs), board, states)
 
 
 def _with_connected(task: AgentInput, spec: AgentSpec, connected: Mapping[str, Any]) -> AgentInput:

@@ -8,6 +8,7 @@ import pytest
 
 from agents.pipeline.blackboard import TOTAL_CHARS
 from agents.tools.providers import Providers
+from tests.doubles.memory_journal import Death
 from tests.loop.driving import Cases, LoopCase, calls
 from tests.pipeline.graphs import CHAIN, DIAMOND, QUESTION, SATISFIED, plan_text
 from tests.pipeline.turn_driving import drive_case, turn_case
@@ -129,3 +130,69 @@ class TestWorkingMemory:
 
         assert "### Draft\nA draft on ants." in told(scripted_server, "gamma")
         assert "### Code\n```python\nprint(3)\n```" in told(scripted_server, "gamma")
+
+
+def checklist(server: ScriptedServer, name: str) -> list[str]:
+    """The plan as the agent of this task was told it: which boxes are ticked, by the names of the tasks."""
+    lines = told(server, name).split("[Active Task Context]")[1].splitlines()
+    return [f"{line[3]}{line.split('Work on ')[1].split()[0]}" for line in lines if line.startswith("- [")]
+
+
+@pytest.mark.spec("S63")
+class TestChecklist:
+    async def test_what_is_done_is_ticked_however_far_away_it_is(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        await driven(cases, *answered(plan_of(CHAIN), of("alpha", "A."), of("beta", "B."), of("gamma", "G.")))
+
+        assert checklist(scripted_server, "alpha") == [" alpha", " beta", " gamma"]
+        assert checklist(scripted_server, "beta") == ["xalpha", " beta", " gamma"]
+        assert checklist(scripted_server, "gamma") == ["xalpha", "xbeta", " gamma"]
+
+    async def test_of_a_diamond_the_last_is_told_of_all_before_it(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        await driven(cases, *answered(plan_of(DIAMOND), *(of(name, f"{name}.") for name in DIAMOND)))
+
+        assert checklist(scripted_server, "delta") == ["xalpha", "xbeta", "xgamma", " delta"]
+
+    async def test_what_an_earlier_plan_has_done_is_ticked_for_all_agents_of_the_next(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        more = Script(match="What is still wrong or missing", text=plan_of({"delta": (), "epsilon": ("delta",)}))
+        unsatisfied = json.dumps({"satisfied": False, "feedback": "The rest is missing.", "redo": []})
+        lines = [*(of(name, f"{name}.") for name in (*CHAIN, "delta", "epsilon"))]
+
+        looked = Script(model="scripted-flash", match=QUESTION, text=unsatisfied)
+        await driven(cases, more, looked, *answered(plan_of(CHAIN), *lines))
+
+        assert checklist(scripted_server, "delta") == ["xalpha", "xbeta", "xgamma", " delta", " epsilon"]
+        assert checklist(scripted_server, "epsilon") == ["xalpha", "xbeta", "xgamma", "xdelta", " epsilon"]
+
+
+@pytest.mark.spec("B1", "S29", "S56", "S63")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("death", Death)
+async def test_what_is_handed_on_is_the_same_wherever_the_run_is_killed(
+    death: Death, cases: Cases, scripted_server: ScriptedServer
+) -> None:
+    lines = [line.model_copy(update={"times": 0}) for line in (
+        Script(model="scripted-flash", match="## Results", text=SATISFIED),
+        of("alpha", SHORT, model="scripted-flash"), of("alpha", "A draft."), of("beta", "B."), of("gamma", "G."),
+        Script(match="## Results\n### ", text=ANSWER),
+        Script(match=QUESTION, text=plan_of(CHAIN, alpha="writing")),
+    )]  # fmt: skip
+    scripted_server.script(*lines)
+    _, writes = await drive_case(turn_case(cases, TURN, Providers()))
+    first = told(scripted_server, "gamma")
+
+    for at in range(1, writes + 1, 3):
+        scripted_server.calls.clear()
+        case = turn_case(cases, TURN, Providers())
+        end, _ = await drive_case(case, death, at)
+        if end.how == "killed":
+            end, _ = await drive_case(case)
+
+        assert (end.how, end.value["answer"]) == ("completed", ANSWER), at
+        assert told(scripted_server, "gamma") == first, at
+        assert case.events("journal_cut") == [], at
