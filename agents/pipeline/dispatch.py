@@ -1,6 +1,6 @@
 """A plan at work: every task an agent of its own, each begun as soon as what it depends on is done. No stages here."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -45,9 +45,9 @@ async def dispatch(
         except StepFailed as error:
             refused[task.id] = _undone(task, error.code, error.message)
     states = {task_id: todo.state_of(output) for task_id, output in done.items()}
-    together = [task_id for task_id in stages(plan)[0] if task_id in handles]
-    if len(together) > 1:
-        context.emit(ParallelStart(agents=tuple(together)))
+    together = _together(open_tasks, handles)
+    if together:
+        context.emit(ParallelStart(agents=together))
     file = TodoFile(plan, states)
 
     async def watch(branch: AgentContext, task: PlanTask) -> AgentOutput:
@@ -63,9 +63,15 @@ async def dispatch(
     watched = [lambda branch, task=task: watch(branch, task) for task in open_tasks]
     # The list is written first in a branch of its own, which no task waits for.
     *found, _ = await context.all(*watched, file.write)
-    if len(together) > 1:
-        context.emit(ParallelComplete(agents=tuple(together)))
+    if together:
+        context.emit(ParallelComplete(agents=together))
     return {**done, **{task.id: output for task, output in zip(open_tasks, found, strict=True)}}
+
+
+def _together(tasks: Sequence[PlanTask], begun: Container[str]) -> tuple[str, ...]:
+    """The ids of those that work side by side from the start, having nobody to wait for; empty if it is only one."""
+    first = [task.id for task in tasks if task.id in begun and not any(other in begun for other in task.depends_on)]
+    return tuple(first) if len(first) > 1 else ()
 
 
 def _in_order(plan: Plan) -> list[PlanTask]:

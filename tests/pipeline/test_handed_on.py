@@ -1,7 +1,7 @@
 """What agents of a run hand on to each other beside their results, over more than one hop, handoffs and new plans."""
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -18,13 +18,6 @@ from tests.scripted.server import ScriptedServer
 ANSWER = "The board reads: all of it was found."
 TURN = {"question": QUESTION, "history": [{"role": "user", "content": "Hello"}], "mode": "", "options": {}}
 SHORT = json.dumps({"writing_type": "note", "tone": "plain", "words": 20})
-
-
-@pytest.fixture
-async def cases(scripted_server: ScriptedServer) -> AsyncIterator[Cases]:
-    made = Cases(scripted_server)
-    async with made.stack:
-        yield made
 
 
 def plan_of(graph: Mapping[str, Sequence[str]], **agents: str) -> str:
