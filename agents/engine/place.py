@@ -57,6 +57,13 @@ class Place:
         self.run.announce_once(self.agent.id, body, self.place)
         self._emitted += 1
 
+    def emit_for_run(self, body: Body, name: str) -> None:
+        """Shows people what the run says once, whichever of its agents comes to it first. `name` tells what it is; a
+        cut does not take it back."""
+        self._life.check()
+        self.run.announce_once(self.agent.id, body, origin_of(name, (0,), 0))
+        self._emitted += 1
+
     # --- inside
 
     def _branch(self, path: Path, number: int) -> Self:

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import structlog
 from pydantic import BaseModel
 
+from agents.engine.canonical import digest
 from agents.engine.context import Outcome
 from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
 from agents.engine.records import Path, StepRecord
@@ -146,7 +147,7 @@ class Gateway:
             ToolResult(tool=name, content=content, id=shown_id, already_done=already, called_by=context.called_by)
         )
         for source in _new_sources(tool, reply):
-            context.emit(SourceFound(source=source))
+            context.emit_for_run(SourceFound(source=source), _name_of(source))
         return reply
 
     async def happened(self, context: AgentContext, begun: StepRecord) -> bool | None:
@@ -259,6 +260,11 @@ class Gateway:
 def _new_sources(tool: Tool, reply: ToolReply) -> tuple[Source, ...]:
     """Those of a composite tool were shown when its inner calls found them."""
     return () if tool.composite else reply.sources
+
+
+def _name_of(source: Source) -> str:
+    """The same for the same source, however well it fits what was searched for."""
+    return f"source:{digest(source.model_dump(mode='json', exclude={'relevance_score'})).hex()}"
 
 
 def _request(tool: Tool, values: BaseModel, call_id: str) -> Request:

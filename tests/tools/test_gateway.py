@@ -435,6 +435,35 @@ async def test_sources_of_a_reply_are_given_and_shown() -> None:
     assert [event["source"] for event in case.events("source")] == reply["sources"]
 
 
+@pytest.mark.spec("S21")
+async def test_a_source_that_several_agents_find_is_shown_once_on_replays_too() -> None:
+    """However well it fits what each of them searched for. Each has it among its own sources all the same."""
+    scores = iter((0.9, 0.7, 0.5))
+
+    @tool(agents=ANY_AGENT)
+    async def look_up(call: Call, page: int) -> Reply:
+        """Looks it up."""
+        source = Source(type="document", source="a.pdf", page=page, relevance_score=next(scores))
+        return Reply(content="found", sources=(source,))
+
+    async def child(context: AgentContext, value: Any) -> Any:
+        return [seen(await context.tool("look_up", {"page": page})) for page in value]
+
+    async def program(context: AgentContext) -> Any:
+        handles = [await context.fork("child", pages) for pages in ([1], [1, 2])]
+        replies = [await context.wait(handle) for handle in handles]
+        await context.ask("input", {"question": "go on?", "options": []})
+        return replies
+
+    case = case_of(program, gateway_of(look_up), others={"child": child})
+    assert (await case.drive()).how == "waiting"
+    case.answer({"status": "answered", "text": "yes"})
+    end = await case.drive()
+
+    assert sorted(event["source"]["page"] for event in case.events("source")) == [1, 2]
+    assert [[reply["sources"][0]["page"] for reply in replies] for replies in end.value] == [[1], [1, 2]]
+
+
 async def test_a_tool_knows_whose_run_it_works_for_and_can_show_people_something() -> None:
     found: list[Call] = []
 
