@@ -93,14 +93,19 @@ def _faults_of_task(task: PlanTask, agents: Mapping[str, AgentSpec], *, known: C
         for other in dict.fromkeys(task.depends_on)
         if other not in known
     ]
+    if task.agent not in agents:
+        faults.append(f"task '{task.id}' names the agent '{task.agent}'; there are: {', '.join(sorted(agents))}")
+    return faults + _faults_of_tools(task, agents)
+
+
+def _faults_of_tools(task: PlanTask, agents: Mapping[str, AgentSpec]) -> list[str]:
+    faults = []
+    offered = {tool for spec in agents.values() for tool in spec.tools}
     spec = agents.get(task.agent)
-    if spec is None:
-        return [*faults, f"task '{task.id}' names the agent '{task.agent}'; there are: {', '.join(sorted(agents))}"]
-    offered = {tool for other in agents.values() for tool in other.tools}
     for tool in dict.fromkeys(task.tools):
         if tool not in offered:
             faults.append(f"task '{task.id}' names the tool '{tool}', which does not exist")
-        elif tool not in spec.tools:
+        elif spec is not None and tool not in spec.tools:
             has = ", ".join(spec.tools) or "none"
             faults.append(f"task '{task.id}' gives the {task.agent} agent the tool '{tool}'; it has: {has}")
     return faults

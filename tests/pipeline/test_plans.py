@@ -80,6 +80,15 @@ class TestFaults:
         for part in ("nobody", "a -> b -> a", "'x'", "waits for itself", "'fly'", "used by 2", "does not say"):
             assert part in told
 
+    @pytest.mark.spec("S27")
+    def test_of_an_agent_that_is_not_there_the_tools_are_looked_at_all_the_same(self) -> None:
+        bad = plan(task("a", agent="nobody", tools=("fly", "send_email")))
+
+        assert faults_of(bad, agents=ROSTER) == [
+            f"task 'a' names the agent 'nobody'; there are: {', '.join(sorted(ROSTER))}",
+            "task 'a' names the tool 'fly', which does not exist",
+        ]
+
     def test_what_is_done_may_be_waited_for_and_not_be_done_again(self) -> None:
         assert faults_of(plan(task("b", "old")), agents=ROSTER, done={"old"}) == []
         assert faults_of(plan(task("old")), agents=ROSTER, done={"old"}) == [
