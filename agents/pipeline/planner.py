@@ -15,7 +15,7 @@ from agents.exchange import AgentOutput, Options
 from agents.pipeline.clauses import readable
 from agents.pipeline.deterministic import plan_by_patterns
 from agents.pipeline.not_agreed import CANNOT_RUN, STAGE, NotAgreed
-from agents.pipeline.patterns import CHAT, agent_of
+from agents.pipeline.patterns import CHAT, agent_of, classify, pieces_of
 from agents.pipeline.plan_costs import NOTHING, PlanCost, reckoned, why_dear
 from agents.pipeline.plans import (
     Plan,
@@ -26,6 +26,7 @@ from agents.pipeline.plans import (
     with_tools,
     with_unique_ids,
 )
+from agents.pipeline.work import lacking
 from agents.roles.planner import Proposed, amending, ask_planner, opening, plan_of, task_of
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
@@ -34,6 +35,7 @@ from agents.tools import answers
 from agents.tools.registry import tools
 
 AMENDMENTS: Final = 2
+MAIL: Final = "mail"
 REVIEWS: Final = 3
 _NOTHING_DONE: Final[Mapping[str, AgentOutput]] = {}
 _NO_OPTIONS: Final = Options()
@@ -76,7 +78,8 @@ async def make_plan(
                 },
             )
         else:
-            plan = plan_by_patterns(question, roster) or single(question, _only_agent(question, roster))
+            planned = plan_by_patterns(question, roster)
+            plan = planned or single(question, await _only_agent(context, question, roster))
     if before is not None and plan.origin != "single":
         plan = continued(before, done, plan)
     plan = with_tools(plan, roster)
@@ -104,7 +107,7 @@ async def _asked(
         try:
             answer = await ask_planner(context, messages, roster=roster, options=options)
         except StepFailed as error:
-            return _instead(question, roster, revision, error.message)
+            return await _instead(context, question, roster, revision, error.message)
         plan = plan_of(answer, agents=roster, revision=revision)
         faults = faults_of(plan, agents=roster, done=done)
         if not faults:
@@ -112,7 +115,7 @@ async def _asked(
         if attempt < AMENDMENTS:
             _tell(context, "The planner amends its plan", faults)
             messages = (*messages, *amending(answer, faults))
-    return _instead(question, roster, revision, f"What was wrong with it: {_in_words(faults)}.")
+    return await _instead(context, question, roster, revision, f"What was wrong with it: {_in_words(faults)}.")
 
 
 def _whole(plan: Plan, *, first: bool) -> Plan:
@@ -121,20 +124,31 @@ def _whole(plan: Plan, *, first: bool) -> Plan:
     return plan.model_copy(update={"origin": "single"}) if first and len(plan.tasks) == 1 else plan
 
 
-def _instead(question: str, roster: Mapping[str, AgentSpec], revision: int, why: str) -> Plan:
-    agent = _only_agent(question, roster)
+async def _instead(
+    context: AgentContext, question: str, roster: Mapping[str, AgentSpec], revision: int, why: str
+) -> Plan:
+    agent = await _only_agent(context, question, roster)
     notice = f"No plan could be made, so the {agent} agent works on it alone. {why}"
     if revision:
         notice = f"No more could be planned, so the answer says what there is. {why}"
     return single(question, agent, notice=notice, revision=revision)
 
 
-def _only_agent(question: str, roster: Mapping[str, AgentSpec]) -> str:
-    """Whom the patterns would ask if there were only one to ask."""
-    agent = agent_of(readable(question))
-    if agent in roster:
+async def _only_agent(context: AgentContext, question: str, roster: Mapping[str, AgentSpec]) -> str:
+    """Whom the patterns would ask if there were only one to ask; chat where that one is not to be had."""
+    agent = _likeliest(question)
+    if agent in roster and not await lacking(context, roster[agent]):
         return agent
     return CHAT if CHAT in roster else min(roster)
+
+
+def _likeliest(question: str) -> str:
+    """The clearest agent. Mail only where all of it is for the mailbox: what others find first it could not send."""
+    text = readable(question)
+    found = [agent_of(text), *(agent_of(piece.text) for piece in pieces_of(text))]
+    if classify(question).agent == MAIL:
+        return found[0]
+    return next((agent for agent in found if agent != MAIL), CHAT)
 
 
 def _tell(context: AgentContext, what: str, faults: Sequence[str]) -> None:

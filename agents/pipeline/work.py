@@ -186,9 +186,9 @@ async def _as_people_want_it(agent: Agent, context: AgentContext, task: AgentInp
 
 async def _with_retries(agent: Agent, context: AgentContext, task: AgentInput) -> Work:
     """Tries again what may succeed the next time, unless something of it has already changed the world."""
-    lacking = await _lacking(agent.spec, context)
-    if lacking:
-        return Work(result=lacking, done=False, error="not_configured", confidence=0)
+    missing = await lacking(context, agent.spec)
+    if missing:
+        return Work(result=missing, done=False, error="not_configured", confidence=0)
     limits = task.retry_config
     for attempt in range(limits.max_retries + 1):
         context.attempts.clear()
@@ -208,7 +208,7 @@ async def _with_retries(agent: Agent, context: AgentContext, task: AgentInput) -
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _lacking(spec: AgentSpec, context: AgentContext) -> str:
+async def lacking(context: AgentContext, spec: AgentSpec) -> str:
     """Which providers the agent cannot do without and does not have, in words; noted, so that a replay agrees."""
     door = context.run.tools
     if not spec.needs or door is None:
@@ -217,8 +217,8 @@ async def _lacking(spec: AgentSpec, context: AgentContext) -> str:
     async def perform() -> Outcome:
         return Outcome(await door.lacks_for(context.run.about, spec.needs))
 
-    lacking: str = await context.step(StepKind.NOTE, "lacking", None, perform)
-    return lacking
+    missing: str = await context.step(StepKind.NOTE, "lacking", None, perform)
+    return missing
 
 
 async def _has_effects(context: AgentContext) -> bool:

@@ -31,6 +31,10 @@ def answer(*tasks: Task, intent: str = "a comparison", entities: Any = None) -> 
 
 
 GOOD = answer(task("1", "rag"), task("2", "web"), task("3", "data", ["1", "2"]), entities={"year": "2025"})
+NEEDS = {"rag": "documents", "web": "web", "mail": "mailbox"}
+NEEDY = {
+    name: spec.model_copy(update={"needs": (NEEDS[name],)}) if name in NEEDS else spec for name, spec in ROSTER.items()
+}
 CYCLE = answer(task("a", "rag", ["b"]), task("b", "web", ["a"]))
 
 
@@ -249,6 +253,58 @@ class TestGarbage:
         assert plan.origin == "single"
         assert "Try again in a moment" in plan.notice
         assert told(events)[-1] == plan.notice
+
+
+LISTED = "First list the prices in my documents, then ask the web for others, and mail it to Bob"
+
+
+@pytest.mark.spec("S27")
+class TestWhoDoesItAlone:
+    @pytest.mark.parametrize(
+        ("question", "missing", "agent"),
+        [
+            (LISTED, {}, "rag"),
+            (LISTED, {"documents": "There are no documents."}, "chat"),
+            ("Email Bob the latest news about our competitor", {}, "chat"),
+            ("Find the mail from Carla and forward it to Tom", {}, "mail"),
+            ("Find the mail from Carla and forward it to Tom", {"mailbox": "You have no mailbox."}, "chat"),
+            ("Search the web for bikes", {}, "web"),
+            ("Search the web for bikes", {"web": "There is no search."}, "chat"),
+        ],
+    )
+    async def test_it_is_one_that_is_there_and_mail_only_for_what_is_all_of_the_mailbox(
+        self, question: str, missing: dict[str, str], agent: str, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.script(Script(text=CYCLE, times=3))
+        case = planning(alone, question, roster=NEEDY)
+        assert case.door is not None
+        case.door.missing = missing
+
+        end = await case.drive()
+
+        plan = Plan.model_validate(end.value)
+        assert [one.agent for one in plan.tasks] == [agent]
+        assert plan.notice.startswith(f"No plan could be made, so the {agent} agent works on it alone.")
+
+    async def test_what_was_there_when_it_was_chosen_is_what_a_replay_goes_by(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.script(Script(text=CYCLE, times=3))
+
+        async def program(context: AgentContext, value: Any) -> Any:
+            more: dict[str, Any] = {"history": (), "profile": {}, "roster": NEEDY, "capable": True}
+            plan = await make_plan(context, "Search the web for bikes", **more)
+            await context.ask("input", {"question": "go on?", "options": []})
+            return plan.tasks[0].agent
+
+        case = alone(program)
+        assert (await case.drive()).how == "waiting"
+        assert case.door is not None
+        case.door.missing = {"web": "There is no search any more."}
+        case.answer({"status": "answered", "text": "yes"})
+
+        assert (await case.drive()).value == "web"
+        assert case.events("journal_cut") == []
 
 
 @pytest.mark.spec("S12", "S14")
