@@ -34,9 +34,9 @@ _VERBS_EN = (
     r"add|analy[sz]e|answer|ask|book|build|calculate|check|classify|clean|collect|combine|compare|compile|compose|"
     r"compute|convert|create|debug|delete|describe|design|develop|draft|draw|evaluate|execute|explain|explore|export|"
     r"extract|fetch|figure\s+out|fill|find|fix|format|forward|gather|generate|get|give|google|identify|implement|"
-    r"investigate|list|locate|look|make|measure|merge|notify|open|organi[sz]e|outline|parse|pick|plan|prepare|produce|"
+    r"investigate|list|load|locate|look|make|measure|merge|notify|open|organi[sz]e|outline|parse|pick|plan|prepare|produce|"
     r"proofread|pull|put|rank|read|recommend|refactor|remove|rephrase|reply|report\s+back|respond|retrieve|review|"
-    r"rewrite|run|save|scan|schedule|score|see|select|send|share|show|simulate|solve|sort|sum|summari[sz]e|suggest|"
+    r"rewrite|run|save|scan|schedule|score|see|select|send|share|shorten|show|simulate|solve|sort|sum|summari[sz]e|suggest|"
     r"take|tell|test|train|translate|turn|update|use|validate|verify|visuali[sz]e|work\s+out|write|"
     r"search(?!\s+(?:engines?|results?|terms?)\b)|"
     r"research(?!\s+(?:papers?|articles?|on|reports?|results?|findings|questions?|and|or)\b)|"
@@ -47,7 +47,7 @@ _VERBS_EN = (
 _VERBS_DE = (
     r"analysiere?|antworte|baue?|beantworte?|bereinige?|berechne?|beschreibe?|bewerte?|brich|durchsuche?|entwickle|"
     r"entwirf|erkläre?|ermittle|erstelle?|erzeuge?|extrahiere?|fasse?|finde?|formuliere?|frage?|fülle?|führe?|gib|hol|hole|"
-    r"implementiere?|informiere?|kombiniere?|korrigiere?|leite?|lies|liste?|lösche?|mache?|maile?|nenne?|ordne|plane(?!\s+(?:tickets?|rides?)\b)|"
+    r"implementiere?|informiere?|kombiniere?|korrigiere?|kürze?|lade?|leite?|lies|liste?|lösche?|mache?|maile?|nenne?|ordne|plane(?!\s+(?:tickets?|rides?)\b)|"
     r"plotte?|programmiere?|prüfe?|rechne|recherchiere?|sag|sammle|schaue?|schicke?|schlage?|schreibe?|sende?|sieh|"
     r"simuliere?|sortiere?|speichere?|stelle?|suche|such(?!\s+(?:as|a|an|that|things?)\b)|teste?|übersetze?|überarbeite?|überprüfe?|vergleiche?|verfasse?|"
     r"verschicke?|versende?|visualisiere?|wandle|werte(?=\b.{0,80}\baus\b)|zähle?|zeichne?|zeige?"
@@ -81,7 +81,8 @@ _JOINT = re.compile(
 )
 _INLINE_ITEM = re.compile(r"(?:(?<=\s)|(?<=:)|^)\(?(\d)[.)]\s+(?=\w)")
 _FIRST = re.compile(
-    r"^\W{0,3}(?:first(?:\s+of\s+all)?|firstly|to\s+begin|to\s+start|zuerst|zunächst|als\s+erstes|erst)\b,?\s+",
+    rf"^\W{{0,3}}(?:{_POLITE}){{0,3}}"
+    r"(?:first(?:\s+of\s+all)?|firstly|to\s+begin|to\s+start|zuerst|zunächst|als\s+erstes|erst)\b,?(?:\s+|$)",
     re.IGNORECASE,
 )
 _STARTS_WITH_SOURCE = re.compile(rf"(?P<german>(?=im\s|in\s))?(?:{_SOURCE})", re.IGNORECASE)
@@ -144,7 +145,11 @@ def _keep(found: list[Clause], piece: str, join: Join) -> None:
     source = _STARTS_WITH_SOURCE.match(piece)
     if source:
         piece = f"{'search' if source['german'] is None else 'suche'} {piece}"
-    found.append(Clause(piece, join if found or join is Join.ITEM else Join.START))
+    if found and not without_first(found[-1].text):
+        # "First, translate it": the comma ends no clause.
+        found[-1] = Clause(f"{found[-1].text}, {piece}", found[-1].join)
+    else:
+        found.append(Clause(piece, join if found or join is Join.ITEM else Join.START))
 
 
 def _with_items_on_lines(text: str) -> str:

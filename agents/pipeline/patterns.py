@@ -22,6 +22,7 @@ from agents.pipeline.clauses import (
 )
 from agents.pipeline.handoffs import targets_of
 from agents.pipeline.signals import SIGNALS, Signal
+from agents.pipeline.steps import tells_steps
 
 Kind = Literal["direct", "plan", "research"]
 CHAT: Final = "chat"
@@ -199,6 +200,8 @@ def _several_steps(text: str) -> Guess | None:
         return Guess("plan", PLANNER, 0.8, "It has to send what somebody else does before.", True)
     if len(pieces) > 1 and commands and ordered and (says_first(pieces[0].text) or len(pieces) > 2):
         return Guess("plan", PLANNER, 0.85, f"It names {len(pieces)} steps, one after the other.", True)
+    if tells_steps(text):
+        return Guess("plan", PLANNER, 0.8, "It names steps, one after the other.", True)
     if _COMPLEX.search(text):
         return Guess("plan", PLANNER, 0.8, "It asks for work of several kinds.", True)
     return None

@@ -209,6 +209,65 @@ def test_a_question_of_several_parts_is_planned(question: str) -> None:
     assert (guess.kind, guess.agent, guess.sure) == ("plan", "planner", True)
 
 
+@pytest.mark.spec("S7", "S8")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Step 1: load the file. Step 2: plot it.",
+        "step 1 load the file step 2 plot it",
+        "Please: step 1. read the text, step 2. shorten it",
+        "Schritt 1: Datei laden. Schritt 2: zeichnen.",
+        "First, translate this to German. Then shorten it.",
+        "First shorten it, then translate it",
+        "First of all, summarize the text. After that, stretch it to two pages.",
+        "Can you first translate this and then shorten it?",
+        "Please first translate this, then trim it",
+        "Translate this first, then shorten it",
+        "Zuerst übersetze das, dann kürze es.",
+        "Übersetze das zunächst ins Englische und dann kürze es.",
+        "Analyze and compare the two",
+        "Build a pipeline",
+        "Baue eine Pipeline",
+    ],
+)
+def test_steps_and_words_of_complexity_are_enough_for_a_plan_whoever_they_are_for(question: str) -> None:
+    guess = classify(question)
+
+    assert (guess.kind, guess.agent, guess.sure) == ("plan", "planner", True)
+
+
+@pytest.mark.spec("S8")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "First of all, thank you, then tell me a joke",
+        "First of all, thank you. What is the capital then?",
+        "First I felt ill, then I got better. Why?",
+        "First explain this, then that",
+        "Explain the first law of thermodynamics, then the second",
+        "What is step 1 of the Krebs cycle?",
+        "What are step 1 and step 2 of the Krebs cycle?",
+        "Step 1 is glycolysis and step 2 is the Krebs cycle",
+        "Step 1: glucose. Step 2: pyruvate. Which is step 3?",
+        "Step 1 failed and step 2 was slow",
+        "Compare step 1 and step 2 of glycolysis",
+        "If I press the power button first, what happens then?",
+        "How do I first boil and then peel eggs?",
+        "Summarize this text:\nFirst, add water. Then stir.",
+        "Translate this recipe: Step 1: add water. Step 2: stir.",
+        "Erst war ich krank, dann hatte ich Urlaub. Was nun?",
+        "Was ist Schritt 1 und Schritt 2 der Zellatmung?",
+        "Schreib eine Geschichte, in der Tom zuerst einen Hund findet, dann verliert er ihn",
+        "Write a story where Tom first finds a dog and then loses it",
+        "Which came first, the chicken or the egg?",
+    ],
+)
+def test_who_only_speaks_of_something_first_and_then_gets_no_plan_for_it(question: str) -> None:
+    guess = classify(question)
+
+    assert not (guess.kind == "plan" and guess.sure)
+
+
 @pytest.mark.parametrize(
     "question",
     [
