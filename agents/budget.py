@@ -53,6 +53,13 @@ class Used:
     cost_usd: Decimal = Decimal(0)
     unpriced: tuple[str, ...] = ()
 
+    def __add__(self, other: "Used") -> "Used":
+        unpriced = tuple(sorted({*self.unpriced, *other.unpriced}))
+        return Used(self.tokens + other.tokens, self.cost_usd + other.cost_usd, unpriced)
+
+
+_NOTHING: Final = Used()
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -105,16 +112,31 @@ def unit_at_end(standing: Standing, used: Used) -> Unit | None:
     return None
 
 
-def question_of(standing: Standing, used: Used, unit: Unit, *, asking: str) -> dict[str, Any]:
-    """What a person is asked at the end; whole by itself. `asking`: the agent that came to it first."""
+def unit_lacking(standing: Standing, used: Used, more: Used) -> Unit | None:
+    """The limit that is reached, or that this much more would go beyond; tokens first."""
+    if standing.max_tokens is not None and used.tokens + more.tokens > standing.max_tokens:
+        return Unit.TOKENS
+    if standing.max_cost_usd is not None and used.cost_usd + more.cost_usd > standing.max_cost_usd:
+        return Unit.USD
+    return unit_at_end(standing, used)
+
+
+def question_of(
+    standing: Standing, used: Used, unit: Unit, *, asking: str, least: Used = _NOTHING, enough: Used = _NOTHING
+) -> dict[str, Any]:
+    """What a person is asked at the end; whole by itself. `asking`: the agent that came to it first. `least`: what its
+    call may take at least, `enough`: with an answer of some length."""
     limit = standing.limit(unit)
     assert limit is not None
     spent = amount_used(used, unit)
-    suggested = suggested_limit(unit, limit=limit, spent=spent)
+    suggested = suggested_limit(unit, limit=limit, spent=spent, next_=amount_used(enough, unit))
     said = [
         f"This run has used {told(spent, unit)}, and its budget is {told(limit, unit)}.",
         f"The {asking} agent needs more to go on. What shall be done?",
     ]
+    if spent < limit:
+        wanted, left = told(amount_used(least, unit), unit), told(limit - spent, unit)
+        said.insert(1, f"The next call may take up to {wanted}, and {left} are left.")
     if used.unpriced and standing.max_cost_usd is not None:
         said.insert(1, f"What {' and '.join(used.unpriced)} cost is not known, and is not counted.")
     return {
@@ -142,7 +164,8 @@ def question_of(standing: Standing, used: Used, unit: Unit, *, asking: str) -> d
 
 def unasked(standing: Standing, unit: Unit) -> str:
     """Why the work ends where nobody may be asked."""
-    return f"{_is_used_up(standing, unit)} Nobody could be asked to raise it, so this was finished with what there was."
+    at_end = _is_at_its_end(standing, unit)
+    return f"{at_end} Nobody could be asked to raise it, so this was finished with what there was."
 
 
 def unchecked(model: str) -> str:
@@ -188,9 +211,9 @@ def decided(said: Mapping[str, Any]) -> str:
     return "A budget that holds for this run is used up. A person chose to finish with what there was."
 
 
-def suggested_limit(unit: Unit, *, limit: Decimal, spent: Decimal) -> Decimal:
-    """As much again as the limit was, and above what is spent by at least a quarter."""
-    wanted = max(limit * 2, spent * Decimal("1.25"))
+def suggested_limit(unit: Unit, *, limit: Decimal, spent: Decimal, next_: Decimal = Decimal(0)) -> Decimal:
+    """As much again as the limit was, above what is spent by at least a quarter, and room for the `next_` call."""
+    wanted = max(limit * 2, spent * Decimal("1.25"), spent + next_)
     if unit is Unit.TOKENS:
         return wanted.to_integral_value(ROUND_CEILING)
     return wanted.quantize(_CENT, ROUND_CEILING)
@@ -212,20 +235,20 @@ def _after(standing: Standing, answer: Any) -> Standing:
     unit = Unit.USD if said.get("unit") == Unit.USD else Unit.TOKENS
     if said.get("choice") == Choice.RAISE and (limit := _limit_in(said.get("text"))) is not None:
         return standing.raised(unit, limit)
-    used_up = _is_used_up(standing, unit)
+    at_end = _is_at_its_end(standing, unit)
     if said.get("choice") == Choice.STOP:
-        return replace(standing, decided=Choice.STOP, why=f"{used_up} A person chose to stop the run there.")
+        return replace(standing, decided=Choice.STOP, why=f"{at_end} A person chose to stop the run there.")
     if said.get("status") in _ENDED_BY_ITSELF:
-        why = f"{used_up} Nobody said in time whether to raise it, so this was finished with what there was."
+        why = f"{at_end} Nobody said in time whether to raise it, so this was finished with what there was."
     else:
-        why = f"{used_up} A person chose to finish with what there was."
+        why = f"{at_end} A person chose to finish with what there was."
     return replace(standing, decided=Choice.FINISH, why=why)
 
 
-def _is_used_up(standing: Standing, unit: Unit) -> str:
+def _is_at_its_end(standing: Standing, unit: Unit) -> str:
     limit = standing.limit(unit)
     of_what = "" if limit is None else f" of {told(limit, unit)}"
-    return f"The budget of this run{of_what} is used up."
+    return f"The budget of this run{of_what} does not suffice for another call."
 
 
 def _limit_in(text: Any) -> Decimal | None:

@@ -150,6 +150,11 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
     return looped(mended(state, NOT_MADE), said)
 
 
+def _may_go_beyond(task: AgentInput, state: LoopState) -> bool:
+    """Whether the answer may be given beyond the budget's end, from what there is: if there is anything."""
+    return state.stopped != "" and task.speaks and bool(state.model_used or task.handoffs or task.dependency_outputs)
+
+
 async def _reason(context: AgentContext, frame: Frame, state: LoopState) -> tuple[LoopState, ModelReply | None]:
     """Asks the model; asks once more if it says nothing. A loop that was stopped keeps its tools' schemas, and so what
     the provider has cached: only calling is forbidden (S88)."""
@@ -167,7 +172,7 @@ async def _reason(context: AgentContext, frame: Frame, state: LoopState) -> tupl
         )
         try:
             reply = await context.model(
-                request, stage=frame.stage, shown=frame.task.speaks, last=state.stopped != "" and frame.task.speaks
+                request, stage=frame.stage, shown=frame.task.speaks, last=_may_go_beyond(frame.task, state)
             )
         except StepFailed as failure:
             if failure.code == OUT_OF_BUDGET:

@@ -21,7 +21,7 @@ async def title_of(context: AgentContext, question: str, *, wanted: bool) -> str
     )
     request = ModelRequest(tier=Tier.FLASH, messages=messages, max_tokens=200, agent="title")
     try:
-        reply = await context.model(request, stage="title")
+        reply = await context.model(request, stage="title", aside=True)
     except StepFailed:
         return ""
     return title_from(reply.text.strip().strip("\"'«»“”„."))

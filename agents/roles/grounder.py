@@ -41,7 +41,7 @@ async def ask_grounder(
     """Verdicts by place in `unsure`, from 0; a sentence that the model left out has none. Raises StepFailed."""
     told = unsure[:SENTENCES]
     request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(_told(told, sources)), options=options)
-    answered = await context.structured(request, Verdicts, stage=NAME)
+    answered = await context.structured(request, Verdicts, stage=NAME, aside=True)
     found = {verdict.index - 1: verdict for verdict in reversed(answered.verdicts)}
     return {place: _short(verdict) for place, verdict in found.items() if 0 <= place < len(told)}
 

@@ -80,7 +80,7 @@ async def extracted(
         provider=provider,
         agent=NAME,
     )
-    answer = await context.structured(request, Extraction, stage=NAME)
+    answer = await context.structured(request, Extraction, stage=NAME, aside=True)
     return findings_of(answer, text, marks)
 
 

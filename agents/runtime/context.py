@@ -65,19 +65,22 @@ class AgentContext(Spending):
         branch.called_by = self.called_by
         return branch
 
-    async def model(self, request: ModelRequest, *, stage: str, shown: bool = True, last: bool = False) -> ModelReply:
+    async def model(
+        self, request: ModelRequest, *, stage: str, shown: bool = True, last: bool = False, aside: bool = False
+    ) -> ModelReply:
         """Asks a model. People see the answer grow if its stage streams (`agents.runtime.streaming`) and it is `shown`:
         only the agent that speaks for the run is.
 
-        `last`: it answers from what there is, and so may be asked beyond the end of the run's budget, briefly. Raises
-        StepFailed with the provider's trouble in words for people, or if the budget is used up (`agents.budget`).
+        `last`: it answers from what there is, and so may be asked beyond the end of the run's budget, briefly. `aside`:
+        nobody is asked to raise that budget for it. Raises StepFailed with the provider's trouble in words for people,
+        or if a budget has no room for it (`agents.budget`).
         """
         shown = shown and stage in STREAMED
         asked = written(request)
-        await self.afford(stage, asked, request, last=last)
+        await self.afford(stage, asked, request, last=last, aside=aside)
 
         async def perform() -> Outcome:
-            self.refuse(last=last)
+            self.refuse()
             if shown:
                 self.run.take_back(self.agent.id, "the answer began again")
             with self.run.trace.agent(self.agent.id).within():
@@ -131,10 +134,10 @@ class AgentContext(Spending):
         tell_lines(self, said.lines)
         return self.run.said_by(self.agent.id)
 
-    async def structured(self, request: ModelRequest, schema: type[T], *, stage: str) -> T:
+    async def structured(self, request: ModelRequest, schema: type[T], *, stage: str, aside: bool = False) -> T:
         """A model's answer as a value of `schema`: one step, the repairs included. Raises StepFailed."""
         asked = Written.of({"request": request.model_dump(mode="json"), "schema": schema.__name__})
-        await self.afford(stage, asked, request, calls=1 + REPAIRS)
+        await self.afford(stage, asked, request, aside=aside, calls=1 + REPAIRS)
 
         async def perform() -> Outcome:
             self.refuse()

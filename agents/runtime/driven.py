@@ -14,6 +14,7 @@ from agents.engine.states import StepKind
 from agents.guardrails.settings import GuardSettings
 from agents.runtime.desk import Desk
 from agents.runtime.outbox import Flagged, Outbox, Progressed
+from agents.runtime.reserves import Reserves
 from agents.runtime.spending import Terms
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace
@@ -88,6 +89,7 @@ class DrivenRun(Run):
         self.settings = settings or PipelineSettings()
         self.desk = desk
         self.terms: Terms | None = None
+        self.reserves = Reserves()
         self.treasury: Treasury | None = None
         """What holds the budgets of people, groups and the installation; None in tests without a database."""
         self.is_money_held = False

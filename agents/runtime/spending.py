@@ -15,7 +15,6 @@ from agents.budget import (
     Choice,
     RunBudget,
     Standing,
-    Unit,
     Used,
     decided,
     question_of,
@@ -35,6 +34,7 @@ from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import differs, shared_key
 from agents.engine.states import StepKind
 from agents.runtime.outbox import Settled
+from agents.runtime.reserves import Reserve, Wanted
 from agents.runtime.treasury import Driving, Held, Lacking
 from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.types import ModelRequest
@@ -64,52 +64,55 @@ class Spending(Context):
     run: "DrivenRun"
     beyond_budget: str = ""
     """Why the last call was one beyond the budget's end, in words for people; empty if it was within."""
+    _own: Reserve | None = None
+    """What is reserved for the next call, of the run's own budget."""
     _held: Held | None = None
-    """What is reserved for the next call, of the budgets that others share."""
+    """The same of the budgets that others share."""
     _lack: str = ""
     """Why the next call may not be made by one of those; empty if it may."""
 
     async def afford(
-        self, name: str, request: Written, sent: ModelRequest, *, last: bool = False, calls: int = 1
+        self,
+        name: str,
+        request: Written,
+        sent: ModelRequest,
+        *,
+        last: bool = False,
+        aside: bool = False,
+        calls: int = 1,
     ) -> None:
-        """Stands before a call of a model. At the end of the run's budget a person is asked, once for all agents; and
-        what the call may take is reserved of the budgets of its person, their groups and the installation.
+        """Stands before a call of a model: reserves what it may take, of the run's own budget and of those of its
+        person, their groups and the installation. Where not even the least fits, a person is asked, once for all
+        agents.
 
         Whatever comes of it is a step before the call's own, so that a replay goes the same way. Without a raise the
         call is refused when it is performed (`refuse`); not the `last` one, in which the answer is given from what
         there is: it may go beyond the run's own budget, briefly, but not beyond those that are shared. Raises Cancelled
-        if the person wants the run to stop. `calls`: how often a model may be asked for the one answer.
+        if the person wants the run to stop. `aside`: what the run can do without; nobody is asked for it at the end of
+        its own budget. `calls`: how often a model may be asked for the one answer.
         """
         self.beyond_budget, self._lack, self._held = "", "", None
         if self.run.terms is None and not self.run.is_held and not self._is_at_an_end():
             return
         hashed = digest(request)
-        while True:
-            recorded = self.upcoming
-            if recorded is not None and not differs(recorded, StepKind.MODEL, name, hashed, effect=False):
-                return
-            if recorded is not None and (recorded.kind, recorded.name) == (StepKind.ASK, KIND):
-                await self._ask_again(recorded.request["shared"])
-            elif recorded is not None and (recorded.kind, recorded.name) == (StepKind.NOTE, KIND):
-                self.beyond_budget = await self._noted(recorded.response)
-            elif not await self._asks_for_its_own(last=last) and not await self._asks_for_shared(sent, calls=calls):
-                return
+        try:
+            while await self._looked_at(name, hashed, sent, last=last, aside=aside, calls=calls):
+                pass
+        except BaseException:
+            self._free_own()
+            raise
 
-    def refuse(self, *, last: bool = False) -> None:
-        """For what performs the call: raises OutsideError, which is recorded, where the budget is used up for good."""
+    def refuse(self) -> None:
+        """For what performs the call: raises OutsideError, which is recorded, where a budget has no room for it."""
         if self._lack:
             raise OutsideError(CODE, self._lack)
-        if self.run.terms is None or last:
-            return
-        standing, unit = self._at_end()
-        if unit is not None:
-            raise OutsideError(CODE, standing.why or unasked(standing, unit))
 
     async def paid_step(self, name: str, request: Written, perform: Callable[[], Awaitable[Outcome]]) -> Any:
         """A step that asks a model. What was reserved for it and not settled comes free, whatever became of it."""
         try:
             return await self.step(StepKind.MODEL, name, request, perform)
         finally:
+            self._free_own()
             if self._held is not None and self.run.outbox.error is None:
                 self.settled(None)
 
@@ -126,12 +129,13 @@ class Spending(Context):
     @property
     def is_within_budget(self) -> bool:
         """Now; a program that decides by it notes it."""
-        return self.run.terms is None or self._at_end()[1] is None
+        return self.run.terms is None or unit_at_end(self._standing(self.run.terms), used_of(self.run)) is None
 
     def last_of(self, request: ModelRequest) -> ModelRequest:
         """The request as it is sent: beyond the budget's end it may be answered briefly only, and otherwise within what
         was reserved for it."""
-        most = [number for number in (request.max_tokens, self._held and self._held.output_tokens) if number]
+        reserved = [one.output_tokens for one in (self._own, self._held) if one is not None]
+        most = [number for number in (request.max_tokens, *reserved) if number]
         if self.beyond_budget:
             most = [min([LAST_TOKENS, *most])]
         return request.model_copy(update={"max_tokens": min(most)}) if most else request
@@ -161,25 +165,67 @@ class Spending(Context):
         recorded = self.upcoming
         return recorded is not None and recorded.name == KIND and recorded.kind in (StepKind.ASK, StepKind.NOTE)
 
-    async def _asks_for_its_own(self, *, last: bool) -> bool:
-        """Looks at the run's own budget; True if something was asked or noted, and the journal is to be looked at
-        anew."""
+    async def _looked_at(
+        self, name: str, hashed: bytes, sent: ModelRequest, *, last: bool, aside: bool, calls: int
+    ) -> bool:
+        """One look before the call; True if something was asked or noted, and the journal is to be looked at anew."""
+        recorded = self.upcoming
+        if recorded is not None and not differs(recorded, StepKind.MODEL, name, hashed, effect=False):
+            return False
+        if recorded is not None and (recorded.kind, recorded.name) == (StepKind.ASK, KIND):
+            await self.ask_together(KIND, recorded.request["shared"], dict)  # a replay makes no question
+            return True
+        if recorded is not None and (recorded.kind, recorded.name) == (StepKind.NOTE, KIND):
+            self.beyond_budget = await self._noted(recorded.response)
+            return True
+        if await self._asks_for_its_own(sent, last=last, aside=aside, calls=calls):
+            return True
+        return await self._asks_for_shared(sent, calls=calls)
+
+    async def _asks_for_its_own(self, sent: ModelRequest, *, last: bool, aside: bool, calls: int) -> bool:
+        """Reserves what the call may take of the run's own budget; True if something was asked or noted."""
         terms = self.run.terms
         if terms is None or self.beyond_budget:
             return False
-        standing, unit = self._at_end()
+        wanted = await self._wanted(terms, sent, calls=calls)
+        if await self._reserved(terms, wanted):
+            return False
+        standing = self._standing(terms)
         if standing.decided is Choice.STOP:
             self._stop(standing.why)
-        if unit is None:
-            return False
-        if standing.decided is None and terms.may_ask:
-            await self._ask_again(f"{KIND}:{standing.ends + 1}")
+        if standing.decided is None and terms.may_ask and not aside:
+            await self.ask_together(KIND, f"{KIND}:{standing.ends + 1}", lambda: self._question(terms, wanted))
             return True
+        why = standing.why or self._unasked(standing, wanted)
         if last:
-            self.beyond_budget = await self._noted(standing.why or unasked(standing, unit))
+            self.beyond_budget = await self._noted(why)
             return True
-        self._lack = standing.why or unasked(standing, unit)
+        self._lack = why
         return False
+
+    async def _wanted(self, terms: Terms, sent: ModelRequest, *, calls: int) -> Wanted:
+        estimate = estimate_of(sent.model_dump(mode="json"), calls=calls)
+        prices = {} if terms.budget.max_cost_usd is None else await self.run.models.prices_of(sent)
+        return Wanted(estimate, prices, estimate.output_tokens(sent.max_tokens))
+
+    async def _reserved(self, terms: Terms, wanted: Wanted) -> bool:
+        """Reserves for the call as soon as there is room for it, or for as much of it as there will be: an answer is
+        not cut short for what other calls may not take after all. False if not even the least of it fits."""
+        reserves = self.run.reserves
+        while (standing := self._standing(terms)).decided is None:
+            found = wanted.reserve_within(standing, used_of(self.run) + reserves.most)
+            if found is not None and (found.output_tokens == wanted.output or not reserves):
+                self._own = reserves.hold(found)
+                return True
+            if not reserves:
+                return False
+            await reserves.one_is_freed()
+        return False
+
+    def _free_own(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            self.run.reserves.free(own)
 
     async def _asks_for_shared(self, sent: ModelRequest, *, calls: int) -> bool:
         """Reserves what the call may take of the budgets that hold for the run's person; True if they were asked."""
@@ -212,22 +258,23 @@ class Spending(Context):
 
     async def _ask_shared(self, lacking: Lacking, end: int) -> None:
         question = shared_question(lacking.why, may_raise=lacking.may_raise, end=end)
+        self._free_own()  # it may take days
         await self.ask_together(KIND, shared_name(end), lambda: question)
 
-    async def _ask_again(self, name: str) -> None:
-        """Asks what is to become of the end of this name; on a replay, what came of it."""
+    def _question(self, terms: Terms, wanted: Wanted) -> dict[str, Any]:
+        standing, used = self._standing(terms), used_of(self.run)
+        least, enough = wanted.most(wanted.least), wanted.most(min(wanted.output, LAST_TOKENS))
+        unit = wanted.lacking(standing, used + self.run.reserves.most)
+        assert unit is not None  # nothing was awaited since it was looked at
+        return question_of(standing, used, unit, asking=self.agent.name, least=least, enough=enough)
 
-        def question() -> dict[str, Any]:
-            standing, unit = self._at_end()
-            assert unit is not None  # nothing was awaited since it was looked at
-            return question_of(standing, used_of(self.run), unit, asking=self.agent.name)
+    def _unasked(self, standing: Standing, wanted: Wanted) -> str:
+        unit = wanted.lacking(standing, used_of(self.run) + self.run.reserves.most)
+        assert unit is not None
+        return unasked(standing, unit)
 
-        await self.ask_together(KIND, name, question)
-
-    def _at_end(self) -> tuple[Standing, Unit | None]:
-        assert self.run.terms is not None
-        standing = standing_of(self.run.terms.budget, list(_answers(self.run)))
-        return standing, unit_at_end(standing, used_of(self.run))
+    def _standing(self, terms: Terms) -> Standing:
+        return standing_of(terms.budget, list(_answers(self.run)))
 
     def _stop(self, why: str) -> None:
         self.emit(Stage(name=STAGE, description=why, status=StageStatus.FAILED))

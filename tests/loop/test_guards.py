@@ -147,26 +147,38 @@ def with_budget(case: LoopCase, max_tokens: int) -> LoopCase:
 async def test_a_loop_whose_run_has_used_its_budget_ends_with_what_it_has(
     scripted_server: ScriptedServer, cases: Cases, speaks: bool
 ) -> None:
-    usage = ScriptedUsage(prompt_tokens=400, completion_tokens=100)
+    usage = ScriptedUsage(prompt_tokens=400_000, completion_tokens=100_000)
     scripted_server.script(
         calls(("search", {"n": 1}), usage=usage),
         calls(("search", {"n": 2}), usage=usage),
         *([Script(text="So far: 1.")] if speaks else []),
     )
     task = TASK.model_copy(update={"speaks": speaks})
-    case = with_budget(cases({"search": lambda arguments: "found"}, task=task), 900)
+    case = with_budget(cases({"search": lambda arguments: "found"}, task=task), 900_000)
 
     looped_ = await looped(case)
     again = await looped(case)
 
     assert again == looped_
     assert looped_.stopped == "budget"
-    assert looped_.notice.startswith("The budget of this run of 900 tokens is used up.")
+    assert looped_.notice.startswith("The budget of this run of 900,000 tokens does not suffice for another call.")
     assert looped_.notice in looped_.text
     assert looped_.text.startswith("So far: 1." if speaks else "I could not finish this.")
     assert len(scripted_server.calls) == (3 if speaks else 2)
     assert speaks is False or scripted_server.calls[-1].body["max_tokens"] == 2_000
     assert speaks is False or "tools" not in scripted_server.calls[-1].body, "what is left is for words"
+
+
+@pytest.mark.spec("B11")
+async def test_a_loop_that_has_nothing_yet_spends_nothing_beyond_the_budget(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    case = with_budget(cases({}, task=TASK.model_copy(update={"speaks": True})), 1)
+
+    looped_ = await looped(case)
+
+    assert scripted_server.calls == []
+    assert looped_.text.startswith("I could not finish this. The budget of this run of 1 tokens does not suffice")
 
 
 def test_the_first_reason_to_stop_holds() -> None:

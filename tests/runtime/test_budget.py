@@ -64,7 +64,7 @@ def test_whatever_is_not_a_clear_raise_ends_the_work_and_says_why(answer: Any, d
     standing = standing_of(TOKENS, [answer])
 
     assert standing.decided is decided
-    assert standing.why.startswith("The budget of this run of 1,000 tokens is used up.")
+    assert standing.why.startswith("The budget of this run of 1,000 tokens does not suffice for another call.")
     assert why in standing.why
 
 

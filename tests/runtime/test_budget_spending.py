@@ -1,6 +1,9 @@
 """A run that comes to the end of its budget: asked about once for all its agents, whatever dies meanwhile."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, cast
 
 import pytest
@@ -14,6 +17,7 @@ from agents.engine.states import StepKind
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms
+from hyperagent.lib.llm.prices import Price, PriceBook
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import ROOT, End
@@ -21,7 +25,8 @@ from tests.loop.driving import Cases, LoopCase
 from tests.scripted.script import Script, ScriptedUsage
 from tests.scripted.server import ScriptedServer
 
-EACH = ScriptedUsage(prompt_tokens=90, completion_tokens=10)
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+EACH = ScriptedUsage(prompt_tokens=90_000, completion_tokens=10_000)
 ANY = Script(text="fine", usage=EACH, times=0)
 
 
@@ -66,12 +71,14 @@ def raise_to(limit: int) -> dict[str, Any]:
 
 FINISH = {"status": "answered", "choice": "finish", "unit": "tokens"}
 STOP = {"status": "answered", "choice": "stop", "unit": "tokens"}
-STOPPED = "The budget of this run of 200 tokens is used up. A person chose to stop the run there."
-USED_UP = "budget: The budget of this run of 200 tokens is used up."
+STOPPED = (
+    "The budget of this run of 200,000 tokens does not suffice for another call. A person chose to stop the run there."
+)
+USED_UP = "budget: The budget of this run of 200,000 tokens does not suffice for another call."
 
 
 @pytest.mark.spec("B12")
-@pytest.mark.parametrize("budget", [None, RunBudget(max_tokens=501), RunBudget(max_cost_usd=1)])
+@pytest.mark.parametrize("budget", [None, RunBudget(max_tokens=550_000), RunBudget(max_cost_usd=1)])
 async def test_a_run_without_a_budget_or_within_it_records_nothing_more(cases: Cases, budget: RunBudget | None) -> None:
     case = made(cases, five_thoughts, budget)
 
@@ -83,18 +90,18 @@ async def test_a_run_without_a_budget_or_within_it_records_nothing_more(cases: C
 
 @pytest.mark.spec("B12")
 async def test_at_its_end_it_asks_and_after_a_raise_it_asks_at_the_next_end(cases: Cases) -> None:
-    case = made(cases, five_thoughts, RunBudget(max_tokens=200))
+    case = made(cases, five_thoughts, RunBudget(max_tokens=200_000))
 
     assert (await case.drive()).how == "waiting"
     first = case.open_requests[0]
-    case.answer(raise_to(400))
+    case.answer(raise_to(400_000))
     assert (await case.drive()).how == "waiting"
     second = case.open_requests[0]
-    case.answer(raise_to(5_000))
+    case.answer(raise_to(5_000_000))
     end = await case.drive()
 
-    assert (first.question["used"], first.question["limit"], first.question["suggested"]) == (200, 200, 400)
-    assert (second.question["used"], second.question["limit"], second.question["end"]) == (400, 400, 2)
+    assert (first.question["used"], first.question["limit"], first.question["suggested"]) == (200_000, 200_000, 400_000)
+    assert (second.question["used"], second.question["limit"], second.question["end"]) == (400_000, 400_000, 2)
     assert end.value == ["fine"] * 5
 
 
@@ -106,7 +113,7 @@ async def test_after_finish_no_model_is_asked_any_more_but_once_for_the_answer(c
         last = await think(context, "answer now", last=True)
         return [thoughts, last, context.beyond_budget]
 
-    case = made(cases, root, RunBudget(max_tokens=200))
+    case = made(cases, root, RunBudget(max_tokens=200_000))
     await case.drive()
     case.answer(answer)
     end = await case.drive()
@@ -117,12 +124,12 @@ async def test_after_finish_no_model_is_asked_any_more_but_once_for_the_answer(c
     assert (last, beyond) == ("fine", thoughts[2].removeprefix("budget: "))
     assert ("Nobody said in time" in beyond) == (answer["status"] == "timed_out")
     assert len(case.events("interrupt")) == 1
-    assert [call.body.get("max_tokens") for call in cases.server.calls] == [None, None, 2_000]
+    assert [call.body.get("max_tokens") for call in cases.server.calls] == [16_384, 16_384, 2_000]
 
 
 @pytest.mark.spec("B12")
 async def test_where_nobody_may_be_asked_it_finishes_and_says_so(cases: Cases) -> None:
-    case = made(cases, five_thoughts, RunBudget(max_tokens=200), may_ask=False)
+    case = made(cases, five_thoughts, RunBudget(max_tokens=200_000), may_ask=False)
 
     end = await case.drive()
 
@@ -135,7 +142,7 @@ async def test_where_nobody_may_be_asked_it_finishes_and_says_so(cases: Cases) -
 
 @pytest.mark.spec("B12")
 async def test_stop_ends_the_run_and_says_why_once(cases: Cases) -> None:
-    case = made(cases, five_thoughts, RunBudget(max_tokens=200))
+    case = made(cases, five_thoughts, RunBudget(max_tokens=200_000))
     await case.drive()
     case.answer(STOP)
 
@@ -158,10 +165,10 @@ async def test_parallel_agents_that_reach_the_limit_wait_for_one_request_of_the_
         handles = [await context.fork("child", f"child {number}") for number in range(3)]
         return [await context.wait(handle) for handle in handles]
 
-    case = made(cases, root, RunBudget(max_tokens=300), child=child)
+    case = made(cases, root, RunBudget(max_tokens=300_000), child=child)
     assert (await case.drive()).how == "waiting"
     (asked,) = case.open_requests
-    case.answer(raise_to(10_000))
+    case.answer(raise_to(10_000_000))
     end = await case.drive()
 
     assert asked.agent_id == case.agent("root").id
@@ -191,7 +198,7 @@ async def test_a_structured_answer_is_within_the_budget_too(cases: Cases, script
         except StepFailed as failure:
             return failure.code
 
-    case = made(cases, root, RunBudget(max_tokens=100), may_ask=False)
+    case = made(cases, root, RunBudget(max_tokens=100_000), may_ask=False)
 
     assert (await case.drive()).value == "budget"
     assert len(scripted_server.calls) == 1
@@ -208,15 +215,157 @@ async def test_changed_code_does_not_get_round_the_budget(cases: Cases) -> None:
 
         return root
 
-    case = made(cases, thoughts("old"), RunBudget(max_tokens=200))
+    case = made(cases, thoughts("old"), RunBudget(max_tokens=200_000))
     await case.drive()
-    case.answer(raise_to(500))
+    case.answer(raise_to(500_000))
     assert (await case.drive()).how == "waiting"
-    case.programs = made(cases, thoughts("new"), RunBudget(max_tokens=200)).programs
+    case.programs = made(cases, thoughts("new"), RunBudget(max_tokens=200_000)).programs
     assert (await case.drive()).how == "waiting"
 
     budgets = [asked.question for asked in case.open_requests if asked.kind == "budget"]
-    assert [(question["used"], question["limit"], question["end"]) for question in budgets] == [(500, 500, 2)]
+    assert [(question["used"], question["limit"], question["end"]) for question in budgets] == [(500_000, 500_000, 2)]
+
+
+# --- what a call may take is reserved before it
+
+SMALL = ScriptedUsage(prompt_tokens=20, completion_tokens=200)
+
+
+@pytest.fixture
+async def honest(scripted_server: ScriptedServer) -> AsyncIterator[Cases]:
+    """With a model that takes no more than it may."""
+    scripted_server.script(Script(match="thought", text="fine", usage=SMALL, times=0))
+    made = Cases(scripted_server)
+    async with made.stack:
+        yield made
+
+
+def spent(case: LoopCase) -> int:
+    steps = case.store.steps(case.execution_id)
+    return sum(step.usage["prompt_tokens"] + step.usage["completion_tokens"] for step in steps if step.usage)
+
+
+@pytest.mark.spec("B11", "B12")
+async def test_a_call_that_does_not_fit_into_the_budget_is_asked_about_before_anything_is_spent(cases: Cases) -> None:
+    case = made(cases, five_thoughts, RunBudget(max_tokens=20))
+
+    assert (await case.drive()).how == "waiting"
+    (asked,) = case.open_requests
+    case.answer(raise_to(asked.question["suggested"]))
+    again = await case.drive()
+
+    assert asked.question["question"].startswith(
+        "This run has used 0 tokens, and its budget is 20 tokens. The next call may take up to 276 tokens, and "
+        "20 tokens are left. The root agent needs more to go on."
+    )
+    assert asked.question["suggested"] == 2_020
+    assert again.how == "waiting"
+    assert len(cases.server.calls) == 1
+
+
+@pytest.mark.spec("B11")
+async def test_where_nobody_may_be_asked_a_budget_that_is_too_small_spends_nothing(cases: Cases) -> None:
+    case = made(cases, five_thoughts, RunBudget(max_tokens=1), may_ask=False)
+
+    said = (await case.drive()).value
+
+    assert all(text.startswith("budget: The budget of this run of 1 tokens does not suffice") for text in said)
+    assert cases.server.calls == []
+    assert (await case.drive()).value == said
+
+
+@pytest.mark.spec("B11")
+async def test_an_answer_may_have_as_many_tokens_as_are_left_for_it(honest: Cases) -> None:
+    async def root(context: AgentContext) -> list[str]:
+        return [await think(context, f"thought {number}") for number in range(3)]
+
+    case = made(honest, root, RunBudget(max_tokens=800), may_ask=False)
+    end = await case.drive()
+
+    assert [call.body["max_tokens"] for call in honest.server.calls] == [780, 560, 340]
+    assert end.value == ["fine"] * 3
+
+
+@pytest.mark.spec("B11")
+async def test_a_budget_in_money_is_held_before_the_call_too(cases: Cases) -> None:
+    """At a dollar for a million of tokens, whichever they are."""
+    dollar = Price(input=Decimal(1), output=Decimal(1))
+
+    async def root(context: AgentContext) -> list[str]:
+        book = PriceBook().with_rows(
+            [(name, dollar, SINCE) for name in await context.run.models.prices_of(request(""))]
+        )
+        context.run.models.prices = book
+        return [await think(context, f"thought {number}") for number in range(2)]
+
+    case = made(cases, root, RunBudget(max_cost_usd=0.101), may_ask=False)
+    end = await case.drive()
+
+    assert [text[:6] for text in end.value] == ["fine", "fine"]
+    assert [call.body["max_tokens"] for call in cases.server.calls] == [16_384, 980]
+
+
+@pytest.mark.spec("B11", "B12")
+@pytest.mark.parametrize("limit", [277, 700, 1_000, 2_345])
+async def test_agents_at_once_never_go_beyond_the_budget_together(honest: Cases, limit: int) -> None:
+    async def child(context: AgentContext, value: Any) -> Any:
+        return [await think(context, f"thought {value} {number}") for number in range(2)]
+
+    async def root(context: AgentContext) -> Any:
+        handles = [await context.fork("child", number) for number in range(4)]
+        return [await context.wait(handle) for handle in handles]
+
+    case = made(honest, root, RunBudget(max_tokens=limit), may_ask=False, child=child)
+    end = await case.drive()
+
+    assert 0 < spent(case) <= limit
+    assert (await case.drive()) == end
+
+
+@pytest.mark.spec("B11")
+async def test_a_call_waits_for_what_others_may_not_take_after_all(honest: Cases) -> None:
+    """Each may take all that there is. None is cut short, and nobody is asked, for there is enough for all of them."""
+
+    async def root(context: AgentContext) -> Any:
+        return await context.all(*[lambda branch: think(branch, "thought")] * 4)
+
+    case = made(honest, root, RunBudget(max_tokens=20_000))
+
+    assert (await case.drive()).value == ["fine"] * 4
+    assert [call.body["max_tokens"] for call in honest.server.calls] == [16_384] * 4
+
+
+@pytest.mark.spec("B12", "B16")
+async def test_what_an_interrupted_call_had_reserved_is_free_for_others(honest: Cases) -> None:
+    honest.server.script(Script(match="hangs", text="never", held_after=0))
+
+    async def root(context: AgentContext) -> Any:
+
+        async def slow(inside: AgentContext) -> str:
+            return await think(inside, "hangs")
+
+        with suppress(StepFailed):
+            await context.within(0.2, slow, name="slow")
+        return await think(context, "thought")
+
+    case = made(honest, root, RunBudget(max_tokens=5_000))
+
+    assert (await case.drive()).value == "fine"
+
+
+@pytest.mark.spec("B12")
+async def test_for_what_the_run_can_do_without_nobody_is_asked(cases: Cases) -> None:
+    async def root(context: AgentContext) -> Any:
+        try:
+            await context.model(request("a title"), stage="title", aside=True)
+        except StepFailed as failure:
+            return failure.code
+
+    case = made(cases, root, RunBudget(max_tokens=20))
+
+    assert (await case.drive()).value == "budget"
+    assert case.open_requests == []
+    assert cases.server.calls == []
 
 
 # --- any tree, any kill
@@ -254,7 +403,7 @@ async def test_whenever_it_is_killed_each_end_is_asked_about_once_and_holds_for_
     async def root(context: AgentContext) -> Any:
         return await _thoughts(context, shape)
 
-    case = made(cases, root, RunBudget(max_tokens=limit * 100), child=tree(shape))
+    case = made(cases, root, RunBudget(max_tokens=limit * 100_000), child=tree(shape))
     before = len(cases.server.calls)
     asked: list[Any] = []
     for _ in range(60):
@@ -264,7 +413,7 @@ async def test_whenever_it_is_killed_each_end_is_asked_about_once_and_holds_for_
             break
         for open_request in case.open_requests:
             asked.append(open_request.question)
-            answer = FINISH if choice == "finish" else raise_to(open_request.question["used"] + 200)
+            answer = FINISH if choice == "finish" else raise_to(open_request.question["used"] + 200_000)
             case.store.answer(open_request.request_id, answer)
     texts = _flat(end.value)
 
@@ -281,5 +430,5 @@ async def test_whenever_it_is_killed_each_end_is_asked_about_once_and_holds_for_
         assert (len(asked) == 1) == any(text != "fine" for text in texts)
     steps = case.store.steps(case.execution_id)
     spent = sum(step.usage["prompt_tokens"] + step.usage["completion_tokens"] for step in steps if step.usage)
-    assert spent == 100 * texts.count("fine")
+    assert spent == 100_000 * texts.count("fine")
     assert len(cases.server.calls) - before >= texts.count("fine")

@@ -22,14 +22,14 @@ from tests.scripted.script import Script, ScriptedUsage
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 
-EACH = ScriptedUsage(prompt_tokens=90, completion_tokens=10)
+EACH = ScriptedUsage(prompt_tokens=90_000, completion_tokens=10_000)
 ANSWER = "The board reads: all of it was found."
-USED_UP = "The budget of this run of 100 tokens is used up."
-BUDGET = {"budget": {"max_tokens": 100}}
+USED_UP = "The budget of this run of 100,000 tokens does not suffice for another call."
+BUDGET = {"budget": {"max_tokens": 100_000}}
 
 
 def script(server: ScriptedServer, *more: Script) -> None:
-    """The planner, which uses the whole budget of 100 tokens; and whatever is asked after it."""
+    """The planner, which uses the whole budget of 100,000 tokens; and whatever is asked after it."""
     server.script(Script(match=QUESTION, text=plan_text(PARALLEL), usage=EACH), *more)
 
 
@@ -75,11 +75,11 @@ async def test_agents_that_reach_the_limit_at_once_ask_once_and_go_on_when_it_is
 
     request = await asked(id_)
     waiting = await statuses(id_)
-    await respond(alice, request, "raise", "5000")
+    await respond(alice, request, "raise", "5000000")
     run = await ended(id_)
 
     assert (request.kind, request.agent_name) == ("budget", "turn")
-    assert (request.question["used"], request.question["limit"]) == (100, 100)
+    assert (request.question["used"], request.question["limit"]) == (100_000, 100_000)
     assert sorted(waiting.values()) == ["awaiting_user", "awaiting_user", "running"]
     assert (run.status, run.answer) == ("completed", ANSWER)
     assert [event["type"] for event in await events(id_)].count("interrupt") == 1
@@ -109,12 +109,13 @@ async def test_stop_ends_the_run_with_what_it_had_and_says_so(
 ) -> None:
     script(scripted_server, *AGENTS)
     await make_runner(scripted_server.url)
-    id_ = await start(alice, QUESTION, options={"budget": {"max_tokens": 300}})
+    id_ = await start(alice, QUESTION, options={"budget": {"max_tokens": 300_000}})
 
     await respond(alice, await asked(id_), "stop")
     run = await ended(id_)
 
-    why = "The budget of this run of 300 tokens is used up. A person chose to stop the run there."
+    end = "The budget of this run of 300,000 tokens does not suffice for another call."
+    why = f"{end} A person chose to stop the run there."
     assert run.status == "cancelled"
     assert "Found alpha." in run.answer
     assert "Found beta." in run.answer
@@ -168,12 +169,12 @@ async def test_another_runner_goes_on_with_the_answer(
 
     await respond(alice, request, "raise")
     await make_runner(scripted_server.url, name="runner-2")
-    # The suggested limit, 200, is used up by the two agents; the verifier comes to the next end.
+    # The suggested limit, 200,000, is used up by the two agents; the verifier comes to the next end.
     second = await asked(id_)
-    await respond(alice, second, "raise", "1000000")
+    await respond(alice, second, "raise", "1000000000")
     run = await ended(id_)
 
-    assert (second.question["used"], second.question["limit"], second.question["end"]) == (300, 200, 2)
+    assert (second.question["used"], second.question["limit"], second.question["end"]) == (300_000, 200_000, 2)
     assert (run.status, run.answer) == ("completed", ANSWER)
 
 
@@ -198,3 +199,20 @@ async def test_an_agent_alone_that_has_nothing_to_show_answers_with_the_reason(
 
     assert (run.status, run.answer) == ("completed", f"{USED_UP} A person chose to finish with what there was.")
     assert shown(await events(id_)) == run.answer
+
+
+@pytest.mark.spec("B11", "B12")
+async def test_a_budget_in_which_no_answer_fits_is_asked_about_before_any_model_is(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, "What is two and two?", mode="chat", options={"budget": {"max_tokens": 20}})
+
+    request = await asked(id_)
+    await respond(alice, request, "finish")
+    run = await ended(id_)
+
+    assert request.question["used"] == 0
+    assert request.question["suggested"] > 2_000
+    assert scripted_server.calls == []
+    assert "The budget of this run of 20 tokens does not suffice for another call." in run.answer

@@ -14,8 +14,8 @@ from tests.scripted.server import ScriptedServer
 from tests.storm.plan import Shape, Trouble
 
 FILES: Final = 3
-BUDGET_TOKENS: Final = 2_500
-ROUND_TOKENS: Final = 1_000
+BUDGET_TOKENS: Final = 250_000
+ROUND_TOKENS: Final = 100_000
 BUDGET_ROUNDS: Final = 4
 ORDER_TOOL: Final = "mcp_shop_order"
 COMPOSED: Final = "The board reads: all of it was found."

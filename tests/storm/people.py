@@ -16,6 +16,7 @@ import psycopg
 from tests.invariants import Answered
 from tests.storm.client import Away, Line, Watcher
 from tests.storm.house import House
+from tests.storm.model import BUDGET_TOKENS
 from tests.storm.plan import Deed, PlannedRun, Reply, Shape
 
 LOOK_EVERY_S: Final = 0.5
@@ -272,5 +273,5 @@ _MODES: Final[Mapping[Shape, str | None]] = {
 }
 _OPTIONS: Final[Mapping[Shape, dict[str, Any]]] = {
     Shape.CODEACT: {"execution_mode": "codeact"},
-    Shape.BUDGET: {"budget": {"max_tokens": 2500}},
+    Shape.BUDGET: {"budget": {"max_tokens": BUDGET_TOKENS}},
 }
