@@ -13,6 +13,7 @@ from agents.engine.ids import sibling_id
 from agents.engine.questions import is_yes
 from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
 from agents.models import AgentExecution, Execution, Step
+from agents.runtime.attempts import REFUSED
 from hyperagent.lib.telemetry import tracing
 
 # What a step used was paid for in the run that it comes from. Their numbers keep the order in which they were recorded.
@@ -55,6 +56,7 @@ def past_of(execution: Execution) -> list[PastAgent]:
             agent.ended_at,
             tuple(agent.depends_on),
             tuple(steps[agent.id]),
+            was_refused=agent.error in REFUSED,
         )
         for agent in agents
     ]

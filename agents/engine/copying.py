@@ -45,6 +45,8 @@ class PastAgent:
     ended_at: datetime | None
     depends_on: tuple[UUID, ...]
     steps: tuple[PastStep, ...]
+    was_refused: bool = False
+    """Whether its task was left undone because somebody, or a rule, said no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,13 @@ class Kept:
 
 
 def failed_agents(agents: Iterable[PastAgent]) -> list[UUID]:
-    """Those that ended without a result, and not because of one below them."""
+    """Those whose task was not done, and not because of one below them or of a no."""
     copy = _Copy(agents)
-    failed = [agent for agent in copy.agents.values() if agent.status in WITHOUT_RESULT and copy.counts(agent)]
+    failed = [
+        agent
+        for agent in copy.agents.values()
+        if agent.status in WITHOUT_RESULT and not agent.was_refused and copy.counts(agent)
+    ]
     return [
         agent.id
         for agent in failed

@@ -33,6 +33,10 @@ class StepFailed(Exception):
         """What is recorded; `StepFailed(**recorded)` is the same failure again."""
         return {"code": self.code, "message": self.message, "retryable": self.retryable}
 
+    @staticmethod
+    def is_in(recorded: object) -> bool:
+        return isinstance(recorded, dict) and recorded.keys() == {"code", "message", "retryable"}
+
 
 class Skipped(Exception):
     """An agent says that its task is not done at all, and why, in words for people. No failure, and no result."""

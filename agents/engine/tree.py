@@ -25,8 +25,19 @@ Begin = Callable[[AgentRecord, Life, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """What a program gives whose task was not done: its output all the same, and why, as a code. The agent's record has
+    both, and `status`: FAILED, or SKIPPED where it was no failure."""
+
+    output: Any
+    error: str
+    status: AgentStatus = AgentStatus.FAILED
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child agent ended. `output` is None unless it completed; `code` and `message` are empty if it did."""
+    """How a child agent ended, for whoever waited for it. `status` is COMPLETED wherever there is an output, also that
+    of an undone task: what to make of it is the waiting program's business. `code` and `message` are empty then."""
 
     agent_id: UUID
     name: str
@@ -154,7 +165,9 @@ class Tree:
         if agent.modified:
             handed = _joined(handed, {"task": agent.user_content, "modified": True})
         try:
-            output = plain(await child.begin(agent, life, handed))
+            given = await child.begin(agent, life, handed)
+            undone = given if isinstance(given, Undone) else Undone(given, "", AgentStatus.COMPLETED)
+            output = plain(undone.output)
         except StepFailed as error:
             life.check()
             last = ended(self._run.agent(child.id), AgentStatus.FAILED, error.as_json(), error=error.message)
@@ -163,7 +176,7 @@ class Tree:
             last = ended(self._run.agent(child.id), AgentStatus.SKIPPED, None, error=skipped.reason)
         else:
             life.check()
-            last = ended(self._run.agent(child.id), AgentStatus.COMPLETED, output)
+            last = ended(self._run.agent(child.id), undone.status, output, error=undone.error)
         self._run.record(*with_event(last))
         return last
 
@@ -179,12 +192,18 @@ async def _never(agent: AgentRecord, life: Life, value: Any) -> Any:
 def end_of(agent: AgentRecord) -> Ended:
     """What an agent's last record says to whoever waited for it."""
     head = (agent.id, agent.name, agent.step_id, agent.status)
-    if agent.status is AgentStatus.COMPLETED:
-        return Ended(*head, output=agent.output, code="", message="")
+    if agent.status is AgentStatus.COMPLETED or _is_undone(agent):
+        return Ended(*head[:3], AgentStatus.COMPLETED, output=agent.output, code="", message="")
     if agent.status is AgentStatus.FAILED:
         failure = StepFailed(**agent.output)
         return Ended(*head, None, failure.code, failure.message, failure.retryable)
     return Ended(*head, None, agent.status.value, agent.error or f"{agent.name} was {agent.status}.")
+
+
+def _is_undone(agent: AgentRecord) -> bool:
+    """Whether it ended with an output, and not with what broke its program off."""
+    has_output = agent.status in (AgentStatus.FAILED, AgentStatus.SKIPPED) and agent.output is not None
+    return has_output and not StepFailed.is_in(agent.output)
 
 
 def ended(agent: AgentRecord, status: AgentStatus, output: Any, *, error: str = "") -> AgentRecord:

@@ -16,6 +16,7 @@ from agents.engine.errors import Skipped, StepFailed
 from agents.engine.events import PlanStep
 from agents.engine.journal import is_within
 from agents.engine.states import AgentStatus, StepKind
+from agents.engine.tree import Undone
 from agents.exchange import (
     AgentInput,
     AgentOutput,
@@ -75,8 +76,9 @@ class _Handed:
         return Known(states=dict(self.states), writes=dict(board.writes))
 
 
-async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any]:
-    """The program of every agent of the roster: `value` is a `commission`, the result an AgentOutput as JSON.
+async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any] | Undone:
+    """The program of every agent of the roster: `value` is a `commission`, the result an AgentOutput as JSON, as an
+    Undone where its task was not done.
 
     Raises Skipped if what it depends on is missing, StepFailed if it could not be done at all.
     """
@@ -92,7 +94,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         context.emit(PlanStep(step=step))
     let_in = await approving.let_in(context, agent.spec, task)
     if not isinstance(let_in, AgentInput):
-        return await _told(context, task, let_in, handed, began)
+        return _ended(await _told(context, task, let_in, handed, began))
     put = await artifacts.put_back(context, let_in, agent.spec)
     try:
         task, done = await _as_people_want_it(agent, context, let_in)
@@ -101,7 +103,14 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         await artifacts.clear_away(context, put)
         raise
     await artifacts.clear_away(context, put)
-    return output
+    return _ended(output)
+
+
+def _ended(output: dict[str, Any]) -> dict[str, Any] | Undone:
+    if output["task_done"]:
+        return output
+    error = output["error"] or "failed"
+    return Undone(output, error, AgentStatus.SKIPPED if error in DECIDED_BY_PEOPLE else AgentStatus.FAILED)
 
 
 async def _told(

@@ -19,6 +19,8 @@ INSTRUCTED: Final = "approved_with_instructions"
 
 # Why something was not done, where people decided so, or nobody did: not a fault that could be mended.
 BLOCKED: Final = frozenset({DENIED, FORBIDDEN, TIMED_OUT, WITHDRAWN, NOBODY_TO_ASK, SWITCHED_OFF, INSTRUCTED})
+# Of those, where somebody or a rule said no: to try again would only ask again.
+REFUSED: Final = frozenset({DENIED, FORBIDDEN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,6 @@ def _brought(run: DrivenRun) -> str:
     texts = {}
     for agent in run.loaded.agents.values():
         given = agent.output.get("result") if isinstance(agent.output, dict) else None
-        if agent.status is AgentStatus.COMPLETED and isinstance(given, str) and given.strip():
+        if isinstance(given, str) and given.strip():
             texts[agent.task or agent.name] = given.strip()
     return screened(run, "\n\n".join(f"### {task}\n\n{text}" for task, text in texts.items())).text

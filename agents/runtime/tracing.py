@@ -113,7 +113,7 @@ class RunTrace:
         elif record.status not in LIVE_AGENTS and (span := self._agents.pop(record.id, None)) is not None:
             span.set({"hyperagent.agent.status": record.status.value})
             if record.status is AgentStatus.FAILED:
-                span.failed(str((record.output or {}).get("code", "failed")))
+                span.failed(str((record.output or {}).get("code", record.error or "failed")))
             span.end()
 
     def _ask_recorded(self, step: StepRecord, before: StepRecord | None) -> None:

@@ -33,9 +33,11 @@ export function planRows(trace, isLive) {
 // In words: the agent's own, where the plan has but a code such as `timed_out`; else ours.
 function errorOf(trace, step) {
   if (!step.error || step.status === "deleted" || step.status === "skipped") return null;
-  if (!/^[a-z0-9_]+$/.test(step.error)) return step.error;
-  return trace.agents.findLast((agent) => agent.stepId === step.id && agent.error)?.error ?? faultWords(step.error);
+  if (!isCode(step.error)) return step.error;
+  return trace.agents.findLast((agent) => agent.stepId === step.id && agent.error && !isCode(agent.error))?.error ?? faultWords(step.error);
 }
+
+const isCode = (error) => /^[a-z0-9_]+$/.test(error);
 
 const FAULTS = {
   not_configured: () => t("What it needs is not set up here"), not_run: () => t("The program could not be run"), program_failed: () => t("The program failed"), no_code: () => t("No program was written"),

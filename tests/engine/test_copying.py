@@ -11,6 +11,7 @@ from agents.engine.copying import comes_after, failed_agents, kept_for_fork, kep
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.states import AgentStatus
+from agents.engine.tree import Undone
 from tests.engine.driving import Case, End, until
 
 
@@ -79,6 +80,41 @@ async def test_a_retry_does_again_what_failed_and_what_needed_it_and_reuses_the_
     assert len(weather.sent) == len(set(weather.sent)) == 4
     folded = {event["agent_id"]: event["status"] for event in case.events("agent_state")}
     assert folded == {str(agent.id): agent.status for agent in case.store.agents(case.execution_id)}
+
+
+@pytest.mark.spec("S161", "B14")
+async def test_a_task_that_was_not_done_is_recorded_as_failed_and_its_output_is_there_for_others() -> None:
+    case, works = Case({}), False
+
+    async def coder(ctx: Context, value: Any) -> Any:
+        said = await case.model(ctx, "code")
+        return said if works else Undone({"partial": said}, "no_code")
+
+    async def writer(ctx: Context, value: Any) -> Any:
+        (needed,) = value["dependencies"].values()
+        return [needed["status"], needed["output"]]
+
+    async def root(ctx: Context, value: Any) -> Any:
+        first = await ctx.fork("coder", None)
+        return await ctx.wait(await ctx.fork("writer", {}, after=[first]))
+
+    case.programs = {"root": root, "coder": coder, "writer": writer}
+    end = await case.drive()
+    again = await case.drive()
+    recorded = {agent.name: (agent.status, agent.error) for agent in case.store.agents(case.execution_id)}
+    told = [event for event in case.events("agent_state") if event["agent_name"] == "coder"][-1]
+    past = case.store.past(case.execution_id)
+    works = True
+    case.performed.clear()
+    case.copy(kept_for_retry(past, failed_agents(past)))
+    better = await case.drive()
+
+    assert end.value == again.value == ["completed", {"partial": "code!"}]
+    assert recorded["coder"] == (AgentStatus.FAILED, "no_code")
+    assert recorded["writer"] == (AgentStatus.COMPLETED, "")
+    assert (told["status"], told["error"]) == ("failed", "no_code")
+    assert better.value == ["completed", "code!"]
+    assert case.performed == ["code"]
 
 
 @pytest.mark.spec("B14")

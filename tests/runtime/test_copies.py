@@ -11,11 +11,13 @@ from agents.engine.context import Outcome
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError
 from agents.engine.states import StepKind
+from agents.exchange import AgentInput, Work
 from agents.models import AgentExecution, Execution, Step
 from agents.models import Effect as EffectRow
 from agents.runtime.context import AgentContext
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from tests.runtime.driving import Runners, ended, events, start
+from tests.runtime.roles import programs
 from tests.runtime.test_interventions import agent_of, check
 from tests.runtime.test_waiting import NO_MODEL, answer, request_of, waiting
 
@@ -187,3 +189,40 @@ async def test_only_one_try_of_a_run_goes_on_at_a_time(alice: Any, make_runner: 
         await retry(first.id, by=alice)
     assert await Execution.objects.filter(effects_root=first.id).acount() == 1
     assert second.status == "pending"
+
+
+@pytest.mark.spec("S161", "B14")
+@pytest.mark.parametrize(
+    ("error", "status", "is_tried_again"),
+    [
+        ("no_code", "failed", True),
+        ("hitl_timeout", "skipped", True),
+        ("switched_off", "skipped", True),
+        ("denied_by_user", "skipped", False),
+    ],
+)
+async def test_an_agent_whose_task_was_not_done_is_told_as_such_and_is_tried_again_unless_somebody_said_no(
+    alice: Any, make_runner: Runners, error: str, status: str, is_tried_again: bool
+) -> None:
+    works = False
+
+    async def run(context: AgentContext, task: AgentInput) -> Work:
+        return Work(result="All of it.") if works else Work(result="A part of it.", done=False, error=error)
+
+    await make_runner(NO_MODEL, extra=programs(chat=run))
+    first = await ended(await start(alice, "q", mode="chat"))
+    agent = await agent_of(first.id, "chat")
+    told = [event for event in await events(first.id) if event["type"] == "agent_state"]
+    works = True
+
+    assert (first.status, first.answer) == ("completed", "A part of it.")
+    assert (agent.status, agent.error, agent.output["task_done"]) == (status, error, False)
+    assert [(event["status"], event.get("error")) for event in told if event["agent_id"] == str(agent.id)][-1] == (
+        status,
+        error,
+    )
+    if is_tried_again:
+        assert (await ended((await retry(first.id, by=alice)).id)).answer == "All of it."
+    else:
+        with pytest.raises(Conflict, match="Nothing failed"):
+            await retry(first.id, by=alice)
