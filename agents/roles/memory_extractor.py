@@ -76,6 +76,7 @@ async def extracted(
         tier=Tier.FLASH,
         messages=(Message(role=Role.SYSTEM, content=read_prompt(PROMPT)), user(told)),
         temperature=TEMPERATURE,
+        keeps_temperature=True,
         max_tokens=MAX_TOKENS,
         provider=provider,
         agent=NAME,

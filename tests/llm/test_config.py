@@ -86,7 +86,10 @@ def test_an_agent_has_its_own_model_and_temperature() -> None:
     assert _chosen(env, agent="mail") == [("mine", "careful")]
     assert _chosen(env, agent="research") == [("mine", "m")]
     assert resolve.temperature(settings, request) == 0.1
-    assert resolve.temperature(settings, request.model_copy(update={"temperature": 0.7})) == 0.7
+    assert resolve.temperature(settings, request.model_copy(update={"temperature": 0.7})) == 0.1
+    assert resolve.temperature(settings, ask(agent="research", temperature=0.7)) == 0.7
+    assert resolve.temperature(settings, ask(agent="mail", temperature=0, keeps_temperature=True)) == 0
+    assert "keeps_temperature" not in ask(keeps_temperature=True).model_dump(mode="json")
 
 
 def test_what_the_request_names_wins_and_has_no_fallback() -> None:

@@ -12,6 +12,7 @@ from agents.exchange import AgentInput, AgentOutput
 from agents.registry import Agent
 from agents.tools.providers import PROVIDER_NAMES, Providers
 from agents.tools.registry import tools
+from hyperagent.lib.llm.config import LLMSettings
 from tests.doubles.memory_journal import Death
 from tests.roster.driving import Cases, RosterCase, found_by, prompt, task_for, without_usage
 from tests.scripted.server import ScriptedServer
@@ -58,6 +59,21 @@ def test_an_agent_s_prompts_are_all_used(agent: Agent) -> None:
 
     unused = [path.name for path in folder.glob("*.md") if path.name not in code and f'"{path.stem}"' not in code]
     assert unused == []
+
+
+@pytest.mark.spec("S184")
+async def test_an_agent_s_temperature_is_the_one_that_is_set_for_it_but_for_calls_that_plan(
+    agent: Agent, echoing: Cases
+) -> None:
+    case = echoing(_task(agent), fake_providers())
+    set_by_hand = LLMSettings.from_env({f"{agent.spec.name.upper()}_TEMPERATURE": "1.3"})
+    case.models.settings = case.models.settings.model_copy(update={"agents": set_by_hand.agents})
+
+    await case.output()
+
+    sent = [call.body.get("temperature") for call in echoing.server.calls]
+    assert 1.3 in sent
+    assert set(sent) <= {1.3, 0, 0.1}
 
 
 @pytest.mark.spec("S175", "S176")

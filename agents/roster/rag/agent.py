@@ -113,7 +113,7 @@ async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Quer
     system = fill(read_prompt(HERE / "query.md"), today=today, rules=house_rules())
     user = briefing(task) + pictures
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
-    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
+    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), Query, stage="search_agent")
 
 

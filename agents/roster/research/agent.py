@@ -97,7 +97,7 @@ async def _proposal(context: AgentContext, task: AgentInput, today: str) -> Prop
     scenarios = "\n".join(f"  - `{name}`: {scenario.title}" for name, scenario in SCENARIOS.items())
     system = fill(read_prompt(HERE / "init_config.md"), scenarios=scenarios, today=today, rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
-    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0)
+    request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), Proposal, stage="analyze")
 
 

@@ -113,7 +113,7 @@ async def _strategy(context: AgentContext, task: AgentInput, today: str, *, in_v
     before = f"\n\n## Searched for in vain\n{in_vain}\nChoose fewer and more usual words." if in_vain else ""
     user = briefing(task) + before
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
-    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0)
+    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), Strategy, stage="search_agent")
 
 

@@ -106,7 +106,13 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 
 
 async def _assignment(context: AgentContext, task: AgentInput, told: str) -> Assignment:
-    request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=_messages("analyze.md", told), temperature=0.1)
+    request = task.request(
+        agent=SPEC.name,
+        tier=Tier.FLASH,
+        messages=_messages("analyze.md", told),
+        temperature=0.1,
+        keeps_temperature=True,
+    )
     return await context.structured(await with_said(context, request), Assignment, stage="analyze")
 
 

@@ -45,10 +45,11 @@ def targets(settings: LLMSettings, request: ModelRequest) -> tuple[Target, ...]:
 
 
 def temperature(settings: LLMSettings, request: ModelRequest) -> float | None:
-    """The request's, else that of <AGENT>_TEMPERATURE, else the provider's default."""
-    if request.temperature is not None or request.agent is None:
+    """That of <AGENT>_TEMPERATURE, else the request's, else the provider's default. A request may keep its own."""
+    if request.agent is None or request.keeps_temperature:
         return request.temperature
-    return settings.agents.get(request.agent.lower(), Choice()).temperature
+    set_by_hand = settings.agents.get(request.agent.lower(), Choice()).temperature
+    return request.temperature if set_by_hand is None else set_by_hand
 
 
 def image_target(settings: LLMSettings) -> Target | None:

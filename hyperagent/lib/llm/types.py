@@ -111,6 +111,10 @@ class ModelRequest(Value):
     """False: the model is shown its tools, so that its prompt begins as before, and is kept from calling them. Stored
     only where it is False."""
     temperature: float | None = None
+    """By the code; <AGENT>_TEMPERATURE goes before it."""
+    keeps_temperature: bool = Field(default=False, exclude=True)
+    """Not so where the call is to come out the same each time, whatever the agent's own temperature. No part of what is
+    recorded, for it is no part of what is asked."""
     max_tokens: int | None = Field(default=None, gt=0)
     provider: str | None = None
     model: str | None = None
