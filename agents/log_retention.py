@@ -1,8 +1,12 @@
 """How long the event logs and journals of runs are kept: LOG_RETENTION_DAYS after their end. Whole months go at once,
 what lies in no month by lots. That a run was, its question and answer, what it cost and did to the world stay.
+
+Before anything goes the audit log says so, and for how many days logs are kept then: a log that is gone without that
+was not dropped here (`Drops`).
 """
 
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,17 +15,21 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Min, Q, QuerySet
 from django.utils import timezone
 
 from agents import partitions
 from agents.models import AgentExecution, Execution
 from agents.partitions import Busy, Month
 from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.models import AuditCut, AuditEvent
 from hyperagent.audit.recording import record
 
 log = structlog.get_logger(__name__)
 
+WHAT: Final = "logs"
+# Between what the audit log says and the mark of a run: a job takes less, and clocks differ.
+WITHIN: Final = timedelta(minutes=15)
 RUNS_AT_ONCE: Final = 50
 MARKED_AT_ONCE: Final = 2_000
 # The queue ends a job after 300 s: it stops by itself before, and the next one goes on.
@@ -37,12 +45,16 @@ def keep_no_longer(*, work_s: float = WORK_S) -> None:
     until = time.monotonic() + work_s
     runs = 0
     for lot in _lots(_outside_of_months(before), RUNS_AT_ONCE):
+        if not runs:
+            _say_that_it_begins(days)
         runs += _drop_runs(lot)
         if time.monotonic() > until:
             break
     months: list[Month] = []
     for month in _months_over(before):
         for lot in _lots(_of_month(month).filter(log_dropped_at=None), MARKED_AT_ONCE):
+            if not runs:
+                _say_that_it_begins(days)
             runs += _mark(lot)
         try:
             partitions.drop_month(month)
@@ -57,9 +69,35 @@ def keep_no_longer(*, work_s: float = WORK_S) -> None:
         record(
             AuditKind.RETENTION_RAN,
             actor=None,
-            details={"what": "logs", "days": days, "runs": runs, "months": names},
+            details={"what": WHAT, "days": days, "runs": runs, "months": names},
         )
         log.info("log_retention.done", runs=runs, months=names)
+
+
+class Drops:
+    """What the audit log says of logs that went because their time was over. Three queries."""
+
+    def __init__(self) -> None:
+        said = AuditEvent.objects.filter(kind=AuditKind.RETENTION_RAN, details__what=WHAT).order_by("at")
+        self._said = list(said.values_list("at", "details__days"))
+        is_cut = AuditCut.objects.exists()
+        self._begins = AuditEvent.objects.aggregate(first=Min("at"))["first"] if is_cut else None
+
+    def explain(self, run: Execution) -> bool:
+        """Whether the log of this run, which is marked as dropped, was dropped by this job, its time being over. What
+        went before the audit log that is still kept begins is believed."""
+        dropped, ended = run.log_dropped_at, run.ended_at
+        if dropped is None or ended is None or dropped <= ended:
+            return False
+        if self._begins is not None and dropped < self._begins - WITHIN:
+            return True
+        first = bisect_left(self._said, dropped - WITHIN, key=lambda said: said[0])
+        until = bisect_right(self._said, dropped + WITHIN, key=lambda said: said[0])
+        return any(ended <= dropped - timedelta(days=days) + WITHIN for _at, days in self._said[first:until])
+
+
+def _say_that_it_begins(days: int) -> None:
+    record(AuditKind.RETENTION_RAN, actor=None, details={"what": WHAT, "days": days, "begins": True})
 
 
 def _months_over(before: datetime) -> Iterator[Month]:

@@ -48,6 +48,21 @@ def verified(*args: str) -> tuple[int, str]:
 
 
 @pytest.mark.spec("B9")
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", [{"type": "stage"}, {"agent_id": uuid.UUID(int=7)}])
+def test_a_change_of_what_events_are_chosen_by_is_found(alice: Any, change: dict[str, Any]) -> None:
+    run = make_run(alice)
+    append(run, *tokens("a"), Complete(answer="a"))
+    before = verified(str(run.id))
+
+    Event.objects.filter(execution=run, seq=2).update(**change)
+
+    status, said = verified(str(run.id))
+    assert (before[0], status) == (0, 1)
+    assert said.endswith(f"execution {run.id}, event 2: its type or its agent is not the one in its text\n")
+
+
+@pytest.mark.spec("B9")
 def test_a_log_as_it_was_written_is_clean(alice: Any) -> None:
     run = make_run(alice)
     append(run, *tokens("a", "b"), Complete(answer="ab"))

@@ -19,7 +19,10 @@ from agents.engine.ids import sibling_id
 from agents.models import Event, Execution, Step
 from agents.partitions import EVENTS, STEPS, Month
 from conversations.actions import say_in_new
-from hyperagent.audit.models import AuditEvent
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.models import AuditCut, AuditEvent
+from hyperagent.audit.recording import record
+from hyperagent.audit.sealing import seal
 from hyperagent.lib.ids import new_id
 from hyperagent.lib.refusals import Conflict
 from tests.faces.runs import append, make_agent, make_run, make_step, tokens
@@ -184,6 +187,36 @@ def test_no_run_begins_with_steps_that_are_gone(dropped: Execution, alice: Any) 
 
     assert (refused.value.code, refused.value.status) == ("log_not_kept", 409)
     assert Execution.objects.filter(forked_from=dropped).count() == 0
+
+
+@pytest.mark.spec("B9")
+@pytest.mark.parametrize("had_run", [False, True])
+def test_a_log_that_somebody_deleted_is_not_taken_for_one_whose_time_was_over(
+    alice: Any, old: Month, had_run: bool
+) -> None:
+    if had_run:
+        run_of(alice, old.begins + timedelta(days=2), ended=old.begins + timedelta(days=3))
+        log_retention.keep_no_longer()
+    lately = run_of(alice, timezone.now(), ended=timezone.now() - timedelta(days=DAYS - 1))
+    Event.objects.filter(execution=lately).delete()
+    Execution.objects.filter(id=lately.id).update(log_dropped_at=timezone.now())
+    told = StringIO()
+
+    with pytest.raises(SystemExit):
+        call_command("verify_log", stdout=StringIO(), stderr=told)
+
+    assert f"execution {lately.id}, event 3: the log is marked as no longer kept" in told.getvalue()
+    assert told.getvalue().count("no longer kept") == 1
+
+
+@pytest.mark.spec("B9")
+def test_what_was_dropped_before_the_kept_audit_log_begins_is_believed(dropped: Execution) -> None:
+    AuditCut.objects.create(number=seal(), hash=bytes(32), kept_days=365)
+    AuditEvent.objects.filter(kind="retention.ran").delete()
+    record(AuditKind.RETENTION_RAN, actor=None, details={"what": "audit", "until": 2, "days": 365})
+    Execution.objects.filter(id=dropped.id).update(log_dropped_at=timezone.now() - timedelta(days=1))
+
+    call_command("verify_log", str(dropped.id), stdout=StringIO())
 
 
 def test_reviewers_and_verify_log_are_told(dropped: Execution, bob: Any, client_of: Callable[[Any], Client]) -> None:

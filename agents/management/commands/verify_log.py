@@ -9,15 +9,18 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.engine.chain import GENESIS, Fault, faults
+from agents.log_retention import Drops
 from agents.models import Event, Execution
 from agents.reading import unfolded
 from hyperagent.audit.verifying import End, end
 from hyperagent.audit.verifying import verify as verify_audit
 
 CHUNK = 500
+UNEXPLAINED = "the log is marked as no longer kept, but the audit log knows of no retention that dropped it then"
 
 
 class Command(BaseCommand):
@@ -33,8 +36,9 @@ class Command(BaseCommand):
             self._audit(options["noted"])
             return
         checked = faulty = dropped = 0
+        drops = Drops()
         for execution in _executions(options["execution"]):
-            if execution.log_dropped_at is not None:
+            if execution.log_dropped_at is not None and drops.explain(execution):
                 dropped += 1
                 continue
             checked += 1
@@ -73,15 +77,21 @@ def _noted(text: str | None) -> End | None:
 def verify(execution: Execution) -> Iterator[Fault]:
     """Every fault of its log, and whether the log ends where the execution says it does."""
     last_seq, last_hash = 0, GENESIS
+    wrong: list[Fault] = []
+    if execution.log_dropped_at is not None:
+        yield Fault(execution.last_seq, UNEXPLAINED)
 
     def rows() -> Iterator[tuple[int, str, bytes | None]]:
         nonlocal last_seq, last_hash
         for row in Event.objects.filter(execution=execution).order_by("seq").iterator(chunk_size=CHUNK):
             last_seq, last_hash = row.seq, bytes(row.hash)
             for event in unfolded(row.seq, row.type, row.body, row.frames):
+                if not _is_as_it_says(event.body, type_=row.type, agent_id=row.agent_id):
+                    wrong.append(Fault(event.seq, "its type or its agent is not the one in its text"))
                 yield event.seq, event.body, last_hash if event.seq == row.seq else None
 
     yield from faults(rows())
+    yield from wrong
     if not execution.is_over:
         # Its driver writes these down when it leaves the run.
         return
@@ -91,8 +101,20 @@ def verify(execution: Execution) -> Iterator[Fault]:
         yield Fault(last_seq, "the last hash is not the one that the execution holds")
 
 
+def _is_as_it_says(body: str, *, type_: str, agent_id: uuid.UUID | None) -> bool:
+    """Whether the columns by which events are chosen and shown are those of the text that the hash covers."""
+    try:
+        said = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(said, dict) and (said.get("type"), said.get("agent_id")) == (
+        type_,
+        None if agent_id is None else str(agent_id),
+    )
+
+
 def _executions(which: str | None) -> Iterator[Execution]:
-    rows = Execution.objects.only("id", "status", "last_seq", "last_hash", "log_dropped_at")
+    rows = Execution.objects.only("id", "status", "last_seq", "last_hash", "log_dropped_at", "ended_at")
     rows = rows.order_by("created_at", "id")
     if which is None:
         return rows.iterator(chunk_size=CHUNK)
