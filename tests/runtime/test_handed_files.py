@@ -52,7 +52,7 @@ class Plotting:
     def programs(self) -> dict[str, Any]:
         agent = Agent(registry.specs()["data"], self.run)
 
-        async def program(context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any]:
+        async def program(context: AgentContext, value: Mapping[str, Any]) -> Any:
             return await work(agent, context, value)
 
         return {"hands_on": hands_on, "data": program}

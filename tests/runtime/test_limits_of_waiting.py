@@ -38,7 +38,7 @@ def impatient(run: AgentProgram, *, timeout_s: float) -> dict[str, Any]:
     limits = {"max_retries": 1, "timeout_s": timeout_s, "backoff_multiplier": 1.0}
     agent = Agent(registry.specs()["chat"], run)
 
-    async def program(context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any]:
+    async def program(context: AgentContext, value: Mapping[str, Any]) -> Any:
         return await work(agent, context, {**value, "input": {**value["input"], "retry_config": limits}})
 
     return {"chat": program}
