@@ -74,6 +74,12 @@ def _tell(switch: Switch, by: User, what: str) -> None:
     record(AuditKind.SWITCH_THROWN, actor=actor_of(by), target=Target("switch", str(switch.pk)), details=details)
 
 
+def agents_switched_off() -> frozenset[str]:
+    """The names, in small letters, of the agents that have a switch of their own thrown. One query."""
+    thrown = Switch.objects.thrown().filter(scope=SwitchScope.AGENT)
+    return frozenset(target.lower() for target in thrown.values_list("target", flat=True))
+
+
 def people_of(switches: list[Switch]) -> dict[str, str]:
     """The e-mail addresses of the people whom these stop, by id. One query, or none."""
     ids = {id_ for switch in switches if switch.scope == SwitchScope.USER for id_ in _uuids(switch.target)}

@@ -21,6 +21,7 @@ from agents.guardrails.showing import Shown
 from agents.models import AgentExecution, Execution
 from agents.registry import specs
 from agents.spec import AgentSpec
+from hitl.switches import agents_switched_off
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
@@ -35,13 +36,18 @@ class AgentList(APIView):
 
     @extend_schema(responses=serializers.RosterSerializer)
     def get(self, request: Request) -> Response:
-        """The roster: who can work on a question, and what is missing where somebody cannot."""
-        return Response({"results": [_described(spec, request.user.pk) for spec in specs().values()]})
+        """The roster: who can work on a question, and what is missing where somebody cannot. `enabled` is false while
+        an administrator has switched the agent off."""
+        off = agents_switched_off()
+        described = [
+            {**_described(spec, request.user.pk), "enabled": spec.name not in off} for spec in specs().values()
+        ]
+        return Response({"results": described})
 
 
 def _described(spec: AgentSpec, user_id: uuid.UUID | None) -> dict[str, Any]:
     reason = why_unavailable(spec, user_id)
-    return {**spec.described(), "enabled": True, "available": not reason, "unavailable_reason": reason or None}
+    return {**spec.described(), "available": not reason, "unavailable_reason": reason or None}
 
 
 class AgentTree(APIView):

@@ -65,7 +65,9 @@ class RosterAgentSerializer(serializers.Serializer[Any]):
     capabilities = serializers.ListField(child=serializers.CharField())
     tools = serializers.ListField(child=serializers.CharField())
     typical_use_cases = serializers.ListField(child=serializers.CharField())
-    enabled = serializers.BooleanField()
+    enabled = serializers.BooleanField(
+        help_text="Not while its kill switch is thrown: then nothing that it does begins."
+    )
     available = serializers.BooleanField(help_text="Whether this installation has what it needs.")
     unavailable_reason = serializers.CharField(allow_null=True, help_text="What is missing, and the way out.")
 

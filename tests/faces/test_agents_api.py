@@ -13,6 +13,8 @@ from agents.agent_reading import PREVIEW_CHARS
 from agents.availability import why_unavailable
 from agents.models import AgentExecution, Execution, Intervention
 from agents.registry import specs
+from hitl import switches
+from hitl.kinds import SwitchScope
 from tests.faces.runs import make_agent, make_run, make_step
 
 TREE, AGENTS = "/api/v1/agents/tree", "/api/v1/agents"
@@ -354,6 +356,25 @@ def test_the_roster_says_what_each_agent_can_do_and_what_it_lacks(alice: Any, ap
     chat = roster["chat"]
     assert (chat["enabled"], chat["available"], chat["unavailable_reason"]) == (True, True, None)
     assert chat["typical_use_cases"]
+
+
+@pytest.mark.spec("B17", "S183")
+def test_an_agent_whose_kill_switch_is_thrown_is_not_told_as_enabled(
+    alice: Any, bob: Any, api_of: Callable[..., Any]
+) -> None:
+    bob.is_staff = True
+    bob.save()
+
+    def enabled() -> dict[str, bool]:
+        return {agent["name"]: agent["enabled"] for agent in api_of(alice).get(AGENTS).json()["results"]}
+
+    switch = switches.throw(bob, scope=SwitchScope.AGENT, target="Mail", reason="It wrote to everybody.")
+    switches.throw(bob, scope=SwitchScope.TOOL, target="web", reason="No agent, though it is called as one.")
+    off = [name for name, is_on in enabled().items() if not is_on]
+    switches.lift(bob, switch.id)
+
+    assert off == ["mail"]
+    assert all(enabled().values())
 
 
 def test_an_agent_without_its_provider_says_how_to_mend_it(alice: Any) -> None:
