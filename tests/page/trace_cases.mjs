@@ -56,6 +56,8 @@ export const cases = {
     const trace = told([root, overview(), agent("w", "failed", { step_id: "a", error: "The site is down." }), ends("a", "failed", "tool_failed")]);
     equal(planRows(trace, true)[0].error, "The site is down.");
     equal(planRows(told([overview(), ends("a", "failed", "timed_out")]), true)[0].error, "It took too long");
+    const coded = told([root, overview(), agent("w", "failed", { step_id: "a", error: "no_code" }), ends("a", "failed", "no_code")]);
+    equal(planRows(coded, true)[0].error, "No program was written");
   },
 
   "an amended plan keeps what is done and tries anew what failed"() {
