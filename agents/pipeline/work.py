@@ -94,7 +94,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         context.emit(PlanStep(step=step))
     let_in = await approving.let_in(context, agent.spec, task)
     if not isinstance(let_in, AgentInput):
-        return _ended(await _told(context, task, let_in, handed, began))
+        return _as_it_ended(await _told(context, task, let_in, handed, began))
     put = await artifacts.put_back(context, let_in, agent.spec)
     try:
         task, done = await _as_people_want_it(agent, context, let_in)
@@ -103,10 +103,10 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
         await artifacts.clear_away(context, put)
         raise
     await artifacts.clear_away(context, put)
-    return _ended(output)
+    return _as_it_ended(output)
 
 
-def _ended(output: dict[str, Any]) -> dict[str, Any] | Undone:
+def _as_it_ended(output: dict[str, Any]) -> dict[str, Any] | Undone:
     if output["task_done"]:
         return output
     error = output["error"] or "failed"
