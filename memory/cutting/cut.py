@@ -1,6 +1,7 @@
 """Cuts pages into pieces that a search can find: by headings, then by pages, then by what fits. Pure: the same pages
 give the same pieces, and no more than a page and a few neighbours of it are held."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -19,9 +20,11 @@ _BETWEEN_PAGES: Final = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A unit in the document's text, with the space before it."""
+    """A unit in the document's text, with the space before it. `section`: the number of the one that it stands in."""
 
     unit: Unit
+    section: int
+    title: str
     text: str
     before: str
     start: int
@@ -35,10 +38,10 @@ _Whole = tuple[list[_Placed], str, int]
 
 @dataclass(slots=True)
 class _Run:
-    """Neighbours of one section that have not become pieces yet."""
+    """Neighbours that have not become pieces yet. `section` and `path`: of the last of them; those of others before it
+    stand above."""
 
     section: int
-    title: str
     path: tuple[str, ...]
     placed: list[_Placed]
 
@@ -59,12 +62,13 @@ def pieces(
     ordinal, section, parent = 0, -1, 0
     for run in _joined(_runs(pages, measure), measure):
         for group, text, tokens in _packed(run.placed, measure):
-            if run.section != section:
-                section, parent = run.section, ordinal
+            named = _named_by(group)
+            if named.section != section:
+                section, parent = named.section, ordinal
             above = None if parent == ordinal else parent
             yield Piece(
                 ordinal=ordinal, parent=above, text=text, start=group[0].start, end=group[-1].end, page=group[0].page,
-                last_page=group[-1].page, section_title=run.title, kind=_kind(group), tokens=tokens,
+                last_page=group[-1].page, section_title=named.title, kind=_kind(group), tokens=tokens,
             )  # fmt: skip
             ordinal += 1
 
@@ -74,18 +78,20 @@ def _runs(pages: Iterable[Page], measure: Measure) -> Iterator[_Run]:
     sections, offset, gap = Sections(), 0, ""
     for page in pages:
         sections.turn_to(page)
-        run = _Run(sections.number, sections.title, sections.path, [])
+        run = _Run(sections.number, sections.path, [])
         done = 0
         for block in stretches(page):
             if block.kind is BlockKind.HEADING:
                 if run.placed:
                     yield run
                 sections.enter(page.text[block.start : block.end], block.level)
-                run = _Run(sections.number, sections.title, sections.path, [])
+                run = _Run(sections.number, sections.path, [])
             for unit in units_of(page.text, block, measure):
                 text = page.text[unit.start : unit.end]
                 before = gap + page.text[done : unit.start]
-                run.placed.append(_Placed(unit, text, before, offset + unit.start, offset + unit.end, page.number))
+                start, end = offset + unit.start, offset + unit.end
+                placed = _Placed(unit, sections.number, sections.title, text, before, start, end, page.number)
+                run.placed.append(placed)
                 done, gap = unit.end, ""
         if run.placed:
             yield run
@@ -103,7 +109,7 @@ def _joined(runs: Iterable[_Run], measure: Measure) -> Iterator[_Run]:
             waiting = None
         if waiting is not None:
             placed = waiting.placed + run.placed
-            run = _Run(run.section, run.title, run.path, placed)  # noqa: PLW2901 - the same, and more
+            run = _Run(run.section, run.path, placed)  # noqa: PLW2901 - the same, and more
         if run.tokens >= measure.target // 2:
             yield run
             waiting = None
@@ -171,6 +177,15 @@ def _text(group: list[_Placed]) -> str:
     return header + first.text + "".join(one.before + one.text for one in others)
 
 
+def _named_by(group: list[_Placed]) -> _Placed:
+    """Whose section it is cited under: that of its first words, below which all others stand. A heading of its own has
+    none but where there is nothing else."""
+    return next((one for one in group if one.unit.kind is not BlockKind.HEADING), group[-1])
+
+
 def _kind(group: list[_Placed]) -> BlockKind:
-    """Of its longest part."""
-    return max(group, key=lambda one: one.unit.tokens).unit.kind
+    """Of most of it, the headings aside if there is anything else."""
+    tokens = Counter[BlockKind]()
+    for one in group:
+        tokens[one.unit.kind] += one.unit.tokens
+    return max(tokens, key=lambda kind: (kind is not BlockKind.HEADING, tokens[kind]))

@@ -200,8 +200,51 @@ def test_a_few_words_before_a_heading_below_go_with_it_and_not_with_the_next_cha
     cut = list(pieces([page], count_tokens=words, limit=100, target=60))
 
     assert [(piece.section_title, piece.text[:10]) for piece in cut] == [
-        ("Debt › Notes", "Debt\n\nIn s"), ("Cash", "Cash\n\nLitt"), ("Land", "Land\n\nNone"),
+        ("Debt", "Debt\n\nIn s"), ("Cash", "Cash\n\nLitt"), ("Land", "Land\n\nNone"),
     ]  # fmt: skip
+
+
+@pytest.mark.spec("S165", "S166")
+def test_what_stands_above_a_section_is_not_cited_under_it() -> None:
+    rule = "Hotels: 120 euro."
+    page = page_of(
+        1,
+        ("heading1", "Travel policy"), ("paragraph", rule),
+        ("heading2", "Trains"), ("paragraph", "Second class. " * 45),
+        ("heading2", "Planes"), ("paragraph", "Never. " * 30),
+    )  # fmt: skip
+
+    cut = list(pieces([page], count_tokens=words, limit=100, target=60))
+
+    assert [(piece.section_title, piece.parent) for piece in cut] == [
+        ("Travel policy", None),
+        ("Travel policy › Trains", None),
+        ("Travel policy › Planes", None),
+    ]
+    assert rule in cut[0].text
+    assert "Trains" in cut[0].text, "few words do not stand alone"
+
+
+def test_a_heading_with_nothing_below_it_names_no_passage() -> None:
+    page = page_of(1, ("heading1", "Part one"), ("heading1", "Part two"), ("heading2", "Trains"), ("paragraph", "Go."))
+
+    (piece,) = pieces([page], count_tokens=words)
+
+    assert piece.section_title == "Part two › Trains"
+
+
+@pytest.mark.spec("S166")
+def test_a_passage_is_of_the_kind_that_most_of_it_is() -> None:
+    table = ("table", "| Train | Class |\n| night | first |")
+    sentences = ("paragraph", "A sentence of five words. " * 14)
+
+    mixed, more_table = (
+        next(pieces([page_of(1, ("heading1", "A long heading of many words " * 3), *blocks)], count_tokens=words))
+        for blocks in ((sentences, table), (("paragraph", "See:"), table))
+    )
+    split = next(pieces([page_of(1, sentences, table)], count_tokens=words, limit=100, target=40))
+
+    assert (mixed.kind, more_table.kind, split.kind) == (BlockKind.PARAGRAPH, BlockKind.TABLE, BlockKind.PARAGRAPH)
 
 
 def test_a_section_title_keeps_its_ends_when_it_is_too_long() -> None:
