@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import transaction
+from django.db.models import OuterRef, Q, Subquery
 
 from agents import actions as runs
 from agents.engine.states import ExecutionStatus
@@ -15,7 +16,7 @@ from agents.models import Execution
 from conversations import history
 from conversations.models import Conversation, ConversationSummary, Message, Role
 from hyperagent.lib.llm.config import LLMSettings
-from memory.models import Memory
+from memory.models import Memory, MemoryUse
 
 EVERY_TURNS: Final = 3
 PIPELINE: Final = "summary"
@@ -96,20 +97,36 @@ def keep(execution: Execution) -> None:
 
 
 def drop_derived(memory: Memory) -> None:
-    """A memory was forgotten: the summaries that tell what it was made of go, and the runs that made them."""
-    if memory.source_conversation is None:
-        return
-    messages = Message.objects.filter(conversation_id=memory.source_conversation)
-    turn = _as_id(memory.source_turn)
-    source = messages.filter(id=turn).first() if turn else None
-    if source is not None:
-        messages = messages.filter(created_at__gte=source.created_at)
-    replies = list(messages.filter(role=Role.ASSISTANT).values_list("id", flat=True))
+    """A memory was forgotten: the summaries that tell what it was made of, or what it was told for, go, and the runs
+    that made them. They are made anew with the next turns."""
+    replies = [*_replies_since_source(memory), *_replies_since_told(memory)]
     ConversationSummary.objects.filter(upto__in=replies).delete()
     made = Execution.objects.filter(id__in=[run_of(reply) for reply in replies])
     for execution_id in made.live().values_list("id", flat=True):
         runs.cancel(execution_id, by=None)
     made.exclude(id__in=made.live().values("id")).delete()
+
+
+def _replies_since_source(memory: Memory) -> list[uuid.UUID]:
+    """All of the conversation, where the message that it was made of is not known."""
+    if memory.source_conversation is None:
+        return []
+    messages = Message.objects.filter(conversation_id=memory.source_conversation)
+    turn = _as_id(memory.source_turn)
+    source = messages.filter(id=turn).first() if turn else None
+    if source is not None:
+        messages = messages.filter(created_at__gte=source.created_at)
+    return list(messages.filter(role=Role.ASSISTANT).values_list("id", flat=True))
+
+
+def _replies_since_told(memory: Memory) -> list[uuid.UUID]:
+    """Of each conversation in which it was used, the reply that it was told for, which is older than its use, and those
+    that came after."""
+    uses = MemoryUse.objects.filter(memory=memory, conversation__isnull=False)
+    first = uses.filter(conversation=OuterRef("conversation_id")).order_by("used_at").values("used_at")[:1]
+    replies = Message.objects.filter(role=Role.ASSISTANT, conversation__in=uses.values("conversation"))
+    since = Q(execution__in=uses.values("execution")) | Q(created_at__gte=Subquery(first))
+    return list(replies.filter(since).values_list("id", flat=True))
 
 
 def _as_id(text: str) -> uuid.UUID | None:

@@ -1,5 +1,6 @@
 """How memories are forgotten, with all that was made of them: text, source, vector, history, and the summaries of the
-conversation that they come from. That something was forgotten stays, so that the same message does not teach it again.
+conversations that they come from or were told in. That something was forgotten stays, so that the same message does not
+teach it again.
 """
 
 from collections.abc import Sequence
@@ -35,8 +36,9 @@ def forget_rows(user: User, rows: Sequence[Memory]) -> int:
         is_pinned=False,
         corrected_at=None,
     )
+    told = set(MemoryUse.objects.filter(memory__in=ids, conversation__isnull=False).values_list("memory", flat=True))
     for row in gone:
-        if row.source_conversation is not None:
+        if row.source_conversation is not None or row.id in told:
             enqueue(DERIVED, row.id)
     return len(ids)
 

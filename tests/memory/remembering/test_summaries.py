@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
+from django_q.models import OrmQ
+from django_q.signing import SignedPackage
 
 from agents.models import Execution
 from conversations import actions, history, summaries, tasks
 from conversations.models import Conversation, ConversationSummary, Message
 from conversations.owned import Said
 from hyperagent.lib.queue import known as known_task
+from memory.models import MemoryUse
 from memory.remembering import actions as remembering
 from tests.memory.remembering.knowing import known
 from tests.runtime.driving import Runners, ended, model_env
@@ -173,6 +176,29 @@ def test_forgetting_takes_the_summaries_that_were_made_of_its_source(alice: Any)
     assert [run.input["turns"] for run in begun()] == [3]
     tasks.turn_finished(str(made[5].execution.id))
     assert [run.input["turns"] for run in begun()] == [3, 6]
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("B18")
+def test_forgetting_takes_the_summaries_that_were_made_after_it_was_told_in_another_conversation(alice: Any) -> None:
+    memory = known(alice, "She is an engineer.", source_turn="imported")
+    told, untold = actions.create(alice), actions.create(alice)
+    made = turns(alice, told, 6)
+    turns(alice, untold, 3)
+    for run, text in zip(begun(), ("Of before.", "She is an engineer.", "Of another."), strict=True):
+        finish(run, text)
+    for run in (said.execution for said in made[3:5]):
+        use = {"execution": run.id, "conversation": told.id, "used_at": run.started_at}
+        MemoryUse.objects.create(memory=memory, why="It fits.", **use)
+
+    remembering.forget(alice, memory.id)
+    queued = [SignedPackage.loads(payload)["func"] for payload in OrmQ.objects.values_list("payload", flat=True)]
+    tasks.memory_forgotten(str(memory.id))
+
+    assert "conversations.tasks.memory_forgotten" in queued
+    assert set(ConversationSummary.objects.values_list("text", flat=True)) == {"Of before.", "Of another."}
+    tasks.turn_finished(str(made[5].execution.id))
+    assert sorted(run.input["turns"] for run in begun()) == [3, 3, 6], "and it is made anew"
 
 
 @pytest.mark.django_db
