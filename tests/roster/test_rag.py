@@ -114,6 +114,24 @@ async def test_twenty_passages_are_ranked_by_a_model_and_eight_are_kept(
         assert word in prompt(scripted_server, 1)
 
 
+@pytest.mark.spec("S173")
+async def test_the_confidence_is_that_of_the_passages_that_were_kept(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    found = tuple(_chunk(number, score=0.9 if number > 12 else 0.1, page=number) for number in range(1, 21))
+    scripted_server.script(
+        says({"query": "Acme revenue Q3"}),
+        says({"ranked_indices": [13, 14, 15, 16, 17, 18, 1, 2]}),
+        says("42 million [1]."),
+    )
+
+    output = await cases(
+        task_for("rag", "What was Acme's Q3 revenue?"), fake_providers(documents=FakeDocuments(chunks=found))
+    ).output()
+
+    assert output.confidence_score == pytest.approx((6 * 0.9 + 2 * 0.1) / 8), "and not that of all twenty, .42"
+
+
 @pytest.mark.spec("S172")
 async def test_a_ranking_that_fails_keeps_the_order_of_the_search(
     scripted_server: ScriptedServer, cases: Cases

@@ -76,12 +76,17 @@ class Found:
 
     query: str
     chunks: tuple[Chunk, ...] = ()
-    confidence: float = 0.0
     fits: bool = False
     widened: bool = False
     note: str = ""
     trouble: str = ""
     code: str = ""
+
+    @property
+    def confidence(self) -> float:
+        """The mean score of its passages (S173), 0..1; little, where none of them fits."""
+        mean = _mean(self.chunks)
+        return mean if self.fits else min(mean, UNANSWERED)
 
     def passages(self) -> list[Passage]:
         return [Passage(source_of(chunk), chunk.text) for chunk in self.chunks]
@@ -136,7 +141,6 @@ async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found
     return Found(
         words,
         chunks.chunks[:TOP_K],
-        confidence=chunks.confidence if chunks.confidence is not None else _mean(chunks.chunks),
         fits=_fits(task, f"{words} {query.otherwise}" if task.capable else words, chunks),
         widened=widened,
         note=chunks.note,
@@ -247,7 +251,6 @@ def _work(found: Found, text: str, *, model: str | None) -> Work:
         {"type": "document", "source": source.source, "page": source.page, "section": source.section}
         for source in sources
     ]
-    confidence = min(1.0, max(0.0, found.confidence)) if found.chunks else 0.0
     return Work(
         result=text,
         data={
@@ -255,7 +258,7 @@ def _work(found: Found, text: str, *, model: str | None) -> Work:
             "sources": shown,
             "query": found.query,
         },
-        confidence=round(confidence if found.fits else min(confidence, UNANSWERED), 4),
+        confidence=round(found.confidence, 4),
         sources=sources,
         shared={"research_findings": text, "research_sources": shown},
         model_used=model,
@@ -263,4 +266,4 @@ def _work(found: Found, text: str, *, model: str | None) -> Work:
 
 
 def _mean(chunks: Sequence[Chunk]) -> float:
-    return sum(chunk.score for chunk in chunks) / len(chunks) if chunks else 0.0
+    return sum(min(1.0, max(0.0, chunk.score)) for chunk in chunks) / len(chunks) if chunks else 0.0
