@@ -77,6 +77,7 @@ def filters_of(given: DocumentFilters) -> Filters:
     return Filters(
         doc_type=(given.doc_type or "").strip().lower().lstrip("."),
         filename=clean_text(given.filename or "").strip(),
+        section_title=clean_text(given.section_title or "").strip(),
         date_from=_day(given.date_from, "date_from"),
         date_to=_day(given.date_to, "date_to"),
     )

@@ -32,6 +32,11 @@ _OF_OTHERS: Final = f"""
           JOIN memory_project_documents p ON p.project_id = m.project_id
          WHERE m.user_id = %(user)s)
 """
+# As the index on it has it (migration 0008).
+_SECTIONED: Final = """, sectioned AS MATERIALIZED (
+    SELECT c.key FROM visible d JOIN memory_chunk c ON c.document_id = d.id
+     WHERE c.section_title <> ''
+       AND to_tsvector('simple'::regconfig, COALESCE(c.section_title, '')) @@ plainto_tsquery('simple', %(section)s))"""
 
 
 def may_see_any(user: str) -> str:
@@ -58,7 +63,12 @@ class Scope:
     @property
     def visible(self) -> str:
         """`visible AS (…)`, to stand behind WITH: the documents, with the columns that `_COLUMNS` names."""
-        return f"visible AS MATERIALIZED ({self._narrowed(f'{_OWN} UNION ALL {_OF_OTHERS}')})"
+        visible = f"visible AS MATERIALIZED ({self._narrowed(f'{_OWN} UNION ALL {_OF_OTHERS}')})"
+        return visible + _SECTIONED if self.filters.section_title else visible
+
+    def within(self, chunk_key: str) -> str:
+        """Of a query that begins with `visible`: whether the chunk of this key is in a section that fits."""
+        return f"{chunk_key} IN (SELECT key FROM sectioned)" if self.filters.section_title else "true"
 
     @property
     def of_others(self) -> str:
@@ -74,6 +84,7 @@ class Scope:
             "document_ids": list(self.document_ids),
             "doc_type": filters.doc_type,
             "filename": filters.filename.lower(),
+            "section": filters.section_title,
             "date_from": filters.date_from,
             "date_to": filters.date_to,
         }

@@ -56,10 +56,12 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Only documents that fit all of these; None and "" fit all. `filename`: a part of it, without regard to case."""
+    """Only documents that fit all of these, and of them the passages that do; None and "" fit all. `filename`: a part
+    of it, without regard to case. `section_title`: words that the headings above a passage have, all of them."""
 
     doc_type: str = ""
     filename: str = ""
+    section_title: str = ""
     date_from: date | None = None
     date_to: date | None = None
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from hyperagent.lib.api import OneOf
@@ -14,8 +15,19 @@ MOST_DOCUMENTS: Final = 200
 class FiltersSerializer(serializers.Serializer[Any]):
     doc_type = serializers.CharField(max_length=16, required=False, allow_blank=True, help_text="pdf, docx, md, …")
     filename = serializers.CharField(max_length=255, required=False, allow_blank=True, help_text="A part of it.")
+    section_title = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text="Words of the headings above a passage."
+    )
     date_from = serializers.DateField(required=False, allow_null=True)
     date_to = serializers.DateField(required=False, allow_null=True)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """A filter that is not known by its name would be one that does not hold."""
+        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            said = _("There is no such filter. Use {known}.").format(known=", ".join(self.fields))
+            raise serializers.ValidationError({name: [said] for name in unknown})
+        return super().to_internal_value(data)
 
     def validate_doc_type(self, value: str) -> str:
         return value.strip().lower().lstrip(".")

@@ -82,12 +82,13 @@ class FoundChunks(Value):
 
 
 class DocumentFilters(Value):
-    """Only documents that fit all of these; dates as YYYY-MM-DD."""
+    """Only what fits all of these; dates as YYYY-MM-DD."""
 
     doc_type: str | None = Field(
         default=None, description="The kind of document: pdf, docx, xlsx, xls, ods, csv, pptx, html, md, txt"
     )
     filename: str | None = Field(default=None, description="A part of the file's name")
+    section_title: str | None = Field(default=None, description="Words of the headings above a passage")
     date_from: str | None = Field(default=None, description="Not older than this day, YYYY-MM-DD")
     date_to: str | None = Field(default=None, description="Not newer than this day, YYYY-MM-DD")
 

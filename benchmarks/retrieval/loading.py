@@ -110,7 +110,7 @@ def _write(owner_id: uuid.UUID, filename: str, title: str, texts: Sequence[str])
             filename=document.filename,
             title=document.title,
             language=document.language,
-            chunks=[(chunk.key, chunk.text) for chunk in chunks],
+            chunks=[(chunk.key, chunk.text, chunk.section_title) for chunk in chunks],
         )
     Document.objects.filter(pk=identity).update(total_terms=terms)
     return _Written(identity, [chunk.key for chunk in chunks], [chunk.chunk_id for chunk in chunks])

@@ -48,7 +48,7 @@ def _store_batch(document: Document, batch: Sequence[Piece]) -> None:
                 filename=document.filename,
                 title=document.title,
                 language=document.language,
-                chunks=[(keys[piece.ordinal], piece.text) for piece in batch],
+                chunks=[(keys[piece.ordinal], piece.text, piece.section_title) for piece in batch],
             )
         lease.write(document, total_terms=document.total_terms + terms)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -174,6 +176,13 @@ class Chunk(models.Model):
     class Meta:
         ordering = ("document", "ordinal")
         constraints = (models.UniqueConstraint(fields=["document", "ordinal"], name="memory_chunk_once"),)
+        indexes = (
+            GinIndex(
+                SearchVector("section_title", config="simple"),
+                condition=~models.Q(section_title=""),
+                name="memory_chunk_section",
+            ),
+        )
 
     def __str__(self) -> str:
         return str(self.chunk_id)

@@ -1,7 +1,8 @@
 """Writes the keyword index of a document, and drops it. Knows no ranking; reads nothing but what it wrote.
 
 Besides its chunks a document has a name: the terms of its file name and title, under the key `NAME_KEY`, which no chunk
-has. It is counted apart, so that a search can weigh it apart.
+has. It is counted apart, so that a search can weigh it apart. The words of the headings above a chunk stand for it once
+each, where it does not say them itself, and add nothing to its length.
 """
 
 from collections import Counter
@@ -27,16 +28,16 @@ def write_postings(
     filename: str,
     title: str,
     language: str,
-    chunks: Sequence[tuple[int, str]],
+    chunks: Sequence[tuple[int, str, str]],
 ) -> int:
-    """Adds the chunks (key, text), and the document's name with its first ones. Returns the number of their terms, the
-    name not counted: what `Document.total_terms` grows by. `language`: that of the document, as it is stored."""
-    counted = [(key, terms_of(text, language)) for key, text in chunks]
-    named = [] if _is_named(cursor, document_id) else [(NAME_KEY, terms_of(f"{filename}\n{title}", language))]
+    """Adds the chunks (key, text, section title), and the document's name with its first ones. Returns the number of
+    the texts' terms: what `Document.total_terms` grows by. `language`: that of the document, as it is stored."""
+    counted = [(key, terms_of(text, language), terms_of(section, language)) for key, text, section in chunks]
+    named = [] if _is_named(cursor, document_id) else [(NAME_KEY, terms_of(f"{filename}\n{title}", language), [])]
     with cursor.copy(_COPY) as copy:
         for row in _rows([*counted, *named]):
             copy.write_row((owner_id, row[0], document_id, *row[1:]))
-    return sum(min(len(terms), _LARGEST) for _, terms in counted)
+    return sum(min(len(terms), _LARGEST) for _, terms, _ in counted)
 
 
 def drop_postings(cursor: CursorWrapper, document_id: UUID) -> None:
@@ -48,9 +49,9 @@ def _is_named(cursor: CursorWrapper, document_id: UUID) -> bool:
     return cursor.fetchone() is not None
 
 
-def _rows(counted: Sequence[tuple[int, Sequence[str]]]) -> Iterator[tuple[Any, ...]]:
-    """(term, chunk key, count, length)."""
-    for key, terms in counted:
+def _rows(counted: Sequence[tuple[int, Sequence[str], Sequence[str]]]) -> Iterator[tuple[Any, ...]]:
+    """(term, chunk key, count, length) of (key, terms, terms above it)."""
+    for key, terms, above in counted:
         length = min(len(terms), _LARGEST)
-        for term, count in Counter(terms).items():
+        for term, count in (Counter(terms) | Counter(set(above))).items():
             yield term, key, min(count, _LARGEST), length

@@ -30,11 +30,11 @@ _STEMS: Final = f"""CASE WHEN v.language = '' THEN '{DEFAULT}'
     WHEN v.language IN ({", ".join(f"'{one}'" for one in LANGUAGES)}) THEN v.language ELSE '{PLAIN}' END"""
 
 
-def _sql(visible: str) -> str:
+def _sql(scope: Scope) -> str:
     # Numbers are cast: Postgres takes a literal with a point for a numeric, which is ten times as slow. OFFSET 0, for
     # it would pair each document with each term of its language first, and sort all those.
     return f"""
-WITH {visible},
+WITH {scope.visible},
 asked AS MATERIALIZED (
     SELECT * FROM unnest(%(words)s::int[], %(languages)s::text[], %(terms)s::text[], %(weights)s::float8[],
                          %(named)s::bool[]) AS asked(word, language, term, weight, is_named)),
@@ -55,7 +55,8 @@ posted AS (
 hit AS MATERIALIZED (
     SELECT p.word, p.weight, p.is_named, p.document_id, p.chunk_key, p.count::float8 AS count, p.length
       FROM (SELECT * FROM posted JOIN asked USING (term) OFFSET 0) p
-      JOIN visible v ON v.id = p.document_id AND {_STEMS} = p.language),
+      JOIN visible v ON v.id = p.document_id AND {_STEMS} = p.language
+     WHERE p.chunk_key = {NAME_KEY} OR {scope.within("p.chunk_key")}),
 rarity AS MATERIALIZED (
     SELECT word, is_name, found::bigint, ln(1 + (among - found + 0.5) / (found + 0.5)) AS idf
       FROM (SELECT word, chunk_key = {NAME_KEY} AS is_name, count(*)::float8 AS found,
@@ -159,7 +160,7 @@ def by_words(
     words = list(dict.fromkeys(one.word for one in asked))
     number = {word: at for at, word in enumerate(words)}
     cursor.execute(
-        _sql(scope.visible),
+        _sql(scope),
         {
             **scope.parameters,
             "words": [number[one.word] for one in asked],

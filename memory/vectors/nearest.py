@@ -118,7 +118,7 @@ def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit
         "query": _QUERY,
         "of_model": f"v.model = %(model)s AND {of_length(len(query.values))}",
         "candidates": CANDIDATES.format(wanted=_ENOUGH),
-        "more": "" if query.model == current else _NOT_ANEW,
+        "more": f"AND {scope.within('v.chunk_key')} {'' if query.model == current else _NOT_ANEW}",
     }
     if not scope.document_ids and scope.filters == Filters():
         cursor.execute(f"WITH {scope.visible} {_OF_A_PERSON.format(**parts)}", values)

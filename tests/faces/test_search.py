@@ -88,6 +88,7 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
     assert await names(filename="PUMP") == {"pump.md"}
     assert await names(doc_type=".MD", filename="travel") == {"travel.md"}
     assert await names(doc_type="pdf") == set()
+    assert await names(section_title="warranty") == {"pump.md"}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +105,7 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
         ({"query": "x", "filters": {"date_from": "yesterday"}}, "filters.date_from"),
         ({"query": "x", "filters": {"date_from": "2026-02-01", "date_to": "2026-01-01"}}, "filters.date_from"),
         ({"query": "x", "filters": []}, "filters"),
+        ({"query": "x", "filters": {"section": "Hotels"}}, "filters.section"),
     ],
 )
 async def test_a_request_that_cannot_be_used_says_which_field(body: dict[str, Any], field: str, alice: Any) -> None:

@@ -24,7 +24,9 @@ MODEL = "hashed words"
 DIMENSIONS = 64
 
 
-def put(user: Any, *texts: str, filename: str = "", pages: Sequence[int] = (), **fields: Any) -> Document:
+def put(
+    user: Any, *texts: str, filename: str = "", pages: Sequence[int] = (), sections: Sequence[str] = (), **fields: Any
+) -> Document:
     """A document of `user` whose chunks are `texts`, one after the other, on a page of its own each."""
     identity = uuid.uuid4()
     document = Document.objects.create(
@@ -46,6 +48,7 @@ def put(user: Any, *texts: str, filename: str = "", pages: Sequence[int] = (), *
             end=starts[ordinal] + len(text),
             page=pages[ordinal] if pages else ordinal + 1,
             last_page=pages[ordinal] if pages else ordinal + 1,
+            section_title=sections[ordinal] if sections else "",
             kind="paragraph",
             tokens=len(text.split()),
         )
@@ -62,7 +65,7 @@ def put(user: Any, *texts: str, filename: str = "", pages: Sequence[int] = (), *
             filename=document.filename,
             title=document.title,
             language=document.language,
-            chunks=[(chunk.key, chunk.text) for chunk in chunks],
+            chunks=[(chunk.key, chunk.text, chunk.section_title) for chunk in chunks],
         )
     document.total_chunks, document.total_terms = len(texts), terms
     document.save(update_fields=["total_chunks", "total_terms"])

@@ -95,7 +95,7 @@ def test_a_name_is_written_once_however_many_batches_come(alice: Any) -> None:
             filename=document.filename,
             title=document.title,
             language="",
-            chunks=[(chunk.key, "a storm, a storm")],
+            chunks=[(chunk.key, "a storm, a storm", "")],
         )
 
     assert terms == 2

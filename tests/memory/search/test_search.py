@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.retrieval.search import NO_VECTORS, NO_WORDS, NOTHING_ASKED, search
 from memory.retrieval.sources import confidence_of, sources_of
+from memory.sight import Scope
 from memory.values import Filters, Mode, Wanted
 from tests.memory.search.put import found_by, give_vectors, put
 
@@ -64,6 +65,57 @@ def test_filters_narrow_the_search(alice: Any) -> None:
 
     assert found(doc_type="pdf") == found(filename="annual") == found(date_from=date(2022, 1, 1)) == ["whale one"]
     assert found(date_to=date(2022, 1, 1)) == ["whale two"]
+
+
+@pytest.mark.spec("S169")
+def test_a_passage_is_found_by_the_words_of_the_headings_above_it(alice: Any) -> None:
+    parts = [f"Part {number} of eleven tells of the weather and of the roads. {LONG}" for number in range(11)]
+    put(alice, "Nothing of it.", "Zanzibarium", *parts, sections=["Preface", *["Report › Zanzibarium"] * 12])
+    put(alice, "Another report about something else.", sections=["Report"])
+
+    found = found_by(alice, "zanzibarium", mode=Mode.KEYWORD, top_k=20)
+
+    assert {passage.section_title for passage in found.passages} == {"Report › Zanzibarium"}
+    assert len(found.passages) == 12
+    assert texts(found)[0] == "Zanzibarium", "what says it itself comes first"
+
+
+@pytest.mark.spec("S169")
+@pytest.mark.parametrize("mode", list(Mode))
+def test_only_passages_of_a_section_are_found_if_it_is_asked_for(alice: Any, charlie: Any, mode: Mode) -> None:
+    sections = ["Travel › Trains", "Travel › Hotels", "Trains of thought", ""]
+    documents = [
+        put(person, *(f"The whale {number} came." for number in range(4)), sections=sections, pages=[1, 2, 3, 4])
+        for person in (alice, charlie)
+    ]
+    give_vectors(*documents)
+
+    def found(words: str) -> list[str]:
+        passages = found_by(alice, "whale", mode=mode, filters=Filters(section_title=words)).passages
+        assert all(passage.document_id == documents[0].pk for passage in passages)
+        return sorted(passage.section_title for passage in passages)
+
+    assert found("TRAINS") == ["Trains of thought", "Travel › Trains"]
+    assert found("trains travel") == ["Travel › Trains"]
+    assert found("train ' & | !") == []
+
+
+@pytest.mark.spec("S169")
+def test_types_dates_and_sections_have_an_index_each(alice: Any) -> None:
+    scope = Scope(alice.pk, filters=Filters(section_title="trains"))
+    looked_up = f"WITH {scope.visible} SELECT FROM sectioned"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_nestloop = off; SET LOCAL enable_indexscan = off"
+        )
+        cursor.execute(f"EXPLAIN {looked_up}", scope.parameters)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'memory_document'")
+        indexes = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "memory_chunk_section" in plan
+    assert "(doc_type)" in indexes
+    assert "(date)" in indexes
 
 
 @pytest.mark.spec("S170")
