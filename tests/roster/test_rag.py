@@ -71,6 +71,28 @@ async def test_what_is_not_found_under_the_filters_is_looked_for_without_them(
     assert output.task_done
 
 
+@pytest.mark.spec("S170")
+@pytest.mark.parametrize("has_heading", [True, False])
+async def test_a_topic_is_looked_for_under_its_heading_and_elsewhere_if_nothing_there_fits(
+    scripted_server: ScriptedServer, cases: Cases, has_heading: bool
+) -> None:
+    class UnderHeadings(FakeDocuments):
+        def found(self, query: str, top_k: int) -> FoundChunks:
+            is_empty = self.asked[-1][3].section_title and not has_heading
+            return FoundChunks(query=query) if is_empty else super().found(query, top_k)
+
+    documents = UnderHeadings(chunks=(_chunk(1),))
+    scripted_server.script(says({"query": "Q3 revenue", "topic": " Results ", "doc_type": "pdf"}), says("42 [1]."))
+    task = task_for("rag", "What was the Q3 revenue, by the chapter on results?", entities={"topic": ["no text"]})
+
+    output = await cases(task, fake_providers(documents=documents)).output()
+
+    asked = [(filters.section_title, filters.doc_type) for *_, filters in documents.asked]
+    assert asked == [("Results", "pdf")] + ([] if has_heading else [(None, "pdf")])
+    assert "these are from elsewhere" not in prompt(scripted_server, -1)
+    assert output.task_done
+
+
 async def test_what_fits_badly_is_searched_for_once_more_in_other_words(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
@@ -301,4 +323,4 @@ def test_a_filter_that_would_hide_everything_is_left_out() -> None:
     found = {"doc_type": "report", "filename": " annual ", "date_from": "2026-05-01", "date_to": "2026-01-01"}
 
     assert filters_of({}, found) == {"filename": "annual"}
-    assert filters_of({"doc_type": "Excel"}, {}) == {"doc_type": "xlsx"}
+    assert filters_of({"doc_type": "Excel", "topic": "Travel"}, {}) == {"doc_type": "xlsx", "section_title": "Travel"}

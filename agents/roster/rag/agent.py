@@ -63,6 +63,7 @@ class Query(BaseModel):
     otherwise: str = Field(default="", max_length=500)
     doc_type: str = ""
     filename: str = ""
+    topic: str = Field(default="", max_length=200, description="Words of the heading that it stands under, or empty")
     date_from: str = Field(default="", description="YYYY-MM-DD, or empty")
     date_to: str = Field(default="", description="YYYY-MM-DD, or empty")
     metric: str = ""
@@ -123,10 +124,14 @@ async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Quer
 
 
 async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
-    """Under the filters; without them, if nothing is found so; once more in other words, if nothing of it fits."""
+    """Under the filters; without the topic, if nothing under such a heading fits; without all of them, if nothing is
+    found so; once more in other words, if nothing of it fits."""
     filters = filters_of(task.entities, query.model_dump(mode="json", include=set(_FILTERS)))
     words = _words(query)
     reply = await _search(context, task, words, filters)
+    if "section_title" in filters and not reply.is_error and not _fits(task, words, _in(reply)):
+        del filters["section_title"]
+        reply = await _search(context, task, words, filters)
     widened = bool(filters) and not reply.is_error and not _in(reply).chunks
     if widened:
         reply = await _search(context, task, words, {})
@@ -147,7 +152,7 @@ async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found
     )
 
 
-_FILTERS: Final = ("doc_type", "filename", "date_from", "date_to")
+_FILTERS: Final = ("doc_type", "filename", "topic", "date_from", "date_to")
 
 
 async def _search(context: AgentContext, task: AgentInput, words: str, filters: dict[str, str]) -> ToolReply:

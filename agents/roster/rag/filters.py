@@ -18,11 +18,13 @@ _PERIOD = re.compile(
 
 
 def filters_of(entities: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, str]:
-    """`entities`: the plan's. `found`: doc_type, filename, date_from and date_to as a model read them, "" for none."""
+    """`entities`: the plan's. `found`: doc_type, filename, topic, date_from and date_to as a model read them, "" for
+    none. A topic is looked for in the headings above a passage."""
     first, last = _range_of(entities.get("date_range"))
     chosen = {
         "doc_type": doc_type_of(found.get("doc_type") or entities.get("doc_type")),
         "filename": (found.get("filename") or "").strip(),
+        "section_title": _text(found.get("topic") or entities.get("topic")),
         "date_from": _day(found.get("date_from")) or first,
         "date_to": _day(found.get("date_to")) or last,
     }
@@ -36,6 +38,10 @@ def doc_type_of(name: Any) -> str:
     bare = name.strip().lower().lstrip(".") if isinstance(name, str) else ""
     bare = _OTHER_NAMES.get(bare, bare)
     return bare if bare in DOC_TYPES else ""
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
 
 
 def _range_of(value: Any) -> tuple[str, str]:
