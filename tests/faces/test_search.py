@@ -50,8 +50,14 @@ async def test_passages_are_found_with_their_place_and_their_source(alice: Any) 
     assert first["doc_id"] == str(document.id)
     assert "140 euro" in first["text"]
     assert set(first) == {"chunk_id", "doc_id", "score", "text", "start", "end", "metadata"}
-    assert set(first["metadata"]) == {"filename", "page", "last_page", "section_title", "doc_type", "date"}
-    assert first["metadata"]["filename"] == "travel.md"
+    assert first["metadata"] == {
+        "filename": "travel.md",
+        "page": 1,
+        "last_page": 1,
+        "section_title": "Travel › Hotels",
+        "doc_type": "md",
+        "date": None,
+    }
     assert found["sources"][0]["document_id"] == str(document.id)
     assert 0 <= found["confidence"] <= 1
     assert "trace" not in found

@@ -1,6 +1,7 @@
 """The documents' endpoints: what they take and give, and that nobody sees what is not theirs to see."""
 
 import uuid
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,18 +13,39 @@ from django.test.utils import CaptureQueriesContext
 from memory.ingestion import driver
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
+from memory.retrieval.search import search
+from memory.values import Mode, Wanted
 from tests.memory.giving import given, uploaded
 from tests.memory.ingestion.making import pdf_of
 
 pytestmark = pytest.mark.django_db
 
 RED = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(64)
+RULES = "Whoever travels by train takes the second class, and says so before. " * 40
 TEXT = "# Travel policy\n\nTrains before planes, whenever a train takes less than six hours.\n"
 
 
 def post(api: Any, text: str | bytes = TEXT, name: str = "policy.md", *, to: str = "documents", **more: Any) -> Any:
     content = text.encode() if isinstance(text, str) else text
     return api.post(f"/api/v1/{to}", {"file": SimpleUploadedFile(name, content), **more}, format="multipart")
+
+
+@pytest.mark.spec("S162", "S168")
+def test_a_document_that_is_ready_tells_what_it_is_and_how_many_passages_it_has(api_of: Any, alice: Any) -> None:
+    text = "# Travel policy\n\n" + "\n\n".join(f"## Part {n}\n\n{RULES}" for n in range(3))
+    document = given(alice, text, filename="policy 2026-05-03.md", title="Policy", vectors=True)
+
+    shown = api_of(alice).get(f"/api/v1/documents/{document.pk}").json()
+
+    chunks = document.chunks.count()
+    assert chunks == 3
+    assert (shown["status"], shown["total_chunks"], shown["searchable"]) == ("ready", chunks, True)
+    assert (shown["filename"], shown["title"], shown["doc_type"], shown["date"]) == (
+        "policy 2026-05-03.md", "Policy", "md", "2026-05-03",
+    )  # fmt: skip
+    assert "Sections: Travel policy, Part 0" in shown["description"]
+    assert (shown["is_owner"], shown["visibility"]) == (True, "private")
+    assert shown["created_at"] < shown["ready_at"]
 
 
 @pytest.mark.spec("S151", "S162")
@@ -290,6 +312,25 @@ def test_chunks_and_pages_say_where_they_stand(api_of: Any, alice: Any) -> None:
         assert whole[chunk["start"] : chunk["end"]] == chunk["text"]
         assert chunk["page"] == 1
         assert uuid.UUID(chunk["chunk_id"])
+
+
+@pytest.mark.spec("S166", "S168")
+def test_a_passage_has_its_text_and_what_is_known_of_it(api_of: Any, alice: Any) -> None:
+    document = given(alice, f"# Travel\n\n## Trains\n\n{RULES * 2}", filename="policy 2026-05-03.md")
+
+    chunks = api_of(alice).get(f"/api/v1/documents/{document.pk}/chunks").json()["results"]
+    found = search(alice.pk, Wanted("second class", mode=Mode.KEYWORD)).passages
+
+    of_trains = [chunk for chunk in chunks if chunk["section_title"] == "Travel › Trains"]
+    first, *others = of_trains
+    assert first["parent_id"] is None
+    assert {chunk["parent_id"] for chunk in others} == {first["chunk_id"]}
+    assert {chunk["kind"] for chunk in chunks} == {"paragraph"}
+    assert all("second class" in chunk["text"] for chunk in of_trains)
+    [one] = [one for one in found if str(one.chunk_id) == first["chunk_id"]]
+    assert (one.filename, one.page, one.last_page, one.section_title, one.doc_type, one.date) == (
+        "policy 2026-05-03.md", 1, 1, "Travel › Trains", "md", date(2026, 5, 3),
+    )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")
