@@ -14,10 +14,12 @@ from hyperagent.accounts.models import User
 from memory.embedding.chosen import choose
 from memory.embedding.local import LocalModel
 from memory.ids import chunk_id
+from memory.ingestion import facts
 from memory.kinds import DocumentStatus
 from memory.models import Chunk, Document
 from memory.postings.writing import write_postings
-from memory.vectors.writing import store
+from memory.values import Page
+from memory.vectors.writing import store, store_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class Loaded:
     documents: dict[str, uuid.UUID]
 
 
-def load(collection: Collection, windows: Any, owners: Any) -> Loaded:
-    """Each text is a document of one chunk; where texts are pages, those of a title are a document."""
+def load(collection: Collection, windows: Any, owners: Any, described: Sequence[Any]) -> Loaded:
+    """Each text is a document of one chunk; where texts are pages, those of a title are a document. `described`: the
+    vector of what `descriptions` says of each document."""
     choose(LocalModel.name)
     users = {name: _user(collection.name, name) for name in dict.fromkeys(text.user for text in collection.texts)}
     vectors: dict[int, list[Any]] = {}
@@ -39,16 +42,35 @@ def load(collection: Collection, windows: Any, owners: Any) -> Loaded:
     texts: dict[uuid.UUID, str] = {}
     documents: dict[str, uuid.UUID] = {}
     with transaction.atomic():
-        for name, pages in _documents(collection):
+        for (name, pages), about in zip(_documents(collection), described, strict=True):
             first = collection.texts[pages[0]]
-            title = "" if collection.has_pages else first.title
+            title = _title(collection, pages)
             written = _write(users[first.user], name, title, [collection.texts[at].whole for at in pages])
             documents[name] = written.document
-            _store_vectors(written, [vectors[at] for at in pages])
+            _store_vectors(written, [vectors[at] for at in pages], about)
             texts |= {one: collection.texts[at].id for one, at in zip(written.chunks, pages, strict=True)}
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE memory_posting, memory_vector, memory_chunk, memory_document")
+        cursor.execute(
+            "VACUUM ANALYZE memory_posting, memory_vector, memory_chunk, memory_document, memory_documentvector"
+        )
     return Loaded(users, texts, documents)
+
+
+def descriptions(collection: Collection) -> list[str]:
+    """What the vector of each document as a whole is made of: its names and its first sentences, as without a model."""
+    return [
+        "\n".join(part for part in (_title(collection, pages), name, _description(collection, pages)) if part)
+        for name, pages in _documents(collection)
+    ]
+
+
+def _title(collection: Collection, pages: Sequence[int]) -> str:
+    return "" if collection.has_pages else collection.texts[pages[0]].title
+
+
+def _description(collection: Collection, pages: Sequence[int]) -> str:
+    read = [Page(number, collection.texts[at].whole) for number, at in enumerate(pages, 1)]
+    return facts.description_of(facts.sample_of(read), title=_title(collection, pages))
 
 
 def _documents(collection: Collection) -> Iterable[tuple[str, list[int]]]:
@@ -116,7 +138,8 @@ def _write(owner_id: uuid.UUID, filename: str, title: str, texts: Sequence[str])
     return _Written(identity, [chunk.key for chunk in chunks], [chunk.chunk_id for chunk in chunks])
 
 
-def _store_vectors(written: _Written, vectors: Sequence[list[Any]]) -> None:
+def _store_vectors(written: _Written, vectors: Sequence[list[Any]], about: Any) -> None:
     with connection.cursor() as cursor:
         by_key = dict(zip(written.keys, vectors, strict=True))
         store(cursor, model=LocalModel.name, document_id=written.document, vectors=by_key)
+        store_document(cursor, model=LocalModel.name, document_id=written.document, text_hash="", vector=about)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from benchmarks.retrieval.loading import Loaded, load
+from benchmarks.retrieval.loading import Loaded, descriptions, load
 from benchmarks.retrieval.sets import Collection, Question
 from benchmarks.retrieval.textbook import Library, fused, halved, ranking
 from benchmarks.retrieval.vectors import Kept
@@ -55,7 +55,8 @@ class Measured:
 def measure(collection: Collection, kept: Kept) -> Measured:
     texts = [text.whole for text in collection.texts]
     windows, owners = kept.of(collection.name, texts)
-    loaded = load(collection, windows, owners)
+    about, _ = first_windows(kept, collection.name + "-described", descriptions(collection))
+    loaded = load(collection, windows, owners, about)
     sought = [asked(question.text) for question in collection.questions]
     plain, _ = first_windows(kept, collection.name + "-questions", [one.text for one in collection.questions])
     _, vectors = first_windows(

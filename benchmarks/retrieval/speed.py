@@ -66,6 +66,8 @@ def _searches(root: Path, kept: Kept, chunks: int) -> list[Search]:
         Collection("speed", tuple(text for text, _ in shelf), ()),
         np.concatenate([some for _, some in shelf]),
         owners,
+        # As good as any: what is far or near makes no difference to how long it takes.
+        [some[0] for _, some in shelf[::CHUNKS_A_DOCUMENT]],
     )
     questions = [question for collection in collections for question in collection.questions]
     questions = questions[:: max(1, len(questions) // ASKED)]

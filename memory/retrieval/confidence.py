@@ -23,7 +23,7 @@ def confidence(
     """Half sure at a cosine of .49 with a third of the query's weight in words that the chunk has."""
     if not ranking:
         return 0.0
-    cosine = max((one.candidate.cosine or 0.0 for one in ranking[:_LOOKED_AT]), default=0.0)
+    cosine = max((one.closeness for one in ranking[:_LOOKED_AT]), default=0.0)
     parts = {hit.chunk_key: hit.parts for hit in words.hits}
     covered = max(coverage(parts.get(one.candidate.key, {}), words, own_words, shape) for one in ranking[:_COVERED_BY])
     if not by_vectors:

@@ -138,15 +138,16 @@ def shape_of(cursor: CursorWrapper, scope: Scope) -> Shape:
     cursor.execute(
         f"WITH {scope.visible}"
         " SELECT coalesce(sum(total_chunks), 0), count(*), coalesce(sum(total_terms), 0),"
-        f" array_agg(DISTINCT {_STEMS}) FROM visible v",
+        f" array_agg(DISTINCT {_STEMS}), EXISTS (SELECT FROM memory_documentvector) FROM visible v",
         scope.parameters,
     )
-    chunks, documents, terms, languages = cursor.fetchone()
+    chunks, documents, terms, languages, is_described = cursor.fetchone()
     return Shape(
         chunks=float(chunks),
         documents=documents,
         average_terms=max(float(terms) / max(float(chunks), 1), 1),
         languages=frozenset(languages or ()),
+        is_described=is_described,
     )
 
 

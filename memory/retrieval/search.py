@@ -1,5 +1,5 @@
 """One search, from the query to the passages: calls the legs, the ranking and the reading in turn, and notes what each
-returned. Decides nothing itself; six statements at most, however much there is."""
+returned. Decides nothing itself; seven statements at most, however much there is."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from hyperagent.lib.text import clean_text
 from memory.embedding.asking import QueryVector, query_vector
 from memory.retrieval.candidates import candidates, likenesses
-from memory.retrieval.confidence import confidence
+from memory.retrieval.confidence import confidence, coverage
 from memory.retrieval.keyword import ByWords, Hit, by_words, shape_of
 from memory.retrieval.passages import passage_of, read_chunks
 from memory.retrieval.ranking import (
@@ -28,11 +28,13 @@ from memory.retrieval.shape import B, Shape
 from memory.retrieval.trace import Trace, why
 from memory.sight import Scope
 from memory.values import Found, Mode, Passage, Wanted
-from memory.vectors.nearest import Near, nearest
+from memory.vectors.nearest import Near, NearDocument, nearest, nearest_documents
 from memory.words.query import Asked, asked
 
 MOST_RESULTS: Final = 100
 FROM_EACH_LEG: Final = 150
+DESCRIBED: Final = 5
+"""So many documents may be found by what their descriptions say."""
 QUERY_CHARS: Final = 4_000
 NO_VECTORS: Final = "Searched by words only: nothing makes vectors at the moment."
 NO_VECTORS_AT_ALL: Final = "A search by meaning needs vectors, and nothing makes them at the moment. Search by words."
@@ -113,7 +115,8 @@ class _Seeking:
             words = by_words(cursor, scope, self.sought.words, shape=shape, b=b, limit=FROM_EACH_LEG)
         with trace.timed("dense"):
             near = nearest(cursor, scope, vector, limit=FROM_EACH_LEG) if vector is not None else []
-        hits: list[Hit | Near] = [*words.hits, *near]
+        whole = self._described()
+        hits: list[Hit | Near | NearDocument] = [*words.hits, *near, *whole]
         keys = dict.fromkeys(hit.chunk_key for hit in hits)
         scope = self._narrowed(hit.document_id for hit in hits)
         with_figures = self.sought.wants_figures and self.mode is Mode.HYBRID
@@ -122,11 +125,15 @@ class _Seeking:
             found = (
                 candidates(cursor, scope, keys, query=vector, known=known, with_figures=with_figures) if keys else []
             )
-        trace.note_legs(words, near, found)
+        trace.note_legs(words, near, whole, found)
         ranking = ranked(
             found,
             parts={hit.chunk_key: hit.parts for hit in words.hits},
             names=words.names,
+            described={one.chunk_key: one.score for one in whole},
+            covered={
+                hit.chunk_key: coverage(hit.parts, words, self.sought.own_words, shape) for hit in words.hits if whole
+            },
             shape=shape,
             keyword_share=self._keyword_share(),
             wants_figures=with_figures,
@@ -137,6 +144,13 @@ class _Seeking:
                 likeness = likenesses(cursor, scope, best, model=vector.model, at_least=LIKE_AT_LEAST)
             ranking = smoothed(ranking, likeness, share=shape.likeness_share)
         return ranking, words
+
+    def _described(self) -> list[NearDocument]:
+        """Of one document alone there is none to choose."""
+        if self.vector is None or not self.shape.is_described or self.shape.documents < 2:
+            return []
+        with self.trace.timed("described"):
+            return nearest_documents(self.cursor, self.scope, self.vector, limit=DESCRIBED)
 
     def _narrowed(self, found: Iterable[UUID]) -> Scope:
         """To the documents that were found in it: to ask again who may see them needs no look at all the others."""

@@ -17,12 +17,14 @@ MANY_CHUNKS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of what is in scope. `average_terms`: of a chunk. `languages`: by whose stems its words are found."""
+    """Of what is in scope. `average_terms`: of a chunk. `languages`: by whose stems its words are found.
+    `is_described`: whether there are vectors of documents as a whole, of whomever."""
 
     chunks: float
     documents: int
     average_terms: float
     languages: frozenset[str] = frozenset()
+    is_described: bool = False
 
     @property
     def shortness(self) -> float:

@@ -12,7 +12,7 @@ from memory.retrieval.keyword import ByWords
 from memory.retrieval.ranking import Ranked
 from memory.retrieval.shape import Shape
 from memory.values import Wanted
-from memory.vectors.nearest import Near
+from memory.vectors.nearest import Near, NearDocument
 from memory.words.query import Asked
 from memory.words.terms import DEFAULT
 
@@ -54,7 +54,9 @@ class Trace:
             for name in ("b", "keyword_share", "name_weight", "named_word_weight", "likeness_share")
         }
 
-    def note_legs(self, words: ByWords, near: Sequence[Near], found: Sequence[Candidate]) -> None:
+    def note_legs(
+        self, words: ByWords, near: Sequence[Near], whole: Sequence[NearDocument], found: Sequence[Candidate]
+    ) -> None:
         chunk_ids = {one.key: str(one.chunk_id) for one in found}
         self._noted["words"] = {word: asdict(seen) for word, seen in words.words.items() if seen.chunks or seen.names}
         self._noted["names"] = [
@@ -73,6 +75,10 @@ class Trace:
         self._noted["dense"] = [
             {"chunk_id": chunk_ids.get(one.chunk_key), "rank": rank, "score": round(one.score, 4)}
             for rank, one in enumerate(near[:SHOWN], 1)
+        ]
+        self._noted["described"] = [
+            {"document_id": str(one.document_id), "rank": rank, "score": round(one.score, 4)}
+            for rank, one in enumerate(whole, 1)
         ]
 
     def note_ranking(self, ranking: Sequence[Ranked], sure: float) -> None:
@@ -96,6 +102,7 @@ def why(one: Ranked) -> dict[str, Any]:
         "figures": round(one.figures, 4),
         "like": None if one.like is None else round(one.like, 4),
         "name": round(one.name, 4),
+        "described": round(one.described, 4),
         "score": round(one.score, 4),
     }
 

@@ -1,7 +1,7 @@
 """The chunks and the documents nearest to a question among those that the scope shows, exactly. Makes no vector."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -67,9 +67,22 @@ _OF_DOCUMENTS: Final = """
 _NOT_ANEW: Final = (
     "AND NOT EXISTS (SELECT FROM memory_vector n WHERE n.chunk_key = v.chunk_key AND n.model = %(current)s)"
 )
-_WHOLE_DOCUMENTS: Final = """
-    SELECT v.document_id, -(v.embedding <#> {query}) FROM visible d JOIN memory_documentvector v ON v.document_id = d.id
-     WHERE v.model = %({model})s {more} ORDER BY v.embedding <#> {query}, v.document_id LIMIT %(limit)s
+_WHOLE_DOCUMENTS: Final = """,
+    closest AS MATERIALIZED (
+        SELECT d.id, d.owner_id, -(w.embedding <#> {query}) AS score
+          FROM visible d JOIN memory_documentvector w ON w.document_id = d.id
+         WHERE w.model = %(model)s {more} ORDER BY w.embedding <#> {query}, d.id LIMIT %(limit)s)
+    SELECT d.id, d.score, coalesce(best.chunk_key, first.key)
+      FROM closest d
+      LEFT JOIN LATERAL (
+        SELECT v.chunk_key FROM memory_vector v
+         WHERE {of_model} AND v.owner_id = d.owner_id AND v.document_id = d.id AND {within_best}
+         ORDER BY v.embedding <#> {query}, v.chunk_key LIMIT 1) best ON true
+      LEFT JOIN LATERAL (
+        SELECT c.key FROM memory_chunk c WHERE c.document_id = d.id AND {within_first}
+         ORDER BY c.ordinal LIMIT 1) first ON best.chunk_key IS NULL
+     WHERE coalesce(best.chunk_key, first.key) IS NOT NULL
+     ORDER BY d.score DESC, d.id
 """
 _NOT_ANEW_WHOLE: Final = """
     AND NOT EXISTS (SELECT FROM memory_documentvector n WHERE n.document_id = d.id AND n.model = %(current)s)
@@ -88,10 +101,12 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class NearDocument:
-    """`score`: the cosine of its names and description, -1..1, higher is closer."""
+    """`score`: the cosine of its names and description, -1..1, higher is closer. `chunk_key`: its chunk that is nearest
+    by itself, or its first one, if they have no vectors yet."""
 
     document_id: UUID
     score: float
+    chunk_key: int
 
 
 def nearest(cursor: Any, scope: Scope, query: QueryVector, *, limit: int) -> list[Near]:
@@ -102,14 +117,21 @@ def nearest(cursor: Any, scope: Scope, query: QueryVector, *, limit: int) -> lis
 
 
 def nearest_documents(cursor: Any, scope: Scope, query: QueryVector, *, limit: int) -> list[NearDocument]:
-    """Documents as a whole, by their names and description; best first. As many queries as models."""
+    """Documents as a whole, by their names and description, with a chunk of each; best first. As many queries as
+    models."""
     found = []
     for one in (query, *query.older):
         more = "" if one.model == query.model else _NOT_ANEW_WHOLE
-        sql = _WHOLE_DOCUMENTS.format(query=_QUERY, model="model", more=more)
+        sql = _WHOLE_DOCUMENTS.format(
+            query=_QUERY,
+            more=more,
+            of_model=f"v.model = %(model)s AND {of_length(len(one.values))}",
+            within_best=scope.within("v.chunk_key"),
+            within_first=scope.within("c.key"),
+        )
         cursor.execute(f"WITH {scope.visible} {sql}", _values(scope, one, query.model, limit))
         found.append([NearDocument(*row) for row in cursor.fetchall()])
-    return [NearDocument(one.document_id, score) for one, score in _merged(found, limit)]
+    return [replace(one, score=score) for one, score in _merged(found, limit)]
 
 
 def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit: int) -> list[Near]:

@@ -7,11 +7,15 @@ from typing import Any
 
 from memory.actions import documents
 from memory.embedding import chosen
+from memory.embedding.asking import QueryVector
 from memory.embedding.local import LocalModel
 from memory.embedding.work import Work
 from memory.ingestion import driver
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document
+from memory.retrieval.search import search_by
+from memory.values import Found, Wanted
+from memory.words.query import asked
 
 
 def given(
@@ -51,6 +55,13 @@ def make_vectors() -> None:
     chosen.choose(work.model.name)
     while work.step():
         pass
+
+
+def found_by_local_model(user: Any, question: str, **wanted: Any) -> Found:
+    """As a search has it while the embedder runs, which none does here."""
+    vector = [float(value) for value in _local_model().windows([question], lambda: None)[0][0]]
+    query = QueryVector(_local_model().name, vector)
+    return search_by(user.pk, Wanted(question, **wanted), asked(question), query)
 
 
 @cache

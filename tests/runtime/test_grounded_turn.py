@@ -21,7 +21,7 @@ from memory.kinds import DocumentStatus
 from memory.models import Document, Project
 from memory.samples import FOLDER
 from tests.faces.conftest import in_threads
-from tests.memory.giving import given, uploaded
+from tests.memory.giving import found_by_local_model, given, make_vectors, uploaded
 from tests.runtime.driving import Runners, ended, events, model_env, start
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -202,7 +202,9 @@ async def test_a_model_describes_a_document_once_by_a_run_that_no_list_shows(
     for name, value in model_env(scripted_server.url).items():
         monkeypatch.setenv(name, value)
     document = await take_in(alice, REPORT)
-    said = "A quarterly report of Acme GmbH.\nIt gives revenue, profit and outlook for Q3 2026."
+    for number in range(12):
+        await take_in(alice, f"Minutes of meeting {number}. They spoke of the report about the roof, and of lunch.")
+    said = "A letter to the shareholders of a lighthouse keepers' cooperative.\nIt gives revenue and profit."
     scripted_server.script(Script(text=said, match="4.2 million"))
     await make_runner(scripted_server.url)
 
@@ -214,6 +216,10 @@ async def test_a_model_describes_a_document_once_by_a_run_that_no_list_shows(
     await sync_to_async(document_described)(str(run.id))
     await document.arefresh_from_db()
     assert document.description == " ".join(said.split())
+    await sync_to_async(make_vectors)()
+    question = "What was written to those who hold shares in the cooperative of lighthouse keepers?"
+    found = await sync_to_async(found_by_local_model)(alice, question)
+    assert found.passages[0].document_id == document.id, "it is found by what only its description says"
     assert not await Execution.objects.asked().aexists()
     assert "<untrusted" in scripted_server.calls[0].last_user
 
@@ -224,6 +230,9 @@ async def test_without_a_capable_model_or_a_text_no_run_describes(
 ) -> None:
     document = await take_in(alice, REPORT)
     await sync_to_async(describe_document)(str(document.id))
+    assert document.description.startswith("This is a sample document. Revenue grew"), (
+        "its first sentences stand in for what a model would say"
+    )
     for name, value in model_env(scripted_server.url).items():
         monkeypatch.setenv(name, value)
     failed = await take_in(alice, "Some other text.")

@@ -188,7 +188,25 @@ def test_whole_documents_are_found_by_those_who_may_see_them(alice: Any, bob: An
 
     assert [near.document_id for near in of_alice] == [private.pk, shared.pk]
     assert of_alice[0].score == pytest.approx(1, abs=0.004)
+    assert of_alice[0].chunk_key == Chunk.objects.get(document=private).key
     assert [near.document_id for near in of_charlie] == [shared.pk]
+
+
+@pytest.mark.usefixtures("_one")
+def test_a_whole_document_comes_with_the_chunk_that_is_nearest(alice: Any) -> None:
+    chance = random.Random(7)
+    document = document_of(alice, ["text"] * 9, status=DocumentStatus.READY)
+    with_vectors(document, chance)
+    [chosen, other] = Chunk.objects.filter(document=document, ordinal__in=[6, 8])
+    nearest_one = unit(chance)
+    Vector.objects.filter(chunk_key=chosen.key).delete()
+    with transaction.atomic(), connection.cursor() as cursor:
+        store(cursor, model="one", document_id=document.pk, vectors={chosen.key: [nearest_one]})
+        store_document(cursor, model="one", document_id=document.pk, text_hash="", vector=unit(chance))
+
+        [found] = nearest_documents(cursor, Scope(alice.pk), QueryVector("one", nearest_one), limit=5)
+
+    assert found.chunk_key == chosen.key != other.key
 
 
 @pytest.mark.usefixtures("_one")

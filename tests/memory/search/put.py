@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from memory.actions import documents
 from memory.embedding.asking import QueryVector
 from memory.embedding.chosen import choose
 from memory.ids import chunk_id
@@ -16,7 +17,7 @@ from memory.models import Chunk, Document
 from memory.postings.writing import write_postings
 from memory.retrieval.search import search_by
 from memory.values import Found, Mode, Wanted
-from memory.vectors.writing import store
+from memory.vectors.writing import store, store_document
 from memory.words.query import asked
 from memory.words.tokens import tokens_of
 
@@ -78,6 +79,14 @@ def give_vectors(*documents: Document) -> None:
         vectors = {chunk.key: [vector_of(chunk.text)] for chunk in document.chunks.all()}
         with connection.cursor() as cursor:
             store(cursor, model=MODEL, document_id=document.pk, vectors=vectors)
+
+
+def describe(document: Document, said: str) -> None:
+    """As a model does it: what it says of the document, and the vector of that with the document's names."""
+    documents.describe(document.pk, said)
+    with connection.cursor() as cursor:
+        vector = vector_of("\n".join([document.title, document.filename, said]))
+        store_document(cursor, model=MODEL, document_id=document.pk, text_hash="", vector=vector)
 
 
 def vector_of(text: str) -> list[float]:

@@ -12,7 +12,7 @@ from memory.retrieval.search import NO_VECTORS, NO_WORDS, NOTHING_ASKED, search
 from memory.retrieval.sources import confidence_of, sources_of
 from memory.sight import Scope
 from memory.values import Filters, Mode, Wanted
-from tests.memory.search.put import found_by, give_vectors, put
+from tests.memory.search.put import describe, found_by, give_vectors, put
 
 pytestmark = pytest.mark.django_db
 LONG = (
@@ -286,6 +286,57 @@ def test_no_more_is_returned_than_was_wanted(alice: Any, top_k: int) -> None:
     put(alice, *(f"whale {number}" for number in range(3)), pages=[1, 1, 1])
 
     assert len(search(alice.pk, Wanted("whale", mode=Mode.KEYWORD, top_k=top_k)).passages) == min(max(top_k, 0), 3)
+
+
+@pytest.mark.spec("S164", "S171")
+@pytest.mark.threat("T03")
+def test_a_document_is_found_by_its_description_where_no_passage_says_it(alice: Any, charlie: Any) -> None:
+    for number in range(30):
+        give_vectors(
+            put(alice, f"Agreements of year {number} about the harvest.", f"Roads and bridges, part {number}.")
+        )
+    document = put(alice, "The parties agree.", "Clause two.", "Clause three.", pages=[1, 2, 3], doc_type="pdf")
+    give_vectors(document)
+    question = "Which agreements with suppliers of steel pipes run out?"
+
+    before = found_by(alice, question)
+    describe(document, "Agreements with suppliers of steel pipes; it covers when they run out.")
+    after = found_by(alice, question)
+
+    assert document.pk not in {passage.document_id for passage in before.passages}
+    assert after.passages[0].document_id == document.pk
+    assert after.passages[0].score > before.passages[0].score
+    assert document.pk in {passage.document_id for passage in found_by(alice, question, mode=Mode.DENSE).passages}
+    assert found_by(charlie, question).passages == ()
+    of_others = found_by(alice, question, filters=Filters(doc_type="txt"), top_k=20).passages
+    assert document.pk not in {passage.document_id for passage in of_others}
+
+
+def test_a_description_that_says_what_a_passage_says_changes_nothing(alice: Any) -> None:
+    documents = [put(alice, f"The whale {number} is a mammal of the sea.", "Ships sail.") for number in range(5)]
+    give_vectors(*documents)
+
+    before = found_by(alice, "whale mammal sea")
+    for document in documents:
+        describe(document, "It tells of whales.")
+    after = found_by(alice, "whale mammal sea")
+
+    assert [(one.chunk_id, one.score) for one in after.passages] == [
+        (one.chunk_id, one.score) for one in before.passages
+    ]
+
+
+@pytest.mark.parametrize(("mode", "count"), [(Mode.HYBRID, 7), (Mode.DENSE, 5), (Mode.KEYWORD, 4)])
+def test_descriptions_cost_one_statement_more(alice: Any, mode: Mode, count: int) -> None:
+    for number in range(5):
+        document = put(alice, f"whale {number}", "ship")
+        give_vectors(document)
+        describe(document, "Of the sea.")
+
+    with CaptureQueriesContext(connection) as captured:
+        found_by(alice, "whale ship", mode=mode)
+
+    assert len(captured) == count
 
 
 @pytest.mark.parametrize(("mode", "count"), [(Mode.HYBRID, 6), (Mode.DENSE, 4), (Mode.KEYWORD, 4)])
