@@ -15,6 +15,8 @@ from django.db.backends.utils import CursorWrapper
 from memory.words.terms import terms_of
 
 NAME_KEY: Final = 0
+_Counted = tuple[int, list[str], list[str]]
+"""The key, the terms of the text, and those of the headings above it."""
 _LARGEST: Final = 32_767
 _COPY: Final = "COPY memory_posting (owner_id, term, document_id, chunk_key, count, length) FROM STDIN"
 _NAMED: Final = "SELECT 1 FROM memory_posting WHERE document_id = %s AND chunk_key = %s LIMIT 1"
@@ -33,7 +35,9 @@ def write_postings(
     """Adds the chunks (key, text, section title), and the document's name with its first ones. Returns the number of
     the texts' terms: what `Document.total_terms` grows by. `language`: that of the document, as it is stored."""
     counted = [(key, terms_of(text, language), terms_of(section, language)) for key, text, section in chunks]
-    named = [] if _is_named(cursor, document_id) else [(NAME_KEY, terms_of(f"{filename}\n{title}", language), [])]
+    named: list[_Counted] = []
+    if not _is_named(cursor, document_id):
+        named = [(NAME_KEY, terms_of(f"{filename}\n{title}", language), [])]
     with cursor.copy(_COPY) as copy:
         for row in _rows([*counted, *named]):
             copy.write_row((owner_id, row[0], document_id, *row[1:]))
@@ -49,8 +53,8 @@ def _is_named(cursor: CursorWrapper, document_id: UUID) -> bool:
     return cursor.fetchone() is not None
 
 
-def _rows(counted: Sequence[tuple[int, Sequence[str], Sequence[str]]]) -> Iterator[tuple[Any, ...]]:
-    """(term, chunk key, count, length) of (key, terms, terms above it)."""
+def _rows(counted: Sequence[_Counted]) -> Iterator[tuple[Any, ...]]:
+    """(term, chunk key, count, length)."""
     for key, terms, above in counted:
         length = min(len(terms), _LARGEST)
         for term, count in (Counter(terms) | Counter(set(above))).items():
