@@ -287,7 +287,8 @@ def _question(plan: Plan, why: _Why, faults: Sequence[str]) -> dict[str, Any]:
     if faults:
         words.append(f"It cannot be run as you changed it: {'; '.join(faults)}.")
     tasks = [task.model_dump(mode="json") for task in plan.tasks]
-    asked = {"question": " ".join(words), "tasks": tasks, "asks_about": list(why.grave), "faults": list(faults)}
+    asks_about = sorted((plan.tools & tools_that_need_a_yes()) | set(why.grave))
+    asked = {"question": " ".join(words), "tasks": tasks, "asks_about": asks_about, "faults": list(faults)}
     return {**asked, "cost": _told_cost(why)} if why.limit_usd else asked
 
 

@@ -16,7 +16,7 @@ from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output, guard_project
 from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
-from agents.pipeline.planner import Agreed, asked_first, make_plan
+from agents.pipeline.planner import Agreed, asked_first, make_plan, tools_that_need_a_yes
 from agents.pipeline.plans import Plan
 from agents.pipeline.recall import Recollection, recall
 from agents.pipeline.remembering import Origin, learn, write_receipts
@@ -392,7 +392,14 @@ def _shown(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
         output = outputs.get(step.id)
         status = "pending" if output is None else state_of(output)
         tasks.append({**step.model_dump(mode="json"), "status": status, "error": output.error if output else None})
-    return {"intent": plan.intent, "entities": plan.entities, "revision": plan.revision, "tasks": tasks}
+    return {
+        "intent": plan.intent,
+        "entities": plan.entities,
+        "revision": plan.revision,
+        "asks_about": sorted(plan.tools & tools_that_need_a_yes()),
+        "notice": plan.notice,
+        "tasks": tasks,
+    }
 
 
 def _served_by(models: LLMSettings) -> dict[str, Any]:

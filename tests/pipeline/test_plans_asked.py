@@ -118,6 +118,17 @@ class TestWhenItIsAsked:
         assert [task["id"] for task in question["tasks"]] == list(GRAVE.ids)
         assert tools()["send_email"].irreversible
 
+    @pytest.mark.spec("S132")
+    async def test_what_will_need_a_yes_is_named_on_it_also_where_it_can_be_undone(self, alone: Alone) -> None:
+        codes = PlanTask(id="code_agent-444444", agent="code", task="Reckon", tools=("execute_code",))
+        plan = GRAVE.model_copy(update={"tasks": (*GRAVE.tasks, codes)})
+
+        question = await asked(asking(alone, plan, wanted=False))
+
+        assert question["asks_about"] == ["execute_code", "send_email"]
+        assert "execute_code" not in question["question"]
+        assert not tools()["execute_code"].irreversible
+
     async def test_so_is_one_whose_tools_are_named_so(self, alone: Alone) -> None:
         question = await asked(asking(alone, wanted=False, irreversible={"web_search"}))
 

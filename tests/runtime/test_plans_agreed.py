@@ -120,7 +120,7 @@ async def test_a_plan_that_was_changed_into_what_cannot_be_run_is_told_as_that_w
 # --- a plan that goes on from another
 
 
-@pytest.mark.spec("B13", "S14")
+@pytest.mark.spec("B13", "S14", "S132")
 async def test_a_new_plan_that_brings_in_what_cannot_be_undone_is_asked_about_and_runs_when_agreed_to(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -137,6 +137,7 @@ async def test_a_new_plan_that_brings_in_what_cannot_be_undone_is_asked_about_an
     assert "send_email" in request.question["asks_about"]
     assert run.answer == "This is what there is."
     assert [task["agent"] for task in run.result["plan"]["tasks"]] == ["chat", "chat", "mail"]
+    assert run.result["plan"]["asks_about"] == told(said, "plan_overview")[-1]["asks_about"] != []
     assert told(said, "agent_state", agent_name="mail")
 
 
