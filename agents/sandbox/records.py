@@ -95,10 +95,8 @@ def used_today_s(user_id: UUID) -> float:
 
 
 def wishes(session_ids: Iterable[UUID]) -> list[Wish]:
-    """Of those of these boxes of which something is wanted. One query."""
+    """Of those of these boxes of which something is wanted, desktops last (S203). One query."""
     rows = SandboxSession.objects.filter(id__in=list(session_ids)).exclude(key__contains=":nobody:")
     found = rows.filter(~Q(close_wanted=CloseWanted.NO) | Q(user=None) | Q(user__is_active=False))
-    return [
-        Wish(id_, CloseWanted(wanted), not active)
-        for id_, wanted, active in found.values_list("id", "close_wanted", "user__is_active")
-    ]
+    in_order = sorted(found.select_related("user"), key=lambda row: row.sandbox_type == BoxType.DESKTOP)
+    return [Wish(row.id, CloseWanted(row.close_wanted), row.user is None or not row.user.is_active) for row in in_order]

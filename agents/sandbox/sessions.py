@@ -130,13 +130,6 @@ class Sessions:
     def by_id(self, session_id: UUID) -> Session | None:
         return next((session for session in self._open.values() if session.id == session_id), None)
 
-    async def cleanup(self, user_id: UUID | None, task_id: UUID) -> None:
-        """The unified one first."""
-        for box_type in (BoxType.CODE, BoxType.DESKTOP):
-            session = self._open.get(Owner(user_id, task_id, box_type).key)
-            if session is not None:
-                await self.close(session, EndedBecause.CLEANUP)
-
     # --- use
 
     @asynccontextmanager
@@ -302,6 +295,7 @@ class Sessions:
         await self.close(min(idle, key=lambda one: one.used_at), EndedBecause.ROOM)
 
     async def _fulfil_wishes(self) -> None:
+        """One after the other, in the order of the wishes: S203 wants desktops closed last."""
         try:
             wishes = await in_thread(records.wishes)([session.id for session in self._open.values()])
         except DatabaseError as error:

@@ -18,7 +18,7 @@ from agents.tools.tool import ToolError
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
 from tests.apps.test_sockets import Browser
-from tests.sandbox.sessions.working import Agent, needs_walls
+from tests.sandbox.sessions.working import Agent, handed_on, needs_walls
 
 pytestmark = [pytest.mark.django_db(transaction=True), needs_walls]
 
@@ -78,7 +78,7 @@ async def test_an_app_is_begun_changed_and_seen_on_an_origin_of_its_own_until_it
         assert elsewhere.text == "the product"
         assert guessed.status_code == 404
 
-        await agent.client.cleanup(agent.about.user_id, agent.about.conversation_id)
+        await handed_on(agent.client, agent.about)
         asleep = await web.get(f"{base}/")
         assert (asleep.status_code, "is not running any more" in asleep.text) == (503, True)
 
@@ -175,7 +175,7 @@ async def test_a_websocket_reaches_the_server_in_its_box_and_ends_with_it(
         assert await one.is_told() == "desserts"
         async with Browser(previews, host=host, origin="http://localhost:8000") as of_the_product:
             assert await of_the_product.is_refused()
-        await agent.client.cleanup(agent.about.user_id, agent.about.conversation_id)
+        await handed_on(agent.client, agent.about)
         assert await one.is_closed() == 1001
     async with Browser(previews, host=host, origin=f"http://{host}") as asleep:
         assert await asleep.is_refused()

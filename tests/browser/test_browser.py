@@ -19,7 +19,7 @@ from agents.tools.tool import Reply, Tool, ToolError
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
 from tests.browser.site import TRIES, Site
-from tests.sandbox.sessions.working import Agent, needs_walls
+from tests.sandbox.sessions.working import Agent, handed_on, needs_walls
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -200,5 +200,5 @@ async def test_nothing_but_the_web_is_reached_and_nothing_is_shared_and_a_browse
     closed = await alice.fails(browser_tools.browser_screenshot)
     assert closed.message == words.CLOSED
     assert "Page: Shop" in await alice(browser_tools.browser_navigate, url=site.url)
-    await alice.agent.client.cleanup(alice.agent.about.user_id, alice.agent.about.conversation_id)
+    await handed_on(alice.agent.client, alice.agent.about)
     assert (await alice.fails(browser_tools.browser_screenshot)).message == words.CLOSED

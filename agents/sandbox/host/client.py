@@ -122,7 +122,7 @@ class HostedBox(Box):
         await self._ask({"op": "unpack", "size": len(archive)}, archive)
 
     async def close(self) -> None:
-        """Ends it for everybody who has it, and keeps nothing of it. `SandboxHost.cleanup` keeps what lies in it."""
+        """Ends it for everybody who has it, and keeps nothing of it."""
         if self._alive:
             with suppress(BoxGone):
                 await self._ask({"op": "close"})
@@ -228,10 +228,6 @@ class SandboxHost:
         """The box if there is one on this machine."""
         told = await self._ask({"op": "existing", **_named(user_id, task_id, box_type)})
         return HostedBox(self, told) if told else None
-
-    async def cleanup(self, user_id: UUID | None, task_id: UUID) -> None:
-        """Keeps what lies in the boxes of this user and task, and closes them: the one of code and apps first."""
-        await self._ask({"op": "cleanup", **_named(user_id, task_id, BoxType.CODE)})
 
     # --- for HostedBox
 

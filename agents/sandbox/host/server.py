@@ -44,7 +44,6 @@ class Answering:
             "why_not": self._why,
             "open": self._open,
             "existing": self._existing,
-            "cleanup": self._cleanup,
         }
         self._of_box: dict[str, Callable[[Wire, Session, Any], Awaitable[Any]]] = {
             "run": self._run,
@@ -117,10 +116,6 @@ class Answering:
     async def _existing(self, wire: Wire, asked: Any) -> Any:
         session = await self.sessions.existing(_owner(asked))
         return None if session is None else _told(session, is_new=False)
-
-    async def _cleanup(self, wire: Wire, asked: Any) -> None:
-        owner = _owner(asked)
-        await self.sessions.cleanup(owner.user_id, owner.task_id)
 
     # --- of a box
 

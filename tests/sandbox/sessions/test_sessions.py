@@ -9,6 +9,13 @@ import pytest
 
 from agents.sandbox.base import HOME, OUTPUTS, BoxType, Command, SandboxError
 from hyperagent.lib.threads import in_thread
+from tests.sandbox.sessions.working import handed_on, until_closed
+
+
+def forget_task(user_id: Any, task_id: Any) -> None:
+    from agents.sandbox import actions
+
+    actions.forget_task(user_id, task_id)
 
 
 async def _until(condition: Any) -> None:
@@ -113,7 +120,10 @@ async def test_a_host_that_was_killed_left_rows_which_the_next_one_ends(people: 
 
 
 @pytest.mark.spec("S203")
-async def test_cleanup_closes_the_box_of_code_and_the_desktop_and_nobody_elses(hosting: Any, people: Any) -> None:
+@pytest.mark.parametrize("leave", ["the conversation is deleted", "another machine goes on with it"])
+async def test_of_a_conversation_the_box_of_code_is_closed_before_the_desktop_and_nobody_elses(
+    leave: str, hosting: Any, people: Any
+) -> None:
     alive = await hosting()
     alice, bob = await people("alice"), await people("bob")
     code = await alive.client.box(alice)
@@ -121,11 +131,15 @@ async def test_cleanup_closes_the_box_of_code_and_the_desktop_and_nobody_elses(h
     other = await alive.client.box(bob)
     await code.write(f"{HOME}/a", b"x")
 
-    await alive.client.cleanup(alice.user_id, alice.conversation_id)
+    if leave == "the conversation is deleted":
+        await in_thread(forget_task)(alice.user_id, alice.conversation_id)
+        await until_closed(alive.client, alice)
+    else:
+        await handed_on(alive.client, alice)
 
-    assert [inside.alive for inside in alive.provider.opened] == [False, False, True]
+    ended = sorted((row for row in await in_thread(_rows)() if row.ended_at), key=lambda row: row.ended_at)
+    assert [row.sandbox_type for row in ended] == ["code", "desktop"]
     assert await other.files() == ()
-    assert len(await in_thread(_snapshots)()) == 1
 
 
 @pytest.mark.spec("S204")
@@ -134,7 +148,7 @@ async def test_what_is_too_large_is_not_kept_and_its_row_says_so(hosting: Any, p
     alice = await people("alice")
     await (await alive.client.box(alice)).write(f"{HOME}/big", b"x" * 50_000)
 
-    await alive.client.cleanup(alice.user_id, alice.conversation_id)
+    await handed_on(alive.client, alice)
 
     (row,) = await in_thread(_rows)()
     assert "more than 20,000 bytes" in row.note

@@ -1,5 +1,6 @@
 """Alice's conversation with its workspace, and the tools as an agent calls them, over real boxes."""
 
+import asyncio
 import atexit
 import shutil
 import tempfile
@@ -38,6 +39,25 @@ def sleepers(seconds: int) -> list[str]:
         if words[:2] == [b"sleep", str(seconds).encode()]:
             found.append(str(path))
     return found
+
+
+async def handed_on(client: Any, about: About) -> None:
+    """Closes the boxes of this conversation, which keep what lies in them: as when another machine wants them."""
+    from agents.sandbox.models import CloseWanted, SandboxSession
+    from hyperagent.lib.threads import in_thread
+
+    rows = SandboxSession.objects.filter(user_id=about.user_id, task_id=about.conversation_id, ended_at=None)
+    await in_thread(rows.update)(close_wanted=CloseWanted.CLOSE)
+    await until_closed(client, about)
+
+
+async def until_closed(client: Any, about: About) -> None:
+    from agents.sandbox.base import BoxType
+
+    owner = (about.user_id, about.conversation_id)
+    async with asyncio.timeout(10):
+        while any([await client.existing(*owner, kind) for kind in (BoxType.CODE, BoxType.DESKTOP)]):
+            await asyncio.sleep(0.02)
 
 
 @dataclass
