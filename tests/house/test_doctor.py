@@ -1,14 +1,18 @@
 """`manage.py doctor` says what is wrong and how to mend it, whatever is away."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from hyperagent.lib.conf import BASE_DIR
-from hyperagent.management.commands.doctor import fits
+from hyperagent.lib.conf import BASE_DIR, SandboxProvider
+from hyperagent.management.commands.doctor import check_apps, check_browser, fits
+from hyperagent.management.findings import State
+from hyperagent.settings import CONFIG
 
 
 def doctor(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -59,6 +63,71 @@ def test_it_warns_of_what_is_unsafe_and_finds_what_people_could_not_open(tmp_pat
     assert "DEBUG is on" in report.stdout
     assert "ALLOWED_HOSTS does not hold agents.example.org" in report.stdout
     assert "has no https" in report.stdout
+
+
+OWN = '[{"name": "mine", "base_url": "http://127.0.0.1:1/v1", "tier_models": {"pro": "m"}}]'
+
+
+@pytest.mark.spec("B31", "S184")
+def test_it_names_models_that_lead_nowhere_as_the_runner_that_does_not_start_with_them(tmp_path: Path) -> None:
+    wrong = {"CHAT_MODEL_PROVIDER": "nobody", "GUARDRAILS_MODEL": "foo/bar", "VISION_MODEL": "mine/sees"}
+    alone = doctor(tmp_path, GUARDRAILS_MODEL="foo/bar", VISION_MODEL="foo/bar")
+
+    report = doctor(tmp_path, OPENAI_COMPATIBLE_PROVIDERS=OWN, **wrong)
+
+    assert "ERROR    CHAT_MODEL_PROVIDER=nobody leads to no model provider" in report.stdout
+    assert "→ name one of those configured (mine)" in report.stdout
+    assert "warning  GUARDRAILS_MODEL=foo/bar begins with no provider's name, so mine is asked" in report.stdout
+    assert "VISION_MODEL" not in report.stdout
+    for variable in ("GUARDRAILS_MODEL", "VISION_MODEL"):
+        assert f"ERROR    {variable}=foo/bar leads to no model provider" in alone.stdout
+
+
+@pytest.mark.spec("B31")
+def test_servers_that_are_away_or_say_nothing_are_warnings_with_the_way_out(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        report = doctor(
+            tmp_path,
+            OPENAI_COMPATIBLE_PROVIDERS=OWN,
+            SEARXNG_URL="http://127.0.0.1:1/search",
+            EMAIL_URL=f"smtp://someone:hunter22@127.0.0.1:{silent.getsockname()[1]}",
+        )
+
+    assert "warning  the model server mine at http://127.0.0.1:1/v1 does not answer: " in report.stdout
+    assert "→ start it, or correct OPENAI_COMPATIBLE_PROVIDERS" in report.stdout
+    assert "warning  SearXNG at http://127.0.0.1:1/search does not answer: " in report.stdout
+    assert "→ start it, or correct SEARXNG_URL" in report.stdout
+    assert "warning  the mail server of EMAIL_URL, smtp://127.0.0.1:" in report.stdout
+    assert "→ start it, or correct EMAIL_URL" in report.stdout
+    assert "hunter22" not in report.stdout + report.stderr
+    assert "Traceback" not in report.stderr
+
+
+def test_servers_that_answer_are_told_and_so_is_that_mails_go_to_the_log_only(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        report = doctor(tmp_path, SEARXNG_URL=f"http://127.0.0.1:{there.getsockname()[1]}", EMAIL_URL="consolemail://")
+
+    assert "ok       SearXNG at http://127.0.0.1:" in report.stdout
+    assert "mails to people stand in the log only" in report.stdout
+
+
+@pytest.mark.spec("B31", "S194", "S201")
+@pytest.mark.parametrize(
+    ("chosen", "browser", "apps"),
+    [
+        ("local", "agents browse the web by ", "no apps of express, nextjs can be built"),
+        ("docker", "agents have no browser: ", "no apps of express, nextjs can be built"),
+        ("e2b", "agents have no browser: ", "sandboxes of E2B show no apps, and scripts in them call no tools"),
+    ],
+)
+def test_what_the_chosen_sandbox_cannot_do_is_named(chosen: str, browser: str, apps: str) -> None:
+    config = CONFIG.model_copy(update={"sandbox_provider": SandboxProvider(chosen), "e2b_api_key": SecretStr("key")})
+
+    found = [*check_browser(config), *check_apps(config)]
+
+    assert [finding.what for finding in found if browser in finding.what]
+    assert [finding.what for finding in found if apps in finding.what]
+    assert all(finding.mend for finding in found if finding.state is not State.FINE and apps in finding.what)
 
 
 def test_hosts_fit_as_django_has_it() -> None:

@@ -5,8 +5,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,27 +18,27 @@ from django.urls import reverse
 from django.utils import timezone
 
 from agents import partitions
+from agents.apps.starters import STARTERS, offered
 from agents.availability import shared_mailbox
+from agents.browser import chromium
 from agents.models import Runner
-from agents.sandbox.chosen import provider_of
+from agents.sandbox.chosen import provider_of, why_off
 from agents.sandbox.host.client import sandbox_host
-from agents.usage import prices
-from agents.usage.reading import unpriced_models
 from agents.web.choice import service_of
 from hyperagent.accounts.models import User
 from hyperagent.accounts.sso import provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
-from hyperagent.embedded.model_server import missing_packages
 from hyperagent.lib import queue
 from hyperagent.lib.bucket_address import bucket_at
 from hyperagent.lib.conf import LOCAL_HOSTS, Config, SandboxProvider
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from hyperagent.lib.llm.config import LLMSettings
-from hyperagent.lib.llm.providers import BUNDLED
-from hyperagent.lib.llm.resolve import image_target
 from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outage import StorageAway
 from hyperagent.lib.outside.egress import Egress
+from hyperagent.management.findings import Finding, State
+from hyperagent.management.model_checks import check_chosen_models, check_images, check_model, check_prices
+from hyperagent.management.probing import check_mails, check_services
 from hyperagent.settings import CONFIG
 from memory.embedding.asking import embedder_lives
 from memory.models import EmbeddingModel
@@ -49,22 +47,6 @@ LOW_DISK_BYTES = 1 << 30
 # A runner says every few seconds that it lives.
 SILENT_AFTER_S = 30
 LATE_AFTER_S = 60
-
-
-class State(StrEnum):
-    FINE = "ok"
-    WARNING = "warning"
-    ERROR = "ERROR"
-
-
-@dataclass(frozen=True)
-class Finding:
-    state: State
-    what: str
-    mend: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.state:<8} {self.what}" + (f"\n         → {self.mend}" if self.mend else "")
 
 
 class Command(BaseCommand):
@@ -88,11 +70,16 @@ def diagnose(config: Config) -> Iterable[Finding]:
     yield from check_disk(config)
     yield from check_bucket(config)
     yield from check_model()
+    yield from check_chosen_models(LLMSettings.from_env(os.environ))
     yield from check_search(config)
     yield from check_images()
+    yield from check_mails()
+    yield from check_services(config, LLMSettings.from_env(os.environ))
     yield from check_mailbox(config)
     yield from check_sign_on(config)
     yield from check_sandbox(config)
+    yield from check_browser(config)
+    yield from check_apps(config)
     yield from check_redis(config)
     yield from check_database(config)
 
@@ -174,26 +161,6 @@ def check_bucket(config: Config) -> Iterable[Finding]:
         yield Finding(State.FINE, f"files lie in the bucket {where}")
 
 
-def check_model() -> Iterable[Finding]:
-    settings = LLMSettings.from_env(os.environ)
-    if settings.bundled_only:
-        yield Finding(State.WARNING, "only the bundled small model answers", "set a provider's key (see .env.example)")
-    elif settings.providers:
-        yield Finding(State.FINE, f"models of {', '.join(provider.name for provider in settings.providers)}")
-    elif missing := missing_packages():
-        yield Finding(
-            State.ERROR,
-            f"no provider is configured, and the bundled model lacks {', '.join(missing)}",
-            "set a provider's key (see .env.example), or run `make run` to install the bundled model",
-        )
-    else:
-        yield Finding(
-            State.WARNING,
-            "no provider is configured",
-            "`manage.py up` has the bundled model, or set a provider's key",
-        )
-
-
 def check_search(config: Config) -> Iterable[Finding]:
     service = service_of(config)
     if service is None:
@@ -201,15 +168,6 @@ def check_search(config: Config) -> Iterable[Finding]:
         yield Finding(State.WARNING, "no web search is configured: pages can be read, and not found", way)
     else:
         yield Finding(State.FINE, f"searches the web by {type(service).__name__}")
-
-
-def check_images() -> Iterable[Finding]:
-    target = image_target(LLMSettings.from_env(os.environ))
-    if target is None:
-        way = "set OPENAI_API_KEY or GEMINI_API_KEY, or IMAGE_MODEL to a model that makes images"
-        yield Finding(State.WARNING, "no model makes images", way)
-    else:
-        yield Finding(State.FINE, f"images by {target.model} of {target.provider.name}")
 
 
 def check_mailbox(config: Config) -> Iterable[Finding]:
@@ -264,6 +222,35 @@ def check_sandbox(config: Config) -> Iterable[Finding]:
         yield Finding(State.FINE, f"agents run code in sandboxes ({config.sandbox_provider.value})")
 
 
+def check_browser(config: Config) -> Iterable[Finding]:
+    if why_off(config):
+        return
+    if why := chromium.why_off(config):
+        yield Finding(State.WARNING, f"agents have no browser: {why}")
+    else:
+        yield Finding(State.FINE, f"agents browse the web by {chromium.program()}")
+
+
+def check_apps(config: Config) -> Iterable[Finding]:
+    """What apps can be built and shown, which hangs on where they run and on packages that somebody installs."""
+    if why_off(config):
+        return
+    if config.sandbox_provider is SandboxProvider.E2B:
+        yield Finding(
+            State.WARNING,
+            "sandboxes of E2B show no apps, and scripts in them call no tools: nothing leads into them",
+            "set SANDBOX_PROVIDER to local or docker where that is wanted",
+        )
+        return
+    lacking = [starter for starter in STARTERS.values() if starter not in offered()]
+    if lacking:
+        packages = " ".join(dict.fromkeys(name for starter in lacking for name in starter.install))
+        names = ", ".join(starter.name for starter in lacking)
+        yield Finding(State.WARNING, f"no apps of {names} can be built", f"manage.py app_install {packages}")
+    else:
+        yield Finding(State.FINE, f"apps can be built of {', '.join(starter.name for starter in offered())}")
+
+
 def check_redis(config: Config) -> Iterable[Finding]:
     url = config.redis_url.get_secret_value()
     if not url:
@@ -304,27 +291,6 @@ def check_database(config: Config) -> Iterable[Finding]:
         return
     for check in (check_people, check_runners, check_queue, check_months, check_embedder, check_prices):
         yield from check()
-
-
-def check_prices() -> Iterable[Finding]:
-    """What is asked without a known price is in no sum, and no budget in money holds for it."""
-    book = prices.book()
-    asked = {f"{one.provider}/{one.model}" for one in unpriced_models()}
-    served = {
-        f"{provider.name}/{model}"
-        for provider in LLMSettings.from_env(os.environ).providers
-        if provider.plain and provider.name != BUNDLED
-        for model in provider.tier_models.values()
-    }
-    unknown = sorted(name for name in asked | served if book.price_of(*name.split("/", 1)) is None)
-    if unknown:
-        yield Finding(
-            State.WARNING,
-            f"the price is not known of {', '.join(unknown)}: what they cost is in no sum, and in no budget",
-            "set it under Usage, Prices, or in MODEL_PRICES; 0 for what costs nothing",
-        )
-    else:
-        yield Finding(State.FINE, "the price of every model that is asked is known")
 
 
 def check_pooler(config: Config) -> Iterable[Finding]:
