@@ -114,13 +114,18 @@ async def write_program(
         if code is None:
             messages = (*looped.messages, Message(role=Role.USER, content=NO_BLOCK))
             continue
-        if cannot_run or not code.is_runnable:
-            return _not_run(context, made, cannot_run or f"The sandbox does not run programs in {code.language}.")
-        made = await _run(context, made, code)
+        made = await attempted(context, made, code, cannot_run=cannot_run)
         if made.ran is None or made.worked:
             return made
         messages = (*looped.messages, Message(role=Role.USER, content=_mend(made.ran)))
     return made
+
+
+async def attempted(context: AgentContext, made: Programmed, code: Code, *, cannot_run: str) -> Programmed:
+    """What came of running this program of it once, behind the gateway's questions; or why it was not run."""
+    if cannot_run or not code.is_runnable:
+        return _not_run(context, made, cannot_run or f"The sandbox does not run programs in {code.language}.")
+    return await _run(context, made, code)
 
 
 def tool_for(context: AgentContext, code: Code) -> str:

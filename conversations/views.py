@@ -69,6 +69,7 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
         and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),
         "projects": projects,
         "project": next((one for one in projects if one["id"] == project_id), None),
+        "is_model_small": model_notice() == BUNDLED_NOTICE,
         "model_notice": _(notice) if (notice := model_notice()) else None,
         "max_question_chars": settings.CONFIG.max_question_chars,
         "max_document_bytes": settings.CONFIG.document_max_bytes,

@@ -66,6 +66,15 @@ export const cases = {
     equal(startersFor(has).slice(0, 2).map(({ icon }) => icon), ["document", "brackets"], "first");
   },
 
+  "who tries the small model is led to an approval, by a program that it can write"() {
+    const roster = [{ name: "code" }, { name: "data" }];
+    const has = whatIsThere({ has_documents: true, is_model_small: true, modes: ["code", "data"] }, roster, () => true);
+    const titles = startersFor(has).map(({ title }) => title);
+    equal(titles.slice(0, 2), ["Ask your documents", "Try an approval"], "offered");
+    equal(titles.includes("Write a program"), false, "once");
+    equal(startersFor(new Set(["documents", "small model"])).some(({ title }) => title === "Try an approval"), false, "without a place to run it");
+  },
+
   "a question that waits keeps its place, and its words come back"() {
     let state = reduce(EMPTY, { type: "queued", client_id: "a", text: "one", held: true });
     state = reduce(state, { type: "queued", client_id: "b", text: "two", held: true });

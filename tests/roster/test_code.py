@@ -11,6 +11,7 @@ from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, HandoffInfo
 from agents.roster.code.wishes import wants_result_only
 from agents.runtime.driven import About
+from agents.tools.providers import Providers
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
 from tests.roster.driving import DENY_ALL, Cases, calls, found_by, prompt, says, task_for
@@ -112,6 +113,70 @@ async def test_a_program_that_a_person_does_not_want_to_be_run_is_not_run(
     assert output.partial_data["tools"] == ["execute_code"]
     assert "not today" in output.partial_data["reason"]
     assert output.partial_data["code"] == GOOD
+
+
+@pytest.mark.spec("B23", "S131")
+async def test_a_program_of_the_small_model_is_run_when_a_person_lets_it_and_its_output_is_told(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program(GOOD))
+    case = cases(task_for("code", "Write a program for the answer", capable=False), fake_providers(sandbox=sandbox))
+
+    output = await case.output()
+
+    assert sandbox.ran == [GOOD]
+    assert output.task_done
+    assert output.data == {"code": GOOD, "stdout": "42\n", "stderr": "", "exit_code": 0}
+    assert "The program was run. Exit code: 0" in output.result
+    assert fenced("42\n", "text") in output.result
+    assert len(scripted_server.calls) == 1
+
+
+@pytest.mark.spec("B23", "S122", "S131")
+async def test_a_program_of_the_small_model_that_a_person_does_not_want_is_not_run(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program(GOOD))
+    task = task_for("code", "Write a program for the answer", capable=False)
+
+    output = await cases(task, fake_providers(sandbox=sandbox), checks=DENY_ALL).output()
+
+    assert sandbox.ran == []
+    assert (output.task_done, output.error) == (False, "denied_by_user")
+    assert "The program was not run." in output.result
+    assert "not today" in output.result
+
+
+@pytest.mark.spec("B23")
+async def test_a_program_of_the_small_model_that_does_not_work_is_said_to_and_not_tried_again(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program(BROKEN))
+    task = task_for("code", "Write a program for the answer", capable=False)
+
+    output = await cases(task, fake_providers(sandbox=sandbox)).output()
+
+    assert (sandbox.ran, output.error) == ([BROKEN], "program_failed")
+    assert "The program was run, and does not work. Exit code: 1" in output.result
+    assert "ZeroDivisionError" in output.result
+
+
+@pytest.mark.parametrize("with_sandbox", [True, False])
+async def test_the_small_model_that_writes_no_program_or_has_no_sandbox_asks_nobody(
+    with_sandbox: bool, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(says("I like programs.") if with_sandbox else _program(GOOD))
+    task = task_for("code", "Write a program for the answer", capable=False)
+    given = fake_providers(sandbox=_sandbox()) if with_sandbox else Providers()
+
+    output = await cases(task, given, checks=DENY_ALL).output()
+
+    assert output.task_done
+    assert output.data["exit_code"] is None
+    assert ("The program was not run." in output.result) is not with_sandbox
 
 
 async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server: ScriptedServer, cases: Cases) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from agents.attached import given_files
 from agents.briefing import briefing, house_rules, quoted, short_briefing
@@ -11,7 +12,9 @@ from agents.programming import (
     INPUTS,
     LIBRARIES,
     Programmed,
+    Ran,
     as_block,
+    attempted,
     data_of,
     output_of,
     partial_of,
@@ -56,6 +59,8 @@ SPEC = AgentSpec(
 )
 
 HERE = Path(__file__).parent
+SMALL_CONFIDENCE: Final = 0.3
+"""Of whatever the small model wrote, though it ran."""
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
@@ -131,10 +136,20 @@ def _work(task: AgentInput, made: Programmed, text: str, model: str | None) -> W
 
 
 async def _briefly(context: AgentContext, task: AgentInput) -> Work:
-    """For the small model: what it writes is shown and not run."""
+    """For the small model: what it writes is run once, as it is, if a person lets it (S131). What came of it is told in
+    our words: it can neither mend a program nor read an output.
+    """
     system = read_prompt(HERE / "prompt_small.md")
     reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="summarize")
     code = code_in(reply.text)
-    data = data_of(Programmed(said=reply.text, code=code))
-    text = f"{reply.text}\n\nThe program was not run." if code else reply.text
-    return Work(result=text, data=data, confidence=0.3, model_used=reply.model)
+    written = Programmed(said=reply.text, code=code, rounds=1, model=reply.model)
+    if code is None:
+        return Work(result=reply.text, data=data_of(written), confidence=SMALL_CONFIDENCE, model_used=reply.model)
+    made = await attempted(context, written, code, cannot_run=await sandbox_lacks(context))
+    text = reply.text if made.ran is None else f"{reply.text}\n\n{_came_of(made, made.ran)}"
+    return _work(task, made, text, reply.model).model_copy(update={"confidence": SMALL_CONFIDENCE})
+
+
+def _came_of(made: Programmed, ran: Ran) -> str:
+    said = "The program was run." if made.worked else "The program was run, and does not work."
+    return f"{said} {output_of(ran, quote=as_block)}"
