@@ -15,6 +15,20 @@ export function drop(steps, id) {
 export const unlink = (steps, id, from) =>
   steps.map((step) => (step.id === id ? { ...step, dependsOn: step.dependsOn.filter((other) => other !== from) } : step));
 
+export const link = (steps, id, from) =>
+  steps.map((step) => (step.id === id ? { ...step, dependsOn: unique([...step.dependsOn, from]) } : step));
+
+// Those that a task does not wait for yet and may: none that waits for it itself, however far along.
+export function mayWaitFor(steps, id) {
+  const after = new Set([id]);
+  for (let size = 0; size < after.size; ) {
+    size = after.size;
+    for (const step of steps) if (step.dependsOn.some((other) => after.has(other))) after.add(step.id);
+  }
+  const known = new Set(steps.find((step) => step.id === id).dependsOn);
+  return steps.filter((step) => !after.has(step.id) && !known.has(step.id));
+}
+
 export function add(steps, { agent, task }) {
   let number = 1;
   while (steps.some(({ id }) => id === `added-${number}`)) number += 1;

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.clean_page import axe_faults
 from tests.page import recorded
 from tests.page.recorded import Recorded
 from tests.page.stage import Stage, Turn
@@ -265,6 +266,7 @@ def test_a_plan_is_changed_before_it_runs(open_stage: Any) -> None:
     page.get_by_role("combobox", name="Agent of the new task").select_option("mail")
     page.get_by_role("textbox", name="New task").fill("Send it to Bob")
     page.get_by_role("textbox", name="New task").press("Enter")
+    page.get_by_role("combobox", name="What task 5 waits for as well").select_option("write")
 
     page.get_by_role("button", name="Accept with changes").click()
 
@@ -276,10 +278,30 @@ def test_a_plan_is_changed_before_it_runs(open_stage: Any) -> None:
         ("ours", "rag", []),
         ("compute", "data", ["gather"]),
         ("write", "writing", ["ours", "compute", "gather"]),
-        ("added-1", "mail", []),
+        ("added-1", "mail", ["write"]),
     ]
     assert sent["plan"]["tasks"][0]["task"] == "Find benchmarks of this year"
     assert sent["plan"]["tasks"][0]["expected_outcome"] == TASKS[0]["expected_outcome"]
+
+
+@pytest.mark.spec("B13")
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_a_task_waits_for_is_chosen_by_keys_and_no_circle_is_offered(open_stage: Any, width: int) -> None:
+    stage = review(open_stage)
+    page = stage.page
+    page.set_viewport_size({"width": width, "height": 900})
+    first, second, third = (page.get_by_role("combobox", name=f"What task {n} waits for as well") for n in (1, 2, 3))
+    expect(second.locator("option")).to_have_text(["after …", re.compile("^after 3: "), re.compile("^after 4: ")])
+
+    third.focus()
+    page.keyboard.type("after 2")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("button", name="Task 3 need not wait for task 2")).to_be_visible()
+    expect(second.locator("option")).to_have_text(["after …", re.compile("^after 4: ")])
+    expect(first).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert axe_faults(page) == []
 
 
 @pytest.mark.spec("B13")

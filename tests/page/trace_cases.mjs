@@ -195,6 +195,19 @@ export const cases = {
     equal(edit.asPlan(steps).tasks[1], { entities: { of: "b" }, id: "b", agent: "web", task: "B", depends_on: ["a"] });
   },
 
+  "a task may wait for any other but those that wait for it, however far along"() {
+    const task = (id, dependsOn) => ({ id, agent: "web", task: id.toUpperCase(), dependsOn, rest: {} });
+    const steps = edit.add([task("a", []), task("b", ["a"]), task("c", ["b"]), task("d", ["done-before"])], { agent: "code", task: "E" });
+    const offered = (id) => edit.mayWaitFor(steps, id).map((step) => step.id);
+    equal(offered("a"), ["d", "added-1"], "not b, and not c after it");
+    equal(offered("c"), ["a", "d", "added-1"], "not what it waits for already");
+    equal(offered("added-1"), ["a", "b", "c", "d"], "an added task");
+    const linked = edit.link(edit.link(steps, "added-1", "c"), "added-1", "c");
+    equal(edit.asPlan(linked).tasks[4].depends_on, ["c"], "once");
+    equal(edit.mayWaitFor(linked, "a").map((step) => step.id), ["d"], "the added one waits for it now");
+    equal(edit.mayWaitFor([task("only", [])], "only"), [], "nothing to wait for");
+  },
+
   "a mode is asked with its own choices only"() {
     equal(optionsOf("research", { depth: "deep", scenario: "" }), { depth: "deep" });
     equal(optionsOf("research", { depth: "nonsense", scenario: "news" }), { depth: "standard", scenario: "news" });

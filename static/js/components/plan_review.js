@@ -1,10 +1,12 @@
-// A plan that a person looks over before it runs: change a task's words, drop one, add one, loosen what waits for what.
+// A plan that a person looks over before it runs: change a task's words, drop one, add one, change what waits for what.
 import { html, useMemo, useState } from "../../vendor/preact.js";
 import { agentLabel, isAvailable } from "../agents.js";
 import { t } from "../i18n.js";
 import * as edit from "../plan_edit.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
+
+const TASK_CHARS = 60; // of another task, in the list of those that may be waited for
 
 export function PlanReview({ request, trace, roster, sending, answer }) {
   const original = useMemo(() => proposedSteps(request, trace), [request.id]);
@@ -50,12 +52,29 @@ function Step({ step, number, steps, sending, change }) {
   return html`<li class="review-step">
     <div class="review-head"><span class="review-number">${number}</span><${AgentBadge} name=${step.agent} />
       <span class="review-edges">${step.dependsOn.filter(numberOf).map((from) => html`<button type="button" key=${from} class="chip" disabled=${sending} onClick=${() => change(edit.unlink(steps, step.id, from))}
-        aria-label=${t("Task {number} need not wait for task {other}", { number, other: numberOf(from) })} title=${t("Do not wait for it")}>${t("after {number}", { number: numberOf(from) })}<${Icon} name="close" /></button>`)}</span>
+        aria-label=${t("Task {number} need not wait for task {other}", { number, other: numberOf(from) })} title=${t("Do not wait for it")}>${t("after {number}", { number: numberOf(from) })}<${Icon} name="close" /></button>`)}<${WaitFor} step=${step} number=${number} steps=${steps} numberOf=${numberOf} sending=${sending} change=${change} /></span>
       <button type="button" class="icon-button small" disabled=${sending} onClick=${() => change(edit.drop(steps, step.id))} aria-label=${t("Drop task {number}", { number })} title=${t("Drop this task")}><${Icon} name="trash" /></button>
     </div>
     <label class="visually-hidden" for=${id}>${t("Task {number}", { number })}</label>
     <textarea id=${id} rows="2" dir="auto" value=${step.task} disabled=${sending} onInput=${(event) => change(edit.retask(steps, step.id, event.currentTarget.value))} onKeyDown=${keepEscape}></textarea>
   </li>`;
+}
+
+// Nothing that would make a circle is offered.
+function WaitFor({ step, number, steps, numberOf, sending, change }) {
+  const others = edit.mayWaitFor(steps, step.id);
+  if (!others.length) return null;
+
+  function choose({ currentTarget }) {
+    if (currentTarget.value) change(edit.link(steps, step.id, currentTarget.value));
+    currentTarget.value = "";
+  }
+
+  const words = t("What task {number} waits for as well", { number });
+  return html`<select class="review-after" value="" disabled=${sending} aria-label=${words} title=${words} onChange=${choose} onKeyDown=${keepEscape}>
+    <option value="">${t("after …")}</option>
+    ${others.map(({ id, task }) => html`<option key=${id} value=${id}>${t("after {number}: {task}", { number: numberOf(id), task: task.length > TASK_CHARS ? `${task.slice(0, TASK_CHARS)}…` : task })}</option>`)}
+  </select>`;
 }
 
 function AddTask({ id, agents, sending, add }) {
