@@ -1,5 +1,5 @@
-"""The socket of what concerns a person wherever they are: how many requests wait for them, and how far their documents
-are.
+"""The socket of what concerns a person wherever they are: how many requests wait for them, which of them they are
+reminded of, and how far their documents are.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from conversations.frames import Ping
 from conversations.personal_socket import PersonalSocket
 from conversations.watch import SocketWatch
 from hitl.reading import pending_by_user
+from hyperagent.lib.announcing import personal_group
 from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
-from memory.telling import personal_group
 
 
 class InboxConsumer(PersonalSocket):
@@ -37,6 +37,9 @@ class InboxConsumer(PersonalSocket):
     async def _announced(self, message: dict[str, Any]) -> None:
         if message["type"] == "document":
             await self.tell(frames.frame("document", document=message["document"]))
+        elif message["type"] == "reminder":
+            named = ("request_id", "conversation_id", "title", "expires_at")
+            await self.tell(frames.frame("reminder", **{name: message[name] for name in named}))
 
     async def counted(self, pending: int) -> None:
         if pending != self._pending:

@@ -10,7 +10,9 @@ from hitl.kinds import RequestKind
 
 LONG: Final = timedelta(hours=6)
 LAST: Final = timedelta(hours=1)
-"""What is open for longer than LONG is reminded of once more, LAST before its end."""
+LAST_PART: Final = 0.1
+"""What still waits near its end is reminded of once more: LAST before it, or in the LAST_PART of its time if it is not
+open for longer than LONG."""
 
 
 @dataclass(frozen=True, slots=True)

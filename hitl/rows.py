@@ -72,11 +72,14 @@ class Row:
     ended: str
     decided_by: str
     snoozed: bool
+    reminded: bool
+    """It still waits though people were reminded of it."""
 
 
 def row_of(request: Request, *, reader: User, now: datetime) -> Row:
     """Needs the request's user loaded with it."""
     call = first_call(request.question)
+    snoozed = request.snoozed_until is not None and request.snoozed_until > now
     return Row(
         request=request,
         title=title_of(request),
@@ -88,7 +91,8 @@ def row_of(request: Request, *, reader: User, now: datetime) -> Row:
         waits_for=approvers_of(request),
         ended=_("Approved with changes") if _is_edited(request) else _(ENDED.get(request.status, "")),
         decided_by=_decided_by(request, reader=reader),
-        snoozed=request.snoozed_until is not None and request.snoozed_until > now,
+        snoozed=snoozed,
+        reminded=request.was_reminded and request.status == RequestStatus.PENDING and not snoozed,
     )
 
 

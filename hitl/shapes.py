@@ -51,6 +51,7 @@ def request_shape(request: Request) -> dict[str, Any]:
         "user_instructions": request.user_instructions,
         "created_at": iso(request.created_at),
         "remind_at": iso(request.remind_at),
+        "was_reminded": request.was_reminded,
         "snoozed_until": iso(request.snoozed_until),
         "expires_at": iso(request.expires_at),
         "responded_at": iso(request.responded_at),

@@ -5,19 +5,21 @@ the transaction that marks it as told; who is told what, and how it is sent: `hy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Case, Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from hitl.deadlines import LAST, LONG
+from hitl.deadlines import LAST, LAST_PART, LONG
 from hitl.kinds import Happening, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
+from hyperagent.lib.announcing import personal_group, publish
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.times import iso
 from hyperagent.notices import actions as notices
@@ -26,6 +28,9 @@ from hyperagent.notices.kinds import EventType, MailKind
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 50
+# How long before its end a request is reminded of for the last time.
+_PART = ExpressionWrapper((F("expires_at") - F("created_at")) * LAST_PART, DurationField())
+_LAST = Case(When(expires_at__gt=F("created_at") + LONG, then=Value(LAST)), default=_PART, output_field=DurationField())
 
 
 def tell_of_new() -> int:
@@ -46,8 +51,8 @@ def tell_of_new() -> int:
 
 
 def remind() -> int:
-    """Whoever may decide is reminded of what still waits: of itself soon, and of what is open for long once more before
-    its end. Programs hear of it at the last time. How many, at most AT_ONCE.
+    """Whoever may decide is reminded of what still waits, by mail and on their open pages: soon, and once more near its
+    end. Programs hear of it at the last time. How many, at most AT_ONCE.
     """
     in_time = Q(expires_at=None) | Q(expires_at__gt=Now())
     with transaction.atomic():
@@ -65,10 +70,11 @@ def remind() -> int:
                 if request.pk not in again:
                     _emit(EventType.APPROVAL_EXPIRING, request, subject, deciders[request.pk] - {request.user_id})
                 _mail(MailKind.REQUEST_REMINDER, request, subject, deciders[request.pk])
+            transaction.on_commit(partial(_show_reminder, request, deciders[request.pk]))
         rows = [Decision(request=request, happening=Happening.REMINDED, via=Via.CLOCK) for request in waiting]
         Decision.objects.bulk_create(rows)
         _mark(waiting, reminded_at=Now())
-        Request.objects.filter(pk__in=again).update(remind_at=F("expires_at") - LAST, reminded_at=None)
+        Request.objects.filter(pk__in=again).update(remind_at=F("expires_at") - _LAST, reminded_at=None)
     return len(waiting)
 
 
@@ -108,15 +114,27 @@ def _mark(requests: Iterable[Request], **marks: Any) -> None:
 
 
 def _to_be_reminded_again(requests: Iterable[Request]) -> set[UUID]:
-    """Those that are open for long, and whose last reminder is still to come."""
+    """Those whose last reminder is still to come."""
     rows = Request.objects.filter(pk__in=[request.pk for request in requests])
-    far_off = rows.filter(expires_at__gt=F("created_at") + LONG).filter(expires_at__gt=Now() + LAST)
-    return set(far_off.values_list("pk", flat=True))
+    return set(rows.filter(expires_at__gt=Now() + _LAST).values_list("pk", flat=True))
 
 
 def _reminded_before(requests: Iterable[Request]) -> dict[UUID, int]:
     rows = Decision.objects.filter(request__in=list(requests), happening=Happening.REMINDED).order_by()
     return dict(rows.values_list("request").annotate(Count("id")))
+
+
+def _show_reminder(request: Request, people: Iterable[UUID]) -> None:
+    """To the inboxes that these people have open; who has none open finds the request marked when they come."""
+    told = {
+        "type": "reminder",
+        "request_id": str(request.pk),
+        "conversation_id": str(request.conversation_id) if request.conversation_id else None,
+        "title": _title(request),
+        "expires_at": iso(request.expires_at),
+    }
+    for person in people:
+        publish(personal_group(person), told)
 
 
 def _emit(event: EventType, request: Request, subject: str, others: Iterable[UUID]) -> None:

@@ -5,14 +5,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from hyperagent.lib.announcing import publish
+from hyperagent.lib.announcing import personal_group, publish
 from memory.models import Document
 from memory.shapes import document_shape
-
-
-def personal_group(user_id: UUID) -> str:
-    """The Channels group of all sockets of this person's inbox, whatever they are told of."""
-    return f"person.{user_id}"
 
 
 def tell(document_id: UUID) -> None:

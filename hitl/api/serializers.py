@@ -64,6 +64,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     details = serializers.DictField(help_text="What else the question says, such as the plan.")
     approvers = ApproversSerializer()
     may_decide = serializers.BooleanField(help_text="It waits for the caller.")
+    was_reminded = serializers.BooleanField(help_text="Whoever may decide was reminded of it.")
     rules_allowed = serializers.BooleanField(help_text="A decision may `remember`.")
     tainted_by = ReadSerializer(
         many=True,

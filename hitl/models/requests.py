@@ -33,13 +33,15 @@ class RequestQuerySet(models.QuerySet["Request"]):
         return self.filter(_may_decide(user, _named(user)))
 
     def read_by(self, user: User) -> "RequestQuerySet":
-        """Those visible to this user, each with `may_decide`: whether it waits for them."""
+        """Those visible to this user, each with `may_decide`: whether it waits for them; and with `was_reminded`."""
         named = _named(user)
         in_time = models.Q(expires_at=None) | models.Q(expires_at__gt=Now())
         waits = models.Q(status=RequestStatus.PENDING) & in_time & _may_decide(user, named)
         may = models.Case(models.When(waits, then=True), default=False, output_field=models.BooleanField())
         seen: RequestQuerySet = self.filter(models.Q(user=user) | named).select_related("decided_by")
-        return seen.annotate(**{"may_decide": may})  # noqa: PIE804 - the type checker takes it for a second attribute
+        reminded = Decision.objects.filter(request=models.OuterRef("pk"), happening=Happening.REMINDED)
+        # As keywords the type checker takes them for second attributes.
+        return seen.annotate(**{"may_decide": may, "was_reminded": models.Exists(reminded)})  # noqa: PIE804
 
 
 def _named(user: User) -> models.Q:
@@ -117,6 +119,8 @@ class Request(models.Model):
 
     may_decide = False
     """Of the reader for whom `read_by` read it."""
+    was_reminded = False
+    """Whether people were reminded of it, as `read_by` read it."""
 
     objects: ClassVar[models.Manager["Request"]] = RequestQuerySet.as_manager()
 

@@ -6,6 +6,7 @@ only logged.
 import logging
 from functools import cache
 from typing import Any, cast
+from uuid import UUID
 
 import redis
 from channels.layers import get_channel_layer
@@ -31,6 +32,11 @@ def publish(group: str, *messages: dict[str, Any]) -> bool:
         log.warning("could not announce %s to %s: %s", kinds, group, error)
         return False
     return True
+
+
+def personal_group(user_id: UUID) -> str:
+    """The Channels group of all sockets of this person's inbox, whatever they are told of."""
+    return f"person.{user_id}"
 
 
 def redis_channel(group: str) -> str:

@@ -1,5 +1,7 @@
 """Sending mails: takes what is due, writes it in words, and hands it to the mail server of EMAIL_URL.
 
+Without a mail server (EMAIL_URL is consolemail://) it stands in the log, and is not said to be sent.
+
 A mail is sent once. Only where the process dies between the server's yes and our note of it, it is sent again under the
 same Message-ID. Its link holds no secret: it leads to a page that asks for a login, and opening it decides nothing.
 """
@@ -17,6 +19,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from hyperagent.accounts.invitations import mails_leave
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.told import amounts_in_our_words, in_our_words
 from hyperagent.notices.actions import link_to
@@ -27,6 +30,7 @@ from hyperagent.notices.words import one_line
 log = logging.getLogger(__name__)
 
 LEASE_S = 120
+NO_SERVER = "It stands in the log only: EMAIL_URL names no mail server."
 SWEEP_S = 40.0
 PREFERENCES_PATH = "/settings/notifications/"
 HEADINGS = {
@@ -107,8 +111,15 @@ def _send_next(*, only: UUID | None = None) -> bool:
     except (OSError, ValueError) as error:  # what the mail server says (SMTPException is an OSError), or a bad address
         _failed(mail, error)
     else:
-        _execute(_SENT, {"id": mail.pk})
+        _handed_over(mail)
     return True
+
+
+def _handed_over(mail: Mail) -> None:
+    if mails_leave():
+        _execute(_SENT, {"id": mail.pk})
+    else:
+        _execute(_GIVEN_UP, {"id": mail.pk, "error": NO_SERVER})
 
 
 def _failed(mail: Mail, error: Exception) -> None:

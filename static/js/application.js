@@ -1,5 +1,6 @@
 // What the whole page shares: which conversation is open, the list of them, and the moves between them.
 import { batch, computed, signal } from "../vendor/preact.js";
+import { announce } from "./announce.js";
 import { attach } from "./components/attaching.js";
 import { createConversationList } from "./conversation_list.js";
 import { createUploads } from "./documents_upload.js";
@@ -7,7 +8,9 @@ import { watchInbox } from "./inbox_socket.js";
 import { readMode } from "./drafts.js";
 import { takeDrops } from "./file_drop.js";
 import { createOpenRun } from "./run/place.js";
+import { t } from "./i18n.js";
 import { openSession } from "./session.js";
+import { inOurWords } from "./told.js";
 import { createUnread } from "./unread.js";
 
 const LOOK_MS = 10_000; // at runs of conversations that are not open
@@ -31,6 +34,7 @@ export function createApplication({ page, csrfToken, api }) {
   const dropping = signal(false); // files are held over the page
   takeDrops({ ...attaching, add: (files) => attach(attaching, files) }, dropping);
   const waitingForMe = signal(0); // requests in the inbox
+  const isReminded = signal(false); // of one of them, since their number changed last
   const temporary = signal(page.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
   const temporaries = new Set(temporary.value ? [page.conversation_id] : []);
   const conversationId = computed(() => session.value?.conversationId ?? null);
@@ -98,6 +102,12 @@ export function createApplication({ page, csrfToken, api }) {
     if (list.items.value.some(({ id, running }) => running && id !== conversationId.value)) list.refresh();
   }
 
+  function onReminder({ request_id: id, conversation_id: of, title }) {
+    isReminded.value = true;
+    announce(t("Still waits for you: {title}", { title: inOurWords(title) }));
+    if (of === conversationId.value) session.value.requests.load(id).catch(() => undefined);
+  }
+
   setInterval(look, LOOK_MS);
   document.addEventListener("visibilitychange", () => document.hidden ? unread.note(conversationId.value) : list.refresh());
   addEventListener("pagehide", () => unread.note(conversationId.value));
@@ -107,7 +117,10 @@ export function createApplication({ page, csrfToken, api }) {
   });
   show(page.conversation_id);
   list.loadMore();
-  watchInbox((count) => (waitingForMe.value = count));
+  watchInbox((count) => batch(() => {
+    waitingForMe.value = count;
+    isReminded.value = false;
+  }), { onReminder });
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, openRun, signedOut, roster, attaching, dropping, waitingForMe, temporary, unread, mode, inserted, conversationId, project, moveTo, go, say, remove };
+  return { page, csrfToken, api, list, session, openRun, signedOut, roster, attaching, dropping, waitingForMe, isReminded, temporary, unread, mode, inserted, conversationId, project, moveTo, go, say, remove };
 }

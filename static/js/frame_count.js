@@ -5,14 +5,17 @@ import { watchInbox } from "./inbox_socket.js";
 
 const link = document.querySelector('.frame-places a[href="/inbox/"]');
 
-function show(count) {
+// `isReminded`: of something that waits, since the count changed last.
+function show(count, { isReminded = false } = {}) {
   const shown = link.querySelector(".frame-count");
   if (!count) return void shown?.remove();
   const words = document.createElement("span");
   words.className = "visually-hidden";
-  words.textContent = ` ${t("waiting for you")}`;
+  words.textContent = ` ${isReminded ? t("still waiting for you") : t("waiting for you")}`;
   const mark = shown ?? link.appendChild(Object.assign(document.createElement("span"), { className: "frame-count" }));
+  mark.classList.toggle("is-reminded", isReminded);
   mark.replaceChildren(String(count), words);
 }
 
-if (link) watchInbox(show);
+let count = 0;
+if (link) watchInbox((told) => show((count = told)), { onReminder: () => show(count, { isReminded: true }) });

@@ -8,6 +8,7 @@ import { RequestView } from "./components/request_view.js";
 import { titleWith, watchInbox } from "./inbox_socket.js";
 import { createRequests } from "./requests.js";
 import { dress, refresh } from "./server_html.js";
+import { inOurWords } from "./told.js";
 
 const WIDE = matchMedia("(min-width: 68rem)"); // room for a card beside the list
 const REFRESH_MS = 30_000; // ages, and what the count alone does not tell
@@ -223,12 +224,19 @@ document.addEventListener("keydown", onKeyDown);
 document.querySelector(".inbox-filters").addEventListener("change", (event) => event.target.tagName === "SELECT" && event.currentTarget.requestSubmit());
 render(html`<${Pane} />`, document.getElementById("inbox-pane"));
 render(html`<${Below} />`, document.getElementById("inbox-bar"));
+
+function onReminder({ request_id: id, title: asked }) {
+  announce(t("Still waits for you: {title}", { title: inOurWords(asked) }));
+  readList();
+  if (opened.value === id) requests.load(id).catch(() => undefined);
+}
+
 let first = true;
 watchInbox((count) => {
   showCount(count);
   if (!first) readList();
   first = false;
-});
+}, { onReminder });
 setInterval(() => document.hidden || readList(), REFRESH_MS);
 document.addEventListener("visibilitychange", () => document.hidden || readList());
 if (WIDE.matches && rows().length) open(rows()[0].dataset.row, { quiet: true });

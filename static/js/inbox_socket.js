@@ -1,18 +1,19 @@
-// How many requests wait for this person, as the server tells it: a socket that comes back with growing pauses.
+// How many requests wait for this person, and which they are reminded of, as the server tells it: a socket that comes back with growing pauses.
 import { CLOSE, pauseBefore } from "./socket.js";
 
 const PING_MS = 20_000;
 const STEADY_MS = 5_000;
 const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
 
-const listeners = new Set(); // {told, onDocument}: whoever on this page wants to know; one socket tells them all
+const listeners = new Set(); // {told, onDocument, onReminder}: whoever on this page wants to know; one socket tells them all
 let pending = null; // as it was told last
 let end = null; // ends the socket, while there is one
 
 // `told(pending)` at first and whenever it changes; `onDocument(document)` whenever something happened to one of this
-// person's. Gives a function that ends it.
-export function watchInbox(told, { onDocument = () => {} } = {}) {
-  const listener = { told, onDocument };
+// person's; `onReminder({request_id, conversation_id, title, expires_at})` when one of the requests still waits. Gives a
+// function that ends it.
+export function watchInbox(told, { onDocument = () => {}, onReminder = () => {} } = {}) {
+  const listener = { told, onDocument, onReminder };
   listeners.add(listener);
   end ??= listen();
   if (pending !== null) queueMicrotask(() => listeners.has(listener) && told(pending));
@@ -26,9 +27,10 @@ export function watchInbox(told, { onDocument = () => {} } = {}) {
 
 function hear(frame) {
   if (frame.type === "requests") pending = frame.pending;
-  for (const { told, onDocument } of listeners) {
+  for (const { told, onDocument, onReminder } of listeners) {
     if (frame.type === "requests") told(frame.pending);
     if (frame.type === "document") onDocument(frame.document);
+    if (frame.type === "reminder") onReminder(frame);
   }
 }
 

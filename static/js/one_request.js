@@ -22,15 +22,16 @@ const isOver = () => requests.known.value.get(id).status !== "pending";
 
 requests.put(page.request);
 place.replaceChildren();
-let told = JSON.stringify([page.request.status, page.request.snoozed_until]);
+const shownOf = ({ status, snoozed_until, was_reminded }) => JSON.stringify([status, snoozed_until, was_reminded]);
+let told = shownOf(page.request);
 effect(() => {
   const request = requests.known.value.get(id);
   render(html`<${RequestView} request=${shown(request)} me=${page.user.id} actions=${requests} />`, place);
-  const now = JSON.stringify([request.status, request.snoozed_until]);
+  const now = shownOf(request);
   if (now !== told) refresh("request-history");
   told = now;
 });
 dress(document);
 const timer = setInterval(() => (isOver() ? clearInterval(timer) : look()), LOOK_MS);
-watchInbox(() => isOver() || look());
+watchInbox(() => isOver() || look(), { onReminder: ({ request_id: reminded }) => reminded === id && look() });
 document.addEventListener("visibilitychange", () => document.hidden || isOver() || look());

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
+from django.utils import timezone
 
 from agents.engine.events import Complete, Token
 from agents.models import Execution, Intervention
 from conversations import actions
 from conversations.models import Conversation, Message
+from hitl import sweeping
 from hitl.models import Request
 from hyperagent.accounts import actions as accounts
 from hyperagent.accounts import people
@@ -621,6 +623,31 @@ async def test_the_inbox_tells_alice_how_many_requests_wait_for_her_and_charlie_
         assert await charlies_inbox.frame() == {"type": "pong"}
         await inbox.send(type="say", text="Hi")
         assert (await inbox.frame())["error"]["code"] == "not_here"
+
+
+@pytest.mark.spec("B6", "S111")
+async def test_a_reminder_reaches_the_open_inbox_of_who_may_decide_and_nobody_elses(
+    alice: Any, charlie: Any, alices_cookie: str
+) -> None:
+    run = await run_of(alice)
+    now = timezone.now()
+    charlies_cookie = cookie_of(await browser(charlie))
+    async with (
+        Socket("/ws/inbox/", cookie=alices_cookie) as inbox,
+        Socket("/ws/inbox/", cookie=charlies_cookie) as charlies_inbox,
+    ):
+        await inbox.frame("requests")
+        await charlies_inbox.frame("requests")
+        asked = await Request.objects.acreate(
+            execution_id=run.id, agent_id=run.id, agent_name="chat", user=alice, kind="input",
+            question={"question": "Which year?"}, announced_at=now, remind_at=now,
+        )  # fmt: skip
+
+        assert await sync_to_async(sweeping.sweep)() == 1
+
+        reminder = await inbox.frame("reminder")
+        assert (reminder["request_id"], reminder["title"]) == (str(asked.pk), "Which year?")
+        assert await charlies_inbox.says_nothing()
 
 
 @pytest.mark.threat("T25")

@@ -48,6 +48,18 @@ def places(page: str, *words: str) -> list[int]:
     return [page.find(word) for word in words]
 
 
+@pytest.mark.spec("B6")
+def test_what_people_were_reminded_of_says_that_it_still_waits(alice: Any) -> None:
+    old, young = waits(alice, "Old", minutes=9), waits(alice, "Young", minutes=1)
+    Request.objects.bulk_create([old, young])
+    Decision.objects.create(request=old, happening=Happening.REMINDED, via=Via.CLOCK)
+
+    page = page_of(alice)
+
+    assert page.count("still waits for you") == 1
+    assert page.find("Old") < page.find("still waits for you") < page.find("Young")
+
+
 @pytest.mark.spec("B3")
 def test_the_oldest_stands_first_and_what_was_put_off_last(alice: Any) -> None:
     later = timezone.now() + timedelta(hours=1)

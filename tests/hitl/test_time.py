@@ -233,18 +233,37 @@ def test_what_is_open_for_long_is_reminded_of_soon_and_once_more_before_its_end_
 
 @pytest.mark.spec("B6", "B22")
 @pytest.mark.usefixtures("listening")
-@pytest.mark.parametrize("life", [timedelta(hours=6), timedelta(minutes=10), None])
-def test_what_is_not_open_for_long_is_reminded_of_once_and_programs_hear_of_it(
+@pytest.mark.parametrize("life", [timedelta(hours=6), timedelta(minutes=20)])
+def test_of_what_is_not_open_for_long_programs_hear_in_the_last_tenth_of_its_time(alice: Any, life: timedelta) -> None:
+    now = timezone.now()
+    remind_at = now + timedelta(seconds=120)
+    asked = ask(alice, announced_at=now, created_at=now, remind_at=remind_at, expires_at=now + life)
+
+    move(asked, hours=121 / 3600)
+    assert (sweeping.sweep(), sweeping.sweep()) == (1, 0)
+    assert (reminders(asked), heard()) == (1, [])
+    asked.refresh_from_db()
+    assert asked.expires_at - asked.remind_at == life / 10
+    move(asked, hours=(0.89 * life.total_seconds() - 121) / 3600)
+    assert sweeping.sweep() == 0
+    move(asked, hours=0.02 * life.total_seconds() / 3600)
+    assert (sweeping.sweep(), sweeping.sweep()) == (1, 0)
+
+    assert (reminders(asked), heard()) == (2, [("approval.expiring", str(asked.pk))])
+
+
+@pytest.mark.spec("B6", "B22")
+@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize("life", [timedelta(seconds=130), None])
+def test_what_ends_soon_after_its_reminder_or_never_is_reminded_of_once_and_programs_hear_of_it(
     alice: Any, life: timedelta | None
 ) -> None:
     now = timezone.now()
     ends = None if life is None else now + life
-    asked = ask(alice, announced_at=now, created_at=now, remind_at=now, expires_at=ends)
+    asked = ask(alice, announced_at=now, created_at=now, remind_at=now + timedelta(seconds=120), expires_at=ends)
 
+    move(asked, hours=121 / 3600)
     assert (sweeping.sweep(), sweeping.sweep()) == (1, 0)
-    if life is not None:
-        move(asked, hours=life.total_seconds() / 3600 - 0.1)
-        assert sweeping.sweep() == 0
 
     assert (reminders(asked), heard()) == (1, [("approval.expiring", str(asked.pk))])
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
+from pydantic import SecretStr
 
 from hyperagent.notices import actions, mailing
 from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind
@@ -46,6 +47,19 @@ def test_the_mail_names_the_matter_and_leads_to_a_page_that_asks_for_a_login(bob
         assert "2026-11-05 10:00 UTC" in body
         assert "token" not in body.lower()
     assert html.count("href=") == 2
+
+
+def test_without_a_mail_server_no_mail_is_said_to_be_sent(bob: Any, settings: Any) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"email_url": SecretStr("consolemail://")})
+    tell(bob, kind=REMINDER)
+
+    sweep_mails()
+    sweep_mails()
+
+    mail = Mail.objects.get()
+    assert (mail.sent_at, mail.attempts) == (None, 1)
+    assert mail.given_up_at is not None
+    assert mail.last_error == "It stands in the log only: EMAIL_URL names no mail server."
 
 
 @pytest.mark.spec("B22")

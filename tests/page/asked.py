@@ -113,6 +113,7 @@ def approval(asked: Json, **more: Any) -> Json:
         "details": {},
         "approvers": {"kind": "self", "name": "", "different_person": False},
         "may_decide": True,
+        "was_reminded": False,
         "rules_allowed": not asked["irreversible"],
         "status": "pending",
         "answer": None,

@@ -113,11 +113,16 @@ function useArmed(mayDecide) {
 
 function Head({ request, place, mayDecide }) {
   return html`<div class="approval-head">
-    <p class="request-head"><${Icon} name=${mayDecide ? "shield" : "clock"} />${mayDecide ? t("Your approval is needed") : t("Waiting for approval")}</p>
+    <p class="request-head"><${Icon} name=${mayDecide ? "shield" : "clock"} />${neededWords(request, mayDecide)}</p>
     <${RiskBadge} risk=${request.risk || callOf(request)?.risk} irreversible=${isIrreversible(request)} />
     ${place && place.of > 1 && html`<span class="approval-place">${t("{at} of {of}", place)}</span>`}
     <${Until} request=${request} />
   </div>`;
+}
+
+function neededWords(request, mayDecide) {
+  if (!mayDecide) return t("Waiting for approval");
+  return request.was_reminded ? t("Your approval is still needed") : t("Your approval is needed");
 }
 
 // When it ends, or when it reminds; an ending that is near is said as a warning.

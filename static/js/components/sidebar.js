@@ -11,7 +11,7 @@ const LOGO = new URL("../../icons/hyperagent.svg", import.meta.url).href;
 const titleOf = ({ title }) => title || t("New conversation");
 
 export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShare, onPalette, go }) {
-  const { list, conversationId, waitingForMe, unread } = application;
+  const { list, conversationId, waitingForMe, isReminded, unread } = application;
   const [query, setQuery] = useState("");
   const [renaming, setRenaming] = useState(null);
   const wanted = query.trim().toLocaleLowerCase();
@@ -29,7 +29,7 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShar
     <ul class="side-places" aria-label=${t("Pages")}>
       ${application.page.frame.places.map(({ url, sign, title }) => html`<li key=${url}><a class="frame-link" href=${url} aria-current=${url === "/" && !conversationId.value ? "page" : null} onClick=${(event) => acts[url] && follow(event, acts[url])}>
         <${Icon} name=${sign} /><span>${title}</span>${keys[url] && html`<span class="side-keys" aria-hidden="true"><kbd>${keysOf(keys[url])}</kbd></span>`}
-        ${url === "/inbox/" && waitingForMe.value > 0 && html`<span class="frame-count">${waitingForMe.value}<span class="visually-hidden"> ${t("waiting for you")}</span></span>`}</a></li>`)}
+        ${url === "/inbox/" && waitingForMe.value > 0 && html`<span class=${`frame-count ${isReminded.value ? "is-reminded" : ""}`}>${waitingForMe.value}<span class="visually-hidden"> ${isReminded.value ? t("still waiting for you") : t("waiting for you")}</span></span>`}</a></li>`)}
     </ul>
     <label class="side-search"><${Icon} name="filter" /><span class="visually-hidden">${t("Search the conversations")}</span>
       <input type="search" ref=${searchBox} placeholder=${t("Conversations")} value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
