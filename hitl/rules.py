@@ -151,7 +151,8 @@ def _proposed(request: Request, *, by: User, given: Remember, effect: RuleEffect
         effect=effect,
         scope=given.scope,
         tool=call.tool,
-        agent_name=call.agent_name,
+        # "Approve always" is about the tool for the session, whoever uses it there (S113).
+        agent_name="" if given.scope is RuleScope.CONVERSATION else call.agent_name,
         arguments=call.arguments,
         conditions=given.conditions,
         until=given.until,

@@ -18,7 +18,9 @@ from hyperagent.lib.languages import LANGUAGES, grouped, speaking
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rule that is to be made. `exception`: what is to be said where it covers what rules otherwise do not."""
+    """A rule that is to be made. `agent_name`: empty for whichever agent calls. `exception`: what is to be said where it
+    covers what rules otherwise do not.
+    """
 
     effect: RuleEffect
     scope: RuleScope
@@ -73,6 +75,10 @@ def quoted(value: Any) -> str:
 
 
 def _deed(draft: Draft) -> str:
+    if not draft.agent_name:
+        allows = draft.effect is RuleEffect.ALLOW
+        words = _("Always allow {tool} by any agent") if allows else _("Always deny {tool} by any agent")
+        return words.format(tool=draft.tool)
     words = (
         _("Always allow {tool} by the {agent} agent")
         if draft.effect is RuleEffect.ALLOW

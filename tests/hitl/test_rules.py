@@ -85,8 +85,10 @@ def test_a_rule_says_what_it_covers_how_far_it_reaches_and_what_may_be_anything(
     [
         ({}, "Always allow pay by the mail agent, in this run. Its to and sum may be anything."),
         ({"arguments": {}}, "Always allow pay by the mail agent, in this run."),
-        ({"scope": RuleScope.CONVERSATION, "uses": 1},
-         "Always allow pay by the mail agent, in this conversation, once. Its to and sum may be anything."),
+        ({"scope": RuleScope.CONVERSATION, "uses": 1, "agent_name": ""},
+         "Always allow pay by any agent, in this conversation, once. Its to and sum may be anything."),
+        ({"effect": RuleEffect.DENY, "scope": RuleScope.CONVERSATION, "agent_name": "", "arguments": {}},
+         "Always deny pay by any agent, in this conversation."),
         ({"effect": RuleEffect.DENY}, "Always deny pay by the mail agent, in this run. Whatever its to and sum are."),
         ({"effect": RuleEffect.DENY, "conditions": (Condition("to.name", Op.EQUALS, "Bob"),)},
          "Always deny pay by the mail agent if any to.name is “Bob”, in this run. Whatever its sum and the rest of to"
@@ -260,6 +262,8 @@ def test_a_decision_is_remembered_for_the_run_or_the_conversation(run: Execution
 
     assert (of_run.effect, of_run.execution_id, of_run.conversation_id) == (effect, run.id, None)
     assert (of_conversation.execution_id, of_conversation.conversation_id) == (None, CONVERSATION)
+    assert (of_run.agent_name, of_conversation.agent_name) == ("mail", "")
+    assert "by any agent, in this conversation" in of_conversation.text
 
 
 @pytest.mark.spec("B7", "S113")
