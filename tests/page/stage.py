@@ -115,6 +115,7 @@ class Stage:
     conversation_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     steer_answer: Json | None = field(default_factory=lambda: {"type": "ack"})
     socket: WebSocketRoute | None = None
+    inboxes: list[WebSocketRoute] = field(default_factory=list)
     has_refused: bool = False
     picture: bytes | None = None
     """What every file of a workspace is, to who asks for its bytes; without, there is none."""
@@ -127,10 +128,13 @@ class Stage:
 
     def enter(self) -> "Stage":
         self.page.route_web_socket(re.compile(r"/ws/conversations/"), self._connected)
-        self.page.route_web_socket(re.compile(r"/ws/inbox/"), lambda socket: None)
+        self.page.route_web_socket(re.compile(r"/ws/inbox/"), self._inbox_opened)
         self.page.goto(f"{self.site}/c/{self.conversation_id}/")
         self.page.locator(".answer").last.wait_for()
         return self
+
+    def _inbox_opened(self, socket: WebSocketRoute) -> None:
+        self.inboxes.append(socket)
 
     def tell(self, turn: Turn, after: int) -> None:
         """What came to the run's log since."""

@@ -2,6 +2,7 @@
 is the product's; the runs are recorded ones.
 """
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -98,6 +99,25 @@ def test_a_mail_is_shown_as_a_mail_with_who_asks_why_and_until_when(waiting: Wai
     expect(card(page)).to_be_focused()
     expect(page.locator("#announcements")).to_contain_text("Approval needed: Send this mail?")
     expect(page.locator(".activity-line")).to_contain_text("Waiting for approval")
+
+
+@pytest.mark.spec("B6", "S111")
+def test_a_reminder_marks_the_count_and_the_card_and_is_said(waiting: Waiting) -> None:
+    request = asked.approval(asked.mail_call())
+    told = {**request, "was_reminded": True}
+    stage = waiting(request, answers={f"/hitl/requests/{request['request_id']}": (200, told)})
+    page, inbox = stage.page, stage.inboxes[-1]
+    inbox.send(json.dumps({"type": "requests", "pending": 1}))
+    expect(page.locator(".frame-count")).to_have_text("1 waiting for you")
+
+    named = {"request_id": request["request_id"], "conversation_id": stage.conversation_id, "title": "Send this mail?"}
+    inbox.send(json.dumps({"type": "reminder", **named, "expires_at": None}))
+
+    expect(page.locator(".frame-count.is-reminded")).to_have_text("1 still waiting for you")
+    expect(card(page)).to_contain_text("Your approval is still needed")
+    expect(page.locator("#announcements")).to_contain_text("Still waits for you: Send this mail?")
+    inbox.send(json.dumps({"type": "requests", "pending": 2}))
+    expect(page.locator(".frame-count")).to_have_text("2 waiting for you")
 
 
 def test_code_is_coloured_and_a_change_is_a_diff(waiting: Waiting) -> None:
