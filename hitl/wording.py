@@ -18,8 +18,8 @@ from hyperagent.lib.languages import LANGUAGES, grouped, speaking
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rule that is to be made. `agent_name`: empty for whichever agent calls. `exception`: what is to be said where it
-    covers what rules otherwise do not.
+    """A rule that is to be made. `agent_name`: empty for whichever agent calls. `exception`: what is to be said where
+    it covers what rules otherwise do not.
     """
 
     effect: RuleEffect

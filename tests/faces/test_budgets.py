@@ -25,7 +25,7 @@ from hyperagent.accounts.budget_models import Budget
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.conf import BadConfig, is_secret, load
 from hyperagent.lib.refusals import Refused
-from hyperagent.management.commands.doctor import check_prices
+from hyperagent.management.model_checks import check_prices
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 from tests.faces.runs import make_run
 

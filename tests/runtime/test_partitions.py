@@ -18,7 +18,8 @@ from agents.management.commands.verify_log import verify
 from agents.models import AgentExecution, Event, Execution, Step
 from agents.partitions import EVENTS, LOGS, STEPS, Month
 from hyperagent.lib.ids import earliest, moment_of, new_id
-from hyperagent.management.commands.doctor import State, check_months
+from hyperagent.management.commands.doctor import check_months
+from hyperagent.management.findings import State
 from tests.faces.runs import append, make_agent, make_run, make_step, tokens
 from tests.runtime.driving import database_dsn
 

@@ -46,6 +46,8 @@ async def handed_on(client: Any, about: About) -> None:
     from agents.sandbox.models import CloseWanted, SandboxSession
     from hyperagent.lib.threads import in_thread
 
+    assert about.user_id is not None
+    assert about.conversation_id is not None
     rows = SandboxSession.objects.filter(user_id=about.user_id, task_id=about.conversation_id, ended_at=None)
     await in_thread(rows.update)(close_wanted=CloseWanted.CLOSE)
     await until_closed(client, about)
