@@ -20,7 +20,7 @@ from agents.guardrails.telling import Line, tell_lines
 from agents.runtime.attempts import Attempt
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
 from agents.runtime.outbox import Flagged
-from agents.runtime.spending import Spending
+from agents.runtime.spending import Heard, Spending, usage_of
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
@@ -83,8 +83,9 @@ class AgentContext(Spending):
             self.refuse()
             if shown:
                 self.run.take_back(self.agent.id, "the answer began again")
-            with self.run.trace.agent(self.agent.id).within():
-                reply, lines = await self._stream(self.last_of(request), shown=shown)
+            heard = Heard()
+            with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked, request, heard):
+                reply, lines = await self._stream(self.last_of(request), heard, shown=shown)
             told = {TOLD: [line.as_json() for line in lines]} if lines else {}
             return Outcome({**reply.model_dump(mode="json"), **told}, self.settled(usage_of(reply)))
 
@@ -142,7 +143,7 @@ class AgentContext(Spending):
         async def perform() -> Outcome:
             self.refuse()
             try:
-                with self.run.trace.agent(self.agent.id).within():
+                with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked, request, Heard()):
                     found = await self.run.models.structured(self.last_of(request), schema)
             except ModelError as error:
                 again = isinstance(error, ModelBusy | ModelUnavailable)
@@ -182,16 +183,18 @@ class AgentContext(Spending):
         self.emit(UsageReported(model=used["model"], provider=used["provider"], usage=usage))
         self.say_if_unpriced(used["model"], cost)
 
-    async def _stream(self, request: ModelRequest, *, shown: bool) -> tuple[ModelReply, tuple[Line, ...]]:
+    async def _stream(self, request: ModelRequest, heard: Heard, *, shown: bool) -> tuple[ModelReply, tuple[Line, ...]]:
         """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
         watch = Watch(self.run) if shown else None
         try:
             async with aclosing(self.run.models.stream(request)) as deltas:
                 async for delta in deltas:
                     if type(delta) is TextDelta:
+                        heard.add(delta.text)
                         if watch is not None:
                             self._show(ANSWER, watch.feed(ANSWER, delta.text))
                     elif type(delta) is ThinkingDelta:
+                        heard.add(delta.text)
                         if watch is not None:
                             self._show(THINKING, watch.feed(THINKING, delta.text))
                     elif type(delta) is Restarted:
@@ -233,18 +236,6 @@ def written(request: ModelRequest) -> Written:
     # "tools" is the last of its names.
     whole = Written.in_form(told[:-1], b',"tools":[', *tools[1:], b"]}")
     return replace(whole, kept=(told[:-1], b',"tools":', names, b"}"))
-
-
-def usage_of(*replies: ModelReply) -> dict[str, Any]:
-    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown."""
-    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
-    return {
-        "model": replies[-1].model,
-        "provider": replies[-1].provider,
-        "prompt_tokens": sum(reply.usage.prompt_tokens for reply in replies),
-        "completion_tokens": sum(reply.usage.completion_tokens for reply in replies),
-        "cost_usd": str(sum(costs)) if len(costs) == len(replies) else None,
-    }
 
 
 def _cleaned(reply: ModelReply) -> ModelReply:

@@ -284,7 +284,11 @@ class Driver:
             raise StepFailed("unknown_pipeline", f"This installation has no pipeline '{self.claim.pipeline}'.")
         self._program = asyncio.ensure_future(program(AgentContext(run, root), dict(run.turn)))
         try:
-            return await self._program
+            try:
+                return await self._program
+            finally:
+                # What its agents took until now belongs to how it ended.
+                await run.stop_children()
         except Skipped as skipped:
             raise StepFailed("skipped", skipped.reason) from skipped
         except asyncio.CancelledError:

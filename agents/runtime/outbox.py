@@ -61,6 +61,13 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenOff:
+    """A call of a model that was interrupted on its way. Its step counts for nothing but what it took."""
+
+    step: StepRecord
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedCut:
     """A cut and the number of the last event before it: only emissions up to there may be made again."""
 

@@ -4,7 +4,9 @@ What is asked and what an answer means is in `agents.budget`; the budgets that r
 `agents.runtime.treasury`. Runs without a budget, or within it, record nothing here.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -29,15 +31,18 @@ from agents.budget import (
 )
 from agents.engine.canonical import Written, digest
 from agents.engine.context import Context, Outcome
-from agents.engine.errors import Cancelled, OutsideError
+from agents.engine.errors import Cancelled, OutsideError, StepFailed
 from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import differs, shared_key
-from agents.engine.states import StepKind
-from agents.runtime.outbox import Settled
+from agents.engine.records import StepRecord
+from agents.engine.states import StepKind, StepStatus
+from agents.runtime.outbox import BrokenOff, Settled
 from agents.runtime.reserves import Reserve, Wanted
 from agents.runtime.treasury import Driving, Held, Lacking
 from agents.usage.estimates import estimate_of
-from hyperagent.lib.llm.types import ModelRequest
+from hyperagent.lib.llm.errors import ModelError
+from hyperagent.lib.llm.types import ModelReply, ModelRequest
+from hyperagent.lib.llm.types import Usage as ModelUsage
 
 if TYPE_CHECKING:
     from agents.runtime.driven import DrivenRun
@@ -46,6 +51,7 @@ T = TypeVar("T")
 STAGE: Final = "budget"
 # How much is written after the end of a budget, in the one answer from what there is.
 LAST_TOKENS: Final = 2_000
+CHARS_PER_TOKEN: Final = 4
 # No agent's, so that no cut takes it back.
 _SAID_ONCE: Final = "budget/0/0"
 
@@ -56,6 +62,22 @@ class Terms:
 
     budget: RunBudget
     may_ask: bool = True
+
+
+@dataclass(slots=True)
+class Heard:
+    """What came of an answer until now. `pieces`: most providers send a piece for each token, some for several."""
+
+    pieces: int = 0
+    chars: int = 0
+
+    def add(self, text: str) -> None:
+        self.pieces += 1
+        self.chars += len(text)
+
+    @property
+    def tokens(self) -> int:
+        return max(self.pieces, self.chars // CHARS_PER_TOKEN)
 
 
 class Spending(Context):
@@ -115,6 +137,32 @@ class Spending(Context):
             self._free_own()
             if self._held is not None and self.run.outbox.error is None:
                 self.settled(None)
+
+    @contextmanager
+    def counted(self, name: str, asked: Written, sent: ModelRequest, heard: Heard) -> Iterator[None]:
+        """Around a call of a model on its way: where it is interrupted, what it took until then is estimated, and
+        counts for every budget."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.run.outbox.error is None:
+                self._break_off(name, asked, sent, heard)
+            raise
+
+    def _break_off(self, name: str, asked: Written, sent: ModelRequest, heard: Heard) -> None:
+        prompt = estimate_of(sent.model_dump(mode="json")).prompt_tokens
+        try:
+            reply = self.run.models.taken_by(sent, ModelUsage(prompt_tokens=prompt, completion_tokens=heard.tokens))
+        except ModelError:
+            return  # nobody was asked
+        used = self.settled({**usage_of(reply), "is_estimate": True})
+        self.run.paid.append(used)
+        path = self._performing[:-1]
+        failure = StepFailed("interrupted", "The call was interrupted.").as_json()
+        step = StepRecord(
+            self.agent.id, path, StepKind.MODEL, name, asked, digest(asked), StepStatus.FAILED, failure, "", used
+        )
+        self.run.outbox.write(BrokenOff(step))
 
     def settled(self, used: T) -> T:
         """Gives back of the reservation what was not used; together with the step that is recorded next. `used`: as a
@@ -280,6 +328,18 @@ class Spending(Context):
         self.emit(Stage(name=STAGE, description=why, status=StageStatus.FAILED))
         self.run.break_off(why)
         raise Cancelled(why)
+
+
+def usage_of(*replies: ModelReply) -> dict[str, Any]:
+    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown."""
+    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+    return {
+        "model": replies[-1].model,
+        "provider": replies[-1].provider,
+        "prompt_tokens": sum(reply.usage.prompt_tokens for reply in replies),
+        "completion_tokens": sum(reply.usage.completion_tokens for reply in replies),
+        "cost_usd": str(sum(costs)) if len(costs) == len(replies) else None,
+    }
 
 
 def used_of(run: "DrivenRun") -> Used:

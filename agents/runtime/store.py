@@ -14,7 +14,7 @@ import orjson
 from agents.engine.canonical import Written
 from agents.engine.records import AgentRecord, Applied, Asked, Cut, EffectRecord, StepRecord, Withdrawn
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES, AgentStatus
-from agents.runtime.outbox import Flagged, Moved, Parcel, PlacedCut, Progressed, Row, Settled
+from agents.runtime.outbox import BrokenOff, Flagged, Moved, Parcel, PlacedCut, Progressed, Row, Settled
 from agents.usage.purse_sql import SETTLE
 from hitl.deadlines import Deadlines
 from hitl.store import CLOSE_REQUESTS, OPEN_REQUEST, WITHDRAW_REQUESTS, opening
@@ -63,7 +63,7 @@ DO UPDATE SET status = excluded.status, response = excluded.response, usage = ex
 """
 
 # Into the ledger of what was paid for, which outlives the run (`agents.usage.models`).
-_MODEL_CALL = """
+_LEDGER = """
 INSERT INTO agents_modelcall (step_id, user_id, execution_id, conversation_id, project_id, agent_name, provider, model,
                               prompt_tokens, completion_tokens, cost_usd, at)
 SELECT s.id, e.user_id, e.id, e.conversation_id,
@@ -71,13 +71,33 @@ SELECT s.id, e.user_id, e.id, e.conversation_id,
             THEN (e.input #>> '{options,project_id}')::uuid END,
        a.agent_name, left(coalesce(s.usage->>'provider', ''), 200), left(coalesce(s.usage->>'model', ''), 200),
        (s.usage->>'prompt_tokens')::bigint, coalesce((s.usage->>'completion_tokens')::bigint, 0),
-       (s.usage->>'cost_usd')::numeric, coalesce(s.ended_at, s.started_at)
+       (s.usage->>'cost_usd')::numeric, coalesce(s.ended_at, s.started_at)"""
+_MODEL_CALL = f"""
+{_LEDGER}
 FROM agents_execution e JOIN agents_agentexecution a ON a.execution_id = e.id JOIN agents_step s ON s.agent_id = a.id
 WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s AND a.id = %(agent_id)s
   AND s.path = %(path)s::int[] AND s.cut_at IS NULL AND s.usage->>'prompt_tokens' IS NOT NULL
 ON CONFLICT (step_id) DO UPDATE SET provider = excluded.provider, model = excluded.model,
     prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
     cost_usd = excluded.cost_usd, at = excluded.at
+"""
+# A call that was interrupted: no step that counts, but paid for.
+_BROKEN_OFF = f"""
+WITH s AS (
+    INSERT INTO agents_step (agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage,
+                             epoch, started_at, ended_at, cut_at)
+    SELECT w.agent_id, w.path, w.kind, w.name, coalesce(w.request, 'null'), decode(w.request_hash, 'hex'), w.status,
+           coalesce(w.response, 'null'), w.effect_key, w.usage, e.epoch, clock_timestamp(), clock_timestamp(),
+           clock_timestamp()
+    FROM agents_execution e
+    CROSS JOIN json_to_recordset(%(steps)s::json)
+         AS w(agent_id uuid, path int[], kind text, name text, request json, request_hash text, status text,
+              response json, effect_key text, usage json)
+    WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+    RETURNING *
+)
+{_LEDGER}
+FROM s JOIN agents_agentexecution a ON a.id = s.agent_id JOIN agents_execution e ON e.id = a.execution_id
 """
 
 _EFFECT = """
@@ -259,6 +279,8 @@ def _statements_of(record: Any, parcel: Parcel, own: dict[str, Any], deadlines: 
             made = [(_CUT_STEPS, own | _cut_values(record.cut)), (_CUT_ORIGINS, own | origins)]
         case Flagged() | Settled():
             made = [(_VERDICT if isinstance(record, Flagged) else SETTLE, own | asdict(record))]
+        case BrokenOff():
+            made = [(_BROKEN_OFF, own | {"steps": json_text([_step_row(record.step)])})]
         case Progressed():
             made = [(_PROGRESSED, own)]
         case Moved():

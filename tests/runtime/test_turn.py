@@ -15,6 +15,7 @@ from agents.models import AgentExecution, Execution, Step
 from agents.pipeline.work import commission
 from agents.runtime import leases
 from agents.runtime.runner import Runner
+from agents.usage.models import ModelCall
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
@@ -132,6 +133,29 @@ async def test_cancel_in_mid_answer_stops_the_model_and_keeps_what_was_said(
     await asyncio.to_thread(echo_server.wait_until, lambda server: all(call.over for call in server.calls), timeout_s=3)
     again = await sync_to_async(actions.cancel)(id_, by=alice)
     assert (again.status, again.last_seq) == ("cancelled", run.last_seq)
+
+
+@pytest.mark.spec("B11", "B16")
+async def test_a_call_that_was_stopped_on_its_way_was_paid_for(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    id_ = await start(alice, "say 2000 tokens at 50/s", mode="chat")
+    await until(lambda: _has_tokens(id_))
+
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    run = await ended(id_, timeout_s=3)
+
+    words = len(run.answer.split())
+    usage = (await events(id_))[-1]["usage"]
+    assert words <= usage["completion_tokens"] <= words + 50
+    assert usage["prompt_tokens"] > 100
+    assert (run.prompt_tokens, run.completion_tokens) == (usage["prompt_tokens"], usage["completion_tokens"])
+    [call] = [call async for call in ModelCall.objects.filter(execution_id=id_)]
+    assert (call.user_id, call.provider, call.model) == (alice.pk, "scripted", "scripted-pro")
+    assert call.completion_tokens == usage["completion_tokens"]
+    counting = Step.objects.filter(agent__execution_id=id_, kind="model", cut_at=None)
+    assert not await counting.aexists(), "another try of the run asks again"
 
 
 async def test_what_was_under_way_when_a_run_was_stopped_is_told(

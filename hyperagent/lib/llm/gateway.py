@@ -197,6 +197,19 @@ class ModelGateway:
             for target in asked
         }
 
+    def taken_by(self, request: ModelRequest, usage: Usage) -> ModelReply:
+        """In the place of the reply of a call that was interrupted: who was asked first, and what so much of it costs
+        there. Raises ModelError."""
+        target = resolve.targets(self.settings, request)[0]
+        cost = self._cost_of_tokens(target, usage)
+        return ModelReply(
+            finish_reason=FinishReason.LENGTH,
+            provider=target.provider.name,
+            model=target.model,
+            usage=usage,
+            cost_usd=cost,
+        )
+
     def _own_price(self, target: Target) -> Price | None:
         own = self.prices.price_of(target.provider.name, target.model)
         return FREE if own is None and target.provider.name == BUNDLED else own
