@@ -36,6 +36,9 @@ from hyperagent.lib.wake import wake
 
 MAX_TEXT_CHARS = 8000
 UNCHANGED = "unchanged"
+MODIFIED = "modified"
+"""No status of an agent but what is told of one with other instructions (S95); set, it is the wish for them."""
+SETTABLE = (AgentStatus.RUNNING, MODIFIED, AgentStatus.DELETED)
 
 
 def start(
@@ -237,13 +240,17 @@ def _begin(old: Execution, kept: Kept, *, by: User) -> Execution:
 
 
 def _wish(comment: str | None, content: str | None, status: str | None) -> tuple[InterventionKind | None, str]:
-    """What the three fields say together, and the text that goes with it; None if nothing is to change."""
-    if status not in (None, "", AgentStatus.DELETED):
-        raise Refused(
-            "unknown_status",
-            _("The status of an agent cannot be set to '{status}'; allowed: deleted.").format(status=status[:40]),
-            fields={"status": ["allowed: deleted"]},
+    """What the three fields say together, and the text that goes with it; None if nothing is to change.
+
+    The statuses `running` and `modified` say no more than the comment beside them, where there is one.
+    """
+    if status and status not in SETTABLE:
+        said = _("The status of an agent cannot be set to '{status}'; allowed: {allowed}.").format(
+            status=clean_text(status[:40]), allowed=", ".join(SETTABLE)
         )
+        raise Refused("unknown_status", said, fields={"status": [said]})
+    if status == MODIFIED and comment in (None, "", UNCHANGED):
+        comment = InterventionKind.MODIFY
     if status == AgentStatus.DELETED or comment == InterventionKind.DELETE:
         return InterventionKind.DELETE, ""
     if comment == InterventionKind.MODIFY or (content and not comment):

@@ -44,16 +44,11 @@ def node(agent: Json) -> Json:
 
 
 def wish(said: Mapping[str, Any]) -> Json:
-    """An intervention as `agents.actions.intervene` takes it. To set the status `running` or `modified` said no more
-    than the comment beside it.
-    """
-    status, comment = said.get("status"), said.get("userComment")
-    if status == "modified" and comment in (None, "", "unchanged"):
-        comment = "modify"
+    """An intervention as `agents.actions.intervene` takes it."""
     return {
-        "user_comment": comment,
+        "user_comment": said.get("userComment"),
         "user_content": said.get("userContent"),
-        "status": None if status in ("running", "modified") else status,
+        "status": said.get("status"),
     }
 
 

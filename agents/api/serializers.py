@@ -122,7 +122,8 @@ class AgentDetailSerializer(NodeSerializer):
 
 class InterveneSerializer(serializers.Serializer[Any]):
     """`user_comment`: `delete`, `modify`, `unchanged`, or a word to the agent while it works. `user_content`: other
-    instructions in place of its task.
+    instructions in place of its task. `status`: `deleted` deletes it, `modified` without a comment is `modify`, and
+    `running` says nothing.
     """
 
     user_comment = serializers.CharField(required=False, allow_blank=True, allow_null=True, default=None)

@@ -192,7 +192,12 @@ def test_tree_and_agent_cost_the_same_number_of_queries_however_large_they_are(
         ({"user_comment": "delete"}, "delete", ""),
         ({"status": "deleted"}, "delete", ""),
         ({"user_comment": "modify", "user_content": "Look in the archive"}, "modify", "Look in the archive"),
+        ({"user_comment": "modify", "user_content": "Anew", "status": "modified"}, "modify", "Anew"),
+        ({"user_comment": "unchanged", "user_content": "Anew", "status": "modified"}, "modify", "Anew"),
+        ({"user_content": "Anew", "status": "modified"}, "modify", "Anew"),
         ({"user_comment": "Mind the commas"}, "comment", "Mind the commas"),
+        ({"user_comment": "Mind the commas", "status": "modified"}, "comment", "Mind the commas"),
+        ({"user_comment": "unchanged", "status": "running"}, None, ""),
         ({"user_comment": "unchanged"}, None, ""),
         ({}, None, ""),
     ],
@@ -234,6 +239,7 @@ def test_an_agent_that_is_over_is_not_changed_and_says_why(
         ({"user_content": "x" * 10_000}, "user_content"),
         ({"user_comment": "modify"}, "user_content"),
         ({"status": "completed"}, "status"),
+        ({"status": "modified"}, "user_content"),
         ({"user_comment": ["delete"]}, "user_comment"),
         ([], "non_field_errors"),
     ],
@@ -246,7 +252,8 @@ def test_a_wish_that_does_not_fit_is_refused_with_its_field(
     refused = api_of(alice).post(f"{AGENTS}/{agent.id}/intervene", said)
 
     assert refused.status_code == 400
-    assert refused.json()["error"]["fields"][field]
+    error = refused.json()["error"]
+    assert error["message"].endswith(error["fields"][field][0])
     assert not Intervention.objects.exists()
 
 

@@ -177,7 +177,7 @@ async def test_nobody_else_intervenes_and_nothing_that_does_not_fit(
     ):
         with pytest.raises(NotThere):
             await of_another()
-    with pytest.raises(Refused, match="allowed: deleted"):
+    with pytest.raises(Refused, match="allowed: running, modified, deleted"):
         await intervene(agent.id, by=alice, status="completed")
     for text in ("", "   ", "x" * 8001):
         with pytest.raises(Refused, match="1 to 8000 characters"):
