@@ -30,14 +30,18 @@ class Memories(ScopedView):
 
     @extend_schema(
         operation_id="v1_memory_switch",
-        request=serializers.SwitchSerializer,
+        request=serializers.MemoriesChangeSerializer,
         responses={200: serializers.MemoriesSerializer, 400: ErrorSerializer},
     )
     def patch(self, request: Request) -> Response:
-        """Switches remembering on or off. Off, nothing is told and nothing is learned; what is known stays."""
-        asked = serializers.SwitchSerializer(data=request.data)
+        """Says what the profile holds, and switches remembering on or off. Off, nothing is told and nothing is learned;
+        what is known stays."""
+        asked = serializers.MemoriesChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        actions.turn(self.caller, on=asked.validated_data["on"])
+        with transaction.atomic():
+            if "on" in asked.validated_data:
+                actions.turn(self.caller, on=asked.validated_data["on"])
+            actions.fill(self.caller, asked.profile)
         return Response(looking.everything_of(self.caller))
 
     @extend_schema(operation_id="v1_memory_forget_everything", responses={200: serializers.ForgottenSerializer})

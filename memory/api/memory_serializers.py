@@ -6,21 +6,23 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
+from memory.remembering.profile import PROJECTS
+from memory.remembering.storing_rules import VALUE_CHARS
 
 _FIELDS = [field.value for field in ProfileField]
 
 
 class CriticalSerializer(serializers.Serializer[Any]):
-    user_name = serializers.CharField(required=False)
-    company_name = serializers.CharField(required=False)
-    job_title = serializers.CharField(required=False)
-    recent_projects = serializers.ListField(child=serializers.CharField(), required=False)
+    user_name = serializers.CharField(allow_null=True)
+    company_name = serializers.CharField(allow_null=True)
+    job_title = serializers.CharField(allow_null=True)
+    recent_projects = serializers.ListField(child=serializers.CharField(), help_text="Newest first.")
 
 
 class PreferencesSerializer(serializers.Serializer[Any]):
-    tone = serializers.CharField(required=False)
-    detail_level = serializers.CharField(required=False)
-    language = serializers.CharField(required=False)
+    tone = serializers.CharField(allow_null=True)
+    detail_level = serializers.CharField(allow_null=True)
+    language = serializers.CharField(allow_null=True)
 
 
 class MemorySourceSerializer(serializers.Serializer[Any]):
@@ -70,8 +72,60 @@ class MemoriesSerializer(serializers.Serializer[Any]):
     memories = MemorySerializer(many=True)
 
 
-class SwitchSerializer(serializers.Serializer[Any]):
-    on = serializers.BooleanField()
+class _NamedSerializer(serializers.Serializer[Any]):
+    def to_internal_value(self, data: Any) -> Any:
+        """What is not known by its name would be dropped, and its sender would not hear of it."""
+        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            said = _("There is no such field. Use {known}.").format(known=", ".join(self.fields))
+            raise serializers.ValidationError({name: [said] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class _ValueField(serializers.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, allow_null=True, allow_blank=True, max_length=VALUE_CHARS, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        return " ".join(super().to_internal_value(data).split())
+
+
+class CriticalChangeSerializer(_NamedSerializer):
+    user_name = _ValueField()
+    company_name = _ValueField()
+    job_title = _ValueField()
+    recent_projects = serializers.ListField(child=_ValueField(), required=False, allow_null=True, max_length=PROJECTS)
+
+
+class PreferencesChangeSerializer(_NamedSerializer):
+    tone = _ValueField()
+    detail_level = _ValueField()
+    language = _ValueField()
+
+
+class MemoriesChangeSerializer(_NamedSerializer):
+    """Of the profile only what is named changes; null, or an empty text, forgets it."""
+
+    on = serializers.BooleanField(required=False)
+    critical = CriticalChangeSerializer(required=False)
+    preferences = PreferencesChangeSerializer(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError({"on": [_("Give on, critical or preferences.")]})
+        return attrs
+
+    @property
+    def profile(self) -> dict[ProfileField, list[str]]:
+        """The fields that were named, each with its values; with none where it is to be forgotten."""
+        given: dict[str, Any] = self.validated_data
+        named = {**given.get("critical", {}), **given.get("preferences", {})}
+        return {ProfileField(name): _values(value) for name, value in named.items()}
+
+
+def _values(given: str | list[str] | None) -> list[str]:
+    values = given if isinstance(given, list) else [given or ""]
+    return [value for value in values if value]
 
 
 class MemoryChangeSerializer(serializers.Serializer[Any]):

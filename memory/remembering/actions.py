@@ -1,7 +1,8 @@
 """Everything that a person does with their own memories. Page and API call these and decide nothing themselves."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,8 +15,8 @@ from memory.embedding.wake import wake
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory
 from memory.remembering import switch
-from memory.remembering.forgetting import forget_rows
-from memory.remembering.profile import SEVERAL
+from memory.remembering.forgetting import forget_rows, matching
+from memory.remembering.profile import SEVERAL, kind_of
 from memory.remembering.sameness import terms
 from memory.remembering.storing import supersede
 from memory.remembering.storing_rules import TEXT_CHARS, VALUE_CHARS
@@ -32,16 +33,23 @@ def correct(user: User, memory_id: UUID, text: str) -> Memory:
     it. Raises NotThere, Refused, Conflict."""
     with transaction.atomic():
         row = _own(user, memory_id)
-        said = _checked(text, row)
-        row.text, row.terms = said, terms(said)
-        row.embedding, row.embedded_by = None, ""
-        row.corrected_at = timezone.now()
-        # The words that it was made of are another's text now.
-        row.source_excerpt = ""
-        _activate(user, row)
-        row.save()
-        wake()
+        _write(user, row, text)
     return row
+
+
+def fill(user: User, profile: Mapping[ProfileField, Sequence[str]]) -> None:
+    """Its owner says what these fields hold, and it is so from now on: each is corrected, added, or, of a field that
+    is given nothing, forgotten. A field that is not named stays as it is. Raises Refused."""
+    with transaction.atomic():
+        # Of two that say it at once, the second sees what the first stored.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        for field, values in profile.items():
+            if not values:
+                forget_rows(user, matching(user, field))
+            elif field in SEVERAL:
+                _fill_several(user, field, values)
+            else:
+                _fill_one(user, field, values[0])
 
 
 def pin(user: User, memory_id: UUID, *, pinned: bool) -> Memory:
@@ -81,6 +89,47 @@ def forget_everything(user: User) -> int:
     with transaction.atomic():
         rows = Memory.objects.of(user).select_for_update().exclude(status=MemoryStatus.FORGOTTEN).defer("embedding")
         return forget_rows(user, list(rows))
+
+
+def _fill_one(user: User, field: ProfileField, value: str) -> None:
+    row = Memory.objects.of(user).active().filter(field=field).first()
+    if row is None:
+        _add(user, field, value)
+    elif row.text != value:
+        correct(user, row.pk, value)
+
+
+def _fill_several(user: User, field: ProfileField, values: Sequence[str]) -> None:
+    rows = list(Memory.objects.of(user).active().filter(field=field))
+    forget_rows(user, [row for row in rows if row.text not in values])
+    known = {row.text for row in rows}
+    # The newest is told first.
+    for value in reversed(dict.fromkeys(values)):
+        if value not in known:
+            _add(user, field, value)
+
+
+def _add(user: User, field: ProfileField, value: str) -> None:
+    """What waits in quarantine and says the same is what is meant."""
+    waiting = Memory.objects.of(user).filter(field=field, text=value, status=MemoryStatus.QUARANTINED).first()
+    if waiting is not None:
+        accept(user, waiting.pk)
+        return
+    row = Memory(user=user, kind=kind_of(field), field=field, origin_key=f"owner:{uuid4().hex}")
+    _write(user, row, value)
+
+
+def _write(user: User, row: Memory, text: str) -> None:
+    """Its owner's own words, inside a transaction."""
+    said = _checked(text, row)
+    row.text, row.terms = said, terms(said)
+    row.embedding, row.embedded_by = None, ""
+    row.corrected_at = timezone.now()
+    # The words that it was made of are another's text now.
+    row.source_excerpt = ""
+    _activate(user, row)
+    row.save()
+    wake()
 
 
 def _activate(user: User, row: Memory) -> None:

@@ -48,6 +48,15 @@ def profile_of(memories: Iterable[Filled]) -> dict[str, dict[str, Any]]:
     return {"critical": _part(found, CRITICAL), "preferences": _part(found, PREFERENCES)}
 
 
+def whole_profile_of(memories: Iterable[Filled]) -> dict[str, dict[str, Any]]:
+    """The same with every field: one that is not known is None, and the projects are none."""
+    known = profile_of(memories)
+    return {
+        part: {name.value: known[part].get(name.value, [] if name in SEVERAL else None) for name in names}
+        for part, names in (("critical", CRITICAL), ("preferences", PREFERENCES))
+    }
+
+
 def _part(found: dict[ProfileField, list[str]], fields: Iterable[ProfileField]) -> dict[str, Any]:
     return {
         name.value: found[name][:PROJECTS] if name in SEVERAL else found[name][0] for name in fields if name in found

@@ -7,7 +7,7 @@ from uuid import UUID
 from hyperagent.lib.times import iso
 from memory.kinds import MemoryStatus
 from memory.models import Memory, MemoryUse
-from memory.remembering.profile import profile_of
+from memory.remembering.profile import whole_profile_of
 
 Json = dict[str, Any]
 EXPORTED: int = 1
@@ -61,4 +61,4 @@ def all_shape(
     rows = list(rows)
     active = [row for row in rows if row.status == MemoryStatus.ACTIVE]
     shown = [memory_shape(row, uses.get(row.id, ()), history.get(row.id, ())) for row in rows]
-    return {"on": is_on, **profile_of(active), "memories": shown}
+    return {"on": is_on, **whole_profile_of(active), "memories": shown}

@@ -44,7 +44,7 @@ def test_each_memory_shows_its_source_its_uses_and_what_it_replaced(alice: Any) 
     shown = looking.everything_of(alice)
 
     [memory] = shown["memories"]
-    assert shown["critical"] == {"job_title": "Director"}
+    assert shown["critical"]["job_title"] == "Director"
     assert memory["source"]["conversation_id"] == str(conversation)
     assert (memory["source"]["turn"], memory["source"]["excerpt"]) == ("m1", "I was made director")
     assert [(use["execution_id"], use["why"]) for use in memory["uses"]] == [(str(run), "It fits your question.")]

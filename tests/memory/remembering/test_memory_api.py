@@ -13,6 +13,8 @@ from tests.memory.remembering.knowing import active, field, known, learned
 pytestmark = pytest.mark.django_db
 BASE = "/api/v1/memory"
 JOB = ProfileField.JOB_TITLE
+NO_FACTS = {"user_name": None, "company_name": None, "job_title": None, "recent_projects": []}
+NO_PREFERENCES = {"tone": None, "detail_level": None, "language": None}
 
 
 @pytest.mark.spec("S155", "S156", "B18")
@@ -24,8 +26,8 @@ def test_the_profile_and_each_memory_with_its_receipts_are_told(alice: Any, api_
 
     shown = api_of(alice).get(BASE).json()
 
-    assert shown["critical"] == {"job_title": "Engineer", "recent_projects": ["Atlas"]}
-    assert shown["preferences"] == {"detail_level": "short"}
+    assert shown["critical"] == {**NO_FACTS, "job_title": "Engineer", "recent_projects": ["Atlas"]}
+    assert shown["preferences"] == {**NO_PREFERENCES, "detail_level": "short"}
     assert shown["on"] is True
     job = next(one for one in shown["memories"] if one["field"] == "job_title")
     assert (job["kind"], job["text"], job["status"], job["pinned"], job["uses"]) == (
@@ -39,6 +41,76 @@ def test_the_profile_and_each_memory_with_its_receipts_are_told(alice: Any, api_
     assert (job["source"]["turn"], job["source"]["excerpt"]) == ("m-1", "I am an engineer")
 
 
+@pytest.mark.spec("S155", "S156")
+def test_the_profile_names_what_is_not_known_too(alice: Any, api_of: Callable[..., Any]) -> None:
+    shown = api_of(alice).get(BASE).json()
+
+    assert (shown["critical"], shown["preferences"]) == (NO_FACTS, NO_PREFERENCES)
+
+
+@pytest.mark.spec("S155", "S156")
+def test_a_person_says_what_their_profile_holds_and_what_it_does_not(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    learned(alice, field(JOB, "Engineer"))
+    known(alice, "Apollo", field=ProfileField.RECENT_PROJECTS)
+    known(alice, "Atlas", field=ProfileField.RECENT_PROJECTS)
+
+    said = {
+        "critical": {"job_title": " Director ", "recent_projects": ["Borea", "Atlas"]},
+        "preferences": {"tone": "formal"},
+    }
+    shown = api.patch(BASE, said, format="json").json()
+
+    assert shown["critical"] == {**NO_FACTS, "job_title": "Director", "recent_projects": ["Borea", "Atlas"]}
+    assert shown["preferences"] == {**NO_PREFERENCES, "tone": "formal"}
+    assert shown["on"] is True
+    tone = next(one for one in shown["memories"] if one["field"] == "tone")
+    assert (tone["kind"], tone["text"], bool(tone["corrected_at"])) == ("preference", "formal", True)
+
+    forgotten = {"critical": {"job_title": None, "recent_projects": []}, "preferences": {"tone": ""}}
+    shown = api.patch(BASE, forgotten, format="json").json()
+
+    assert (shown["critical"], shown["preferences"], shown["memories"]) == (NO_FACTS, NO_PREFERENCES, [])
+
+
+def test_what_a_person_says_of_themselves_is_accepted_and_replaced_by_no_machine(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    waiting = known(alice, "Director", field=JOB, status=MemoryStatus.QUARANTINED)
+
+    api_of(alice).patch(BASE, {"on": False, "critical": {"job_title": "Director"}}, format="json")
+    api_of(alice).patch(BASE, {"on": True}, format="json")
+    [told] = learned(alice, field(JOB, "Intern"))
+
+    assert active(alice) == ["Director"]
+    assert told.became == "quarantined"
+    waiting.refresh_from_db()
+    assert waiting.status == MemoryStatus.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "on"),
+        ({"mood": "good"}, "mood"),
+        ({"on": "perhaps"}, "on"),
+        ({"preferences": {"mood": "good"}}, "preferences.mood"),
+        ({"critical": {"tone": "formal"}}, "critical.tone"),
+        ({"critical": {"job_title": "x" * 121}}, "critical.job_title"),
+        ({"critical": {"recent_projects": list("abcdef")}}, "critical.recent_projects"),
+        ({"preferences": {"tone": "formal"}, "critical": "Engineer"}, "critical.non_field_errors"),
+    ],
+)
+def test_a_profile_that_cannot_be_said_is_refused_whole_and_named(
+    body: Any, named: str, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    refused = api_of(alice).patch(BASE, body, format="json")
+
+    assert refused.status_code == 400
+    assert named in refused.json()["error"]["fields"]
+    assert not Memory.objects.exists()
+
+
 def test_a_memory_is_corrected_pinned_and_forgotten(alice: Any, api_of: Callable[..., Any]) -> None:
     api, row = api_of(alice), known(alice, "Engineer", field=JOB)
     url = f"{BASE}/{row.id}"
@@ -49,7 +121,7 @@ def test_a_memory_is_corrected_pinned_and_forgotten(alice: Any, api_of: Callable
 
     assert api.delete(url).status_code == 204
     assert api.get(url).status_code == 404
-    assert api.get(BASE).json()["critical"] == {}
+    assert api.get(BASE).json()["critical"] == NO_FACTS
     assert "Director" not in api.get(f"{BASE}/export").content.decode()
     assert Memory.objects.get(pk=row.id).status == MemoryStatus.FORGOTTEN
 
