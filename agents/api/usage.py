@@ -97,7 +97,8 @@ class Usage(APIView):
     def get(self, request: Request) -> Response:
         """What models took: tokens, calls, runs and money, by day, agent, model, conversation or project.
 
-        One's own; administrators ask for anybody's, and by person. It outlives the runs and conversations.
+        One's own, which by person is one row; administrators ask for anybody's, and by person see everybody. It
+        outlives the runs and conversations.
         """
         asked = UsageQuerySerializer(data=request.query_params, context={"user": request.user})
         asked.is_valid(raise_exception=True)

@@ -13,17 +13,11 @@ def whose_usage(
 ) -> UUID | None:
     """The person whose usage is meant, None for everybody's. Raises NotAllowed, or Refused for what contradicts itself.
 
-    `sees_all`: an administrator asks, with the scope for it. To group by person is to ask for everybody.
+    `sees_all`: an administrator asks, with the scope for it. For them, to group by person is to ask for everybody.
     """
     if everybody and user is not None:
         raise Refused("invalid", "all=true is everybody and user one person. Leave one of the two out.")
     if not sees_all:
-        if group is GroupBy.USER:
-            raise NotAllowed(
-                ONLY_ADMINISTRATORS,
-                "Only administrators see usage by person, and programs of theirs whose token has the scope 'admin'. "
-                "Group by day, agent, model, conversation or project: that is your own.",
-            )
         if everybody or user not in (None, me):
             raise NotAllowed(
                 ONLY_ADMINISTRATORS,

@@ -74,7 +74,25 @@ def test_each_sees_their_own_usage_and_only_administrators_everybodys(
     assert asked(api_of(alice), user=str(alice.pk)).json() == own.json()
 
 
-@pytest.mark.parametrize("query", [{"group_by": "user"}, {"all": "true"}, {"user": "somebody else"}])
+def test_by_person_somebody_who_is_no_administrator_sees_the_one_row_that_is_theirs(
+    alice: Any, bob: Any, charlie: Any, api_of: Callable[..., Any]
+) -> None:
+    call(alice, "2026-11-01 12:00")
+    call(bob, "2026-11-02 12:00", "2.00")
+
+    own, nobodys = asked(api_of(alice), group_by="user"), asked(api_of(charlie), group_by="user")
+    with_a_small_token = asked(api_of(bob, scopes=["read"]), group_by="user")
+
+    assert by_key(own).keys() == {str(alice.pk)}
+    assert by_key(own)[str(alice.pk)]["name"] == "Alice (alice@example.org)"
+    assert own.json()["total"]["cost_usd"] == 0.5
+    assert nobodys.json()["results"] == []
+    assert by_key(with_a_small_token).keys() == {str(bob.pk)}
+    others = {"group_by": "user", "user": str(bob.pk)}
+    assert asked(api_of(alice), **others).json()["error"]["code"] == "administrators_only"
+
+
+@pytest.mark.parametrize("query", [{"all": "true"}, {"user": "somebody else"}])
 def test_what_is_others_is_refused_in_a_clear_word(
     query: dict[str, str], alice: Any, bob: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
