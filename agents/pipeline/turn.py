@@ -243,7 +243,7 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
         await context.say(ended.message)
         return Answered(ended.message)
     if ended.status is not AgentStatus.COMPLETED:
-        raise StepFailed(ended.code or "failed", ended.message)
+        raise StepFailed(ended.code or "failed", ended.message, retryable=ended.retryable)
     output = AgentOutput.model_validate(ended.output)
     skipped = _skipped({output.agent_id: output}) if output.error in DECIDED_BY_PEOPLE else ()
     return Answered(

@@ -47,6 +47,9 @@ STATUS_OF_ERROR = {
     "crashed_worker": 500,
     "internal": 500,
 }
+# What passes by itself. For how long a provider asked to be left alone is not kept.
+PASSING = frozenset({"model_busy", "model_unavailable"})
+RETRY_AFTER_S = 10
 
 
 class Query(AsyncAnswerView):
@@ -211,9 +214,14 @@ def _answer_of(execution: Execution, user: User) -> JsonResponse:
         code = execution.error_code or "failed"
         message = execution.error_message or "The run failed. Try again."
         error = error_object(code, message, execution_id=str(execution.id))
-        return JsonResponse({"error": error}, status=STATUS_OF_ERROR.get(code, 502))
+        return JsonResponse({"error": error}, status=STATUS_OF_ERROR.get(code, 502), headers=retry_headers(code))
     shown = shapes.finished(execution, execution.agents.all())
     if execution.status == ExecutionStatus.AWAITING_USER:
         asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
         return JsonResponse({**shown, "requests": [request_shape(request) for request in asked]}, status=202)
     return JsonResponse(shown)
+
+
+def retry_headers(code: str) -> dict[str, str]:
+    """When a run that failed with this code may be asked for again; nothing where something must be mended first."""
+    return {"Retry-After": str(RETRY_AFTER_S)} if code in PASSING else {}

@@ -128,9 +128,11 @@ def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any
 
 def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:
     if execution.status == ExecutionStatus.FAILED:
-        status = query.STATUS_OF_ERROR.get(execution.error_code, 502)
+        code = execution.error_code
+        status = query.STATUS_OF_ERROR.get(code, 502)
         message = execution.error_message or "The run failed. Try again."
-        return JsonResponse(told.error(status, message, code=execution.error_code or None), status=status)
+        error = told.error(status, message, code=code or None)
+        return JsonResponse(error, status=status, headers=query.retry_headers(code))
     return JsonResponse(told.completion(shapes.finished(execution, ()), **named))
 
 

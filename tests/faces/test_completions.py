@@ -177,6 +177,19 @@ async def test_what_cannot_be_used_is_refused_in_openais_words(
     assert elsewhere.value.code == "unknown_url"
 
 
+async def test_a_program_is_told_when_to_ask_a_busy_provider_again(
+    client: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(status=429, retry_after="100", times=0))
+    await make_runner(scripted_server.url)
+
+    with pytest.raises(openai.InternalServerError) as busy:
+        await client.chat.completions.create(model="hyperagent/chat", messages=HI)
+
+    assert (busy.value.status_code, busy.value.code) == (503, "model_busy")
+    assert int(busy.value.response.headers["retry-after"]) > 0
+
+
 def test_an_answer_that_begins_again_is_sent_from_where_it_says_something_new() -> None:
     def sent(*events: dict[str, Any]) -> str:
         named: dict[str, Any] = {"completion_id": "c", "model_name": "hyperagent", "created": 1, "warnings": ()}

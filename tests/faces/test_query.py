@@ -210,9 +210,24 @@ async def test_a_run_that_fails_answers_in_the_error_shape_with_its_id(
     error = failed.json()["error"]
     run = await Execution.objects.aget()
     assert failed.status_code in {502, 503}
+    assert "retry-after" not in failed.headers, "somebody must mend the key first"
     assert (error["code"], error["message"]) == (run.error_code, run.error_message)
     assert error["execution_id"] == str(run.id)
     assert "Traceback" not in error["message"]
+
+
+async def test_where_the_provider_is_busy_it_is_said_that_and_when_to_ask_again(
+    api: Program, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(status=429, retry_after="100", times=0))
+    await make_runner(scripted_server.url)
+
+    failed = await post(api, QUERY, {"query": "Hi", "mode": "chat"})
+    last = parts(await text_of(await post(api, STREAM, {"query": "Hi", "mode": "chat"})))[-1]
+
+    assert (failed.status_code, failed.json()["error"]["code"]) == (503, "model_busy")
+    assert int(failed.headers["retry-after"]) > 0
+    assert (last["type"], last["code"], last["retryable"]) == ("error", "model_busy", True)
 
 
 async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program, alice: Any) -> None:
