@@ -6,7 +6,7 @@ Every event is stored and sent as the same JSON text. Token frames are the hot o
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_serializer, model_validator
 
 RESULT_CHARS: Final = 500
 
@@ -17,10 +17,18 @@ class StageStatus(StrEnum):
     FAILED = "failed"
 
 
-class Usage(BaseModel):
-    """Tokens and money. `cost_usd` is None where a model without a known price took part: unknown, not free."""
+class Whole(BaseModel):
+    """Told with all of its fields. What is None says something here; of all else an event leaves it out."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_serializer
+    def _all_of_it(self) -> dict[str, Any]:
+        return dict(self)
+
+
+class Usage(Whole):
+    """Tokens and money. `cost_usd` is None where a model without a known price took part: unknown, not free."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -44,14 +52,12 @@ class Source(BaseModel):
     """Of a document of this installation, and the passage in it that the excerpt is from."""
 
 
-class Check(BaseModel):
+class Check(Whole):
     """What a sentence of an answer says against the sources that it names (B19).
 
     `start` and `end` count characters of the answer. `supported` is None where nobody could tell. `by`: whether its
     words were compared (`words`), or a model read both (`model`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: int
     end: int

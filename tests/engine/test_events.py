@@ -150,6 +150,17 @@ def test_complete_and_error_end_a_stream() -> None:
     assert {"complete", "error"} == TERMINAL_TYPES <= set(TYPES)
 
 
+def test_usage_and_checks_are_told_whole_whatever_is_left_out_of_an_event() -> None:
+    unknown = {"prompt_tokens": 5, "completion_tokens": 0, "cost_usd": None}
+    event = Complete(answer="", usage=unknown, checks=({"start": 0, "end": 1, "sentence": "A."},))
+
+    told = event.model_dump(mode="json", exclude_none=True)
+
+    assert told["usage"] == unknown
+    assert told["checks"][0]["supported"] is None
+    assert "stage" not in told
+
+
 def test_an_unknown_price_is_not_free() -> None:
     usage = Complete(answer="", usage={"prompt_tokens": 5, "cost_usd": None}).usage
 
