@@ -13,6 +13,7 @@ import orjson
 
 from agents import reading
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
+from agents.event_schema import Resync
 from agents.models import Execution
 from agents.reading import LoggedEvent
 from hyperagent.accounts.models import User
@@ -22,7 +23,6 @@ from hyperagent.lib.threads import in_thread
 LOOK_S = 3.0
 # Announcements that wait for a reader; if there are more, the table has them.
 NEWS_KEPT = 64
-RESYNC = "resync"
 SETTLED = TERMINAL_STATUSES | {ExecutionStatus.AWAITING_USER}
 # The events that a reader had last, known by their text: more than stand in an announcement.
 RECALLED = 64
@@ -183,8 +183,8 @@ async def _announced(news: _News, follower: Follower, execution: Execution) -> l
 
 def _resync(execution: Execution) -> LoggedEvent:
     """No event of the log: a word to the reader in the shape of one, with the number to come back with."""
-    body = orjson.dumps({"type": RESYNC, "seq": 0, "execution_id": str(execution.id)})
-    return LoggedEvent(0, RESYNC, body.decode())
+    word = Resync(execution_id=execution.id)
+    return LoggedEvent(word.seq, word.type, word.model_dump_json())
 
 
 async def settled(execution: Execution) -> Execution:

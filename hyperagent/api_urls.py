@@ -12,15 +12,16 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
-from agents.engine.events import body_adapter
+from agents.event_schema import sent_schema
 from hyperagent.errors import api_not_found
 from hyperagent.lib import languages
 
 
 @require_safe
 def events_schema(request: HttpRequest) -> JsonResponse:
-    """What each type of event carries, as JSON schema. The same for everybody, so nobody is asked who they are."""
-    return JsonResponse(body_adapter.json_schema())
+    """What each type of event carries as it is stored and sent, as JSON schema. The same for everybody, so nobody is
+    asked who they are."""
+    return JsonResponse(sent_schema())
 
 
 class Description(SpectacularAPIView):
