@@ -147,7 +147,8 @@ def says_how_it_went(execution: Execution) -> bool:
 
 
 def skipped_of(execution: Execution) -> list[Json]:
-    return list((execution.result or {}).get("skipped", []))
+    """Each with the `step_id` of the agent whose task it was; `agent_id` says the same, and is no agent's own id."""
+    return [{"step_id": one.get("agent_id"), **one} for one in (execution.result or {}).get("skipped", [])]
 
 
 def agent_shape(agent: AgentExecution) -> Json:

@@ -46,7 +46,9 @@ class AgentSerializer(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     parent_id = serializers.UUIDField(allow_null=True)
     agent_name = serializers.CharField()
-    step_id = serializers.CharField(allow_null=True, help_text="The task of the plan that it works on.")
+    step_id = serializers.CharField(
+        allow_null=True, help_text="The task that it works on, of the plan if there is one."
+    )
     task = serializers.CharField()
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in AgentStatus])
     modified = serializers.BooleanField(help_text="A person gave it other instructions.")
@@ -191,6 +193,15 @@ class ExecutionListedSerializer(serializers.Serializer[Any]):
     )
 
 
+class SkippedSerializer(serializers.Serializer[Any]):
+    """What was not done, with whatever else is known of it."""
+
+    step_id = serializers.CharField(help_text="The task: an agent of the run with this `step_id` worked on it.")
+    agent_id = serializers.CharField(help_text="The same. The agent's own id stands with the agents.")
+    agent_name = serializers.CharField()
+    error = serializers.CharField(allow_null=True, help_text="Why, such as denied_by_user.")
+
+
 class ExecutionSerializer(ExecutionListedSerializer):
     trace_id = serializers.CharField(
         help_text="Of the `traceparent` that it was asked with, or one of its own: logs name it, and spans have it."
@@ -201,7 +212,7 @@ class ExecutionSerializer(ExecutionListedSerializer):
     model = serializers.CharField(allow_null=True)
     plan = PlanSerializer(allow_null=True)
     routing = RoutingSerializer(allow_null=True)
-    skipped = serializers.ListField(child=serializers.DictField())
+    skipped = SkippedSerializer(many=True)
     agents = AgentSerializer(many=True)
 
 
@@ -213,7 +224,7 @@ class FinishedSerializer(serializers.Serializer[Any]):
     sources = SourceSerializer(many=True)
     checks = CheckSerializer(many=True, help_text="Whether its cited sentences say what their sources say.")
     agents = AgentSerializer(many=True)
-    skipped = serializers.ListField(child=serializers.DictField())
+    skipped = SkippedSerializer(many=True)
     usage = UsageSerializer()
 
 

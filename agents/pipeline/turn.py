@@ -234,7 +234,9 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
         }
     )
     ended = await context.outcome(
-        await context.fork(route.agent, commission(task), task=title_from(brief.original_question))
+        await context.fork(
+            route.agent, commission(task), task=title_from(brief.original_question), step_id=task.agent_id
+        )
     )
     if ended.status is AgentStatus.DELETED:
         await context.say(STOPPED)
