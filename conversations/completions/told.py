@@ -10,21 +10,13 @@ Json = dict[str, Any]
 AGAIN: Final = "\n\n[The answer began again:]\n\n"
 _BROKEN_OFF: Final = "The run failed. Try again."
 _MARK: Final = re.compile(r"\[(\d{1,3})\]")
-# The types of OpenAI's errors by status; whatever is not listed is the server's.
-_TYPES: Final = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "invalid_request_error",
-    409: "invalid_request_error",
-    413: "invalid_request_error",
-    422: "invalid_request_error",
-    429: "rate_limit_error",
-}
+# The types of OpenAI's errors by status. Of all others it is the request's fault, and from 500 on the server's.
+_TYPES: Final = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def error(status: int, message: str, *, code: str | None = None, param: str | None = None) -> Json:
-    return {"error": {"message": message, "type": _TYPES.get(status, "server_error"), "param": param, "code": code}}
+    kind = _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def model(mode: str | None, *, created: int) -> Json:
@@ -100,7 +92,10 @@ class Stream:
         return self._chunk({"role": "assistant", "content": "", "refusal": None})
 
     def of(self, event: Mapping[str, Any]) -> list[Json]:
-        """The chunks that this event is worth; of the last event the error, or the end of the stream."""
+        """The chunks that this event is worth; of the last event the error, or the end of the stream.
+
+        With the last event comes what the run says of itself (`agents.shapes.finished`), as far as it is known.
+        """
         kind, agent = event["type"], event.get("agent_id")
         if kind == "resync":
             self._texts.clear()
@@ -130,6 +125,8 @@ class Stream:
             "execution_id": event["execution_id"],
             "status": event.get("status", "completed"),
             "sources": event.get("sources", []),
+            "conversation_id": event.get("conversation_id"),
+            "skipped": event.get("skipped", []),
         }
         chunks.append({**self._chunk({}, finish="stop"), "hyperagent": own(run, self._warnings)})
         if self._tells_usage:

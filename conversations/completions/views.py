@@ -22,6 +22,7 @@ from agents.engine.states import ExecutionStatus
 from agents.following import follow, settled
 from agents.models import Execution
 from agents.modes import available_modes
+from agents.reading import LoggedEvent
 from conversations import actions
 from conversations.api import query
 from conversations.completions import asked, told
@@ -142,7 +143,7 @@ async def _chunks(execution: Execution, stream: told.Stream) -> AsyncIterator[by
     try:
         async with aclosing(follow(execution, 0)) as events:
             async for event in events:
-                chunks = stream.of(orjson.loads(event.body)) if event is not None else ()
+                chunks = stream.of(await _told(event, execution)) if event is not None else ()
                 yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
     except Exception as error:
         if not outage.is_outage(error):
@@ -151,6 +152,16 @@ async def _chunks(execution: Execution, stream: told.Stream) -> AsyncIterator[by
         log.warning("the stream of execution %s ends early: %s", execution.id, error)
         yield _sent(told.error(503, outage.MESSAGE, code=outage.CODE))
     yield DONE
+
+
+async def _told(event: LoggedEvent, execution: Execution) -> dict[str, Any]:
+    """The last event comes with what the run says of itself, which was stored with it."""
+    said: dict[str, Any] = orjson.loads(event.body)
+    return {**said, **await in_thread(_finished)(execution.id)} if event.type == "complete" else said
+
+
+def _finished(execution_id: UUID) -> dict[str, Any]:
+    return shapes.finished(Execution.objects.get(id=execution_id), ())
 
 
 def _sent(chunk: dict[str, Any]) -> bytes:

@@ -1,18 +1,21 @@
 """Programs that speak to OpenAI: its own client against a live server, and every way in which a request is refused."""
 
+import asyncio
 from typing import Any
 
 import openai
 import pytest
 from asgiref.sync import sync_to_async
 
+from agents.engine.events import Complete
 from agents.models import Execution
 from agents.tools.taint import own_words
 from conversations.completions import told
 from conversations.history import QUOTED
 from conversations.models import Conversation
 from tests.faces.conftest import token_of
-from tests.runtime.driving import Runners
+from tests.faces.runs import tell
+from tests.runtime.driving import Runners, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 
@@ -188,6 +191,44 @@ async def test_a_program_is_told_when_to_ask_a_busy_provider_again(
 
     assert (busy.value.status_code, busy.value.code) == (503, "model_busy")
     assert int(busy.value.response.headers["retry-after"]) > 0
+
+
+async def test_the_end_of_a_stream_says_of_the_run_what_a_whole_answer_says(alice: Any, client: Any) -> None:
+    async def asked(stream: bool) -> Any:
+        return await client.chat.completions.create(model="hyperagent/chat", messages=HI, stream=stream)
+
+    skipped = {"agent_id": "mail-1", "agent_name": "mail", "error": "hitl_skipped_non_streaming"}
+    streaming, waiting = [asyncio.create_task(asked(stream)) for stream in (True, False)]
+    await until(_two_wait)
+    for run in await sync_to_async(list)(Execution.objects.all()):
+        run.result = {"sources": [], "skipped": [skipped]}
+        await sync_to_async(tell)(run, Complete(answer="Hello"))
+    *_, last = [chunk async for chunk in await streaming]
+    whole = await waiting
+
+    conversations = {str(one.id) async for one in Conversation.objects.all()}
+    assert {last.hyperagent["conversation_id"], whole.hyperagent["conversation_id"]} == conversations
+    assert last.hyperagent["skipped"] == whole.hyperagent["skipped"] == [{"step_id": "mail-1", **skipped}]
+    assert last.hyperagent.keys() == whole.hyperagent.keys()
+
+
+async def _two_wait() -> bool:
+    return await Execution.objects.acount() == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (405, "invalid_request_error"),
+        (415, "invalid_request_error"),
+        (429, "rate_limit_error"),
+        (503, "server_error"),
+    ],
+)
+def test_what_is_the_requests_fault_is_not_told_as_the_servers(status: int, kind: str) -> None:
+    assert told.error(status, "No.")["error"]["type"] == kind
 
 
 def test_an_answer_that_begins_again_is_sent_from_where_it_says_something_new() -> None:
