@@ -1,16 +1,19 @@
 """Everything below `/api/`: version 1 of the API, its description and the pages that show it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import include, path
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
-from django.views.generic import TemplateView
+from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from agents.event_schema import sent_schema
 from hyperagent.errors import api_not_found
@@ -31,6 +34,17 @@ class Description(SpectacularAPIView):
         with languages.speaking(languages.ENGLISH):
             return super()._get_schema_response(request)  # type: ignore[no-untyped-call]
 
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """A refusal is JSON like all others, however the description itself is written."""
+        if response.exception:
+            request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
+        return super().finalize_response(request, response, *args, **kwargs)
+
+
+def to_slash(name: str) -> Callable[..., HttpResponseBase]:
+    """For who leaves out the slash at the end of an address."""
+    return require_safe(RedirectView.as_view(pattern_name=name, query_string=True))
+
 
 urlpatterns = [
     path("v1/", include("hyperagent.accounts.api_urls")),
@@ -44,5 +58,8 @@ urlpatterns = [
     # A page for people: strangers are asked to sign in, as everywhere.
     path("docs/", login_required(TemplateView.as_view(template_name="api_docs.html")), name="docs"),
     path("schema/events/", events_schema, name="events-schema"),
+    path("schema", to_slash("schema")),
+    path("docs", to_slash("docs")),
+    path("schema/events", to_slash("events-schema")),
     path("<path:rest>", api_not_found),
 ]

@@ -86,7 +86,10 @@ class QueryStream(AsyncAnswerView):
     @extend_schema(
         request=QuerySerializer,
         parameters=[IDEMPOTENCY],
-        responses={(200, "text/event-stream"): ServerSentSerializer, 400: ErrorSerializer, 404: ErrorSerializer},
+        responses={
+            (200, "text/event-stream"): ServerSentSerializer,
+            **dict.fromkeys((400, 404, 409), ErrorSerializer),
+        },
     )
     def post(self, request: Request) -> HttpResponseBase:
         """Asks, and streams the run's events. The run goes on if the client leaves."""

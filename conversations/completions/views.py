@@ -12,6 +12,7 @@ from uuid import UUID
 
 import orjson
 from django.http import HttpResponseBase, JsonResponse
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -25,7 +26,7 @@ from agents.modes import available_modes
 from agents.reading import LoggedEvent
 from conversations import actions
 from conversations.api import query
-from conversations.completions import asked, told
+from conversations.completions import asked, serializers, told
 from conversations.completions.asked import Asked, NotAsked
 from conversations.options import OnApproval, approval_rule, chosen
 from conversations.owned import Said
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 
 DONE = b"data: [DONE]\n\n"
 # What our own verbs call it, in the words of the request.
+_ERRORS = dict.fromkeys((400, 401, 403, 404, 413, 415, 429, 503), serializers.CompletionErrorSerializer)
+_RUN_ERRORS = dict.fromkeys((409, 422, 500, 502), serializers.CompletionErrorSerializer)
 _PARAMS = {"text": "messages", "mode": "model", "client_id": "Idempotency-Key"}
 
 
@@ -50,7 +53,6 @@ class _InTheirWords(APIView):
 
     authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope(Scope.RUN),)
-    schema = None  # OpenAI describes it.
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         return _told_error
@@ -59,14 +61,18 @@ class _InTheirWords(APIView):
 class Models(_InTheirWords):
     permission_classes = (HasScope(Scope.RUN, Scope.READ),)
 
+    @extend_schema(operation_id="models_list", responses={200: serializers.ServedModelsSerializer, **_ERRORS})
     def get(self, request: Request) -> Response:
+        """What can be asked here, as OpenAI lists its models: `hyperagent`, and one for each mode."""
         return Response({"object": "list", "data": [_model(mode) for mode in (None, *available_modes())]})
 
 
 class OneModel(_InTheirWords):
     permission_classes = (HasScope(Scope.RUN, Scope.READ),)
 
+    @extend_schema(operation_id="models_retrieve", responses={200: serializers.ServedModelSerializer, **_ERRORS})
     def get(self, request: Request, name: str) -> Response:
+        """One of those that can be asked, by its name."""
         mode = asked.mode_of(name)
         if mode is not None and mode not in available_modes():
             raise asked.no_such_model(name)
@@ -76,13 +82,27 @@ class OneModel(_InTheirWords):
 class NotHere(_InTheirWords):
     """Of OpenAI's routes only a few are there."""
 
+    schema = None
+
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         words = f"There is no {request.path} here. There are /v1/models and /v1/chat/completions; see /api/docs/."
         return JsonResponse(told.error(404, words, code="unknown_url"), status=404)
 
 
 class ChatCompletions(AsyncAnswerView, _InTheirWords):
+    @extend_schema(
+        operation_id="chat_completions_create",
+        request=serializers.CompletionRequestSerializer,
+        parameters=[query.IDEMPOTENCY],
+        responses={
+            (200, "application/json"): serializers.CompletionSerializer,
+            (200, "text/event-stream"): serializers.STREAM,
+            **_ERRORS,
+            **_RUN_ERRORS,
+        },
+    )
     def post(self, request: Request) -> HttpResponseBase:
+        """A question as OpenAI's chat completions have it. Nobody is asked: what needs a yes is left out, and told."""
         question = asked.read(request.data)
         assert isinstance(request.user, User)
         said = _said(request.user, question, request.headers.get("idempotency-key") or None)

@@ -72,6 +72,34 @@ def test_the_page_of_the_api_asks_strangers_to_sign_in(client: Client, db: None)
     assert (answer.status_code, answer["location"]) == (302, "/accounts/login/?next=/api/docs/")
 
 
+@pytest.mark.parametrize("page", ["/api/docs", "/api/schema", "/api/schema/events"])
+def test_an_address_of_the_description_is_found_without_its_slash(client: Client, page: str) -> None:
+    answer = client.get(page, {"format": "json"})
+
+    assert (answer.status_code, answer["location"]) == (302, f"{page}/?format=json")
+    assert client.post(page).status_code == 405
+
+
+@pytest.mark.parametrize("accepted", ["*/*", "application/vnd.oai.openapi"])
+def test_that_the_description_needs_a_sign_in_is_told_as_every_error(client: Client, db: None, accepted: str) -> None:
+    refused = client.get("/api/schema/", headers={"accept": accepted})
+
+    assert (refused.status_code, refused["content-type"]) == (401, "application/json")
+    assert refused.json()["error"]["code"] == "not_authenticated"
+
+
+@pytest.mark.spec("B25")
+def test_what_is_told_as_openai_tells_it_is_described_too(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    paths = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()["paths"]
+
+    asked = paths["/v1/chat/completions"]["post"]
+    assert set(asked["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+    for operation in (asked, paths["/v1/models"]["get"], paths["/v1/models/{name}"]["get"]):
+        shown = [told["content"]["application/json"] for status, told in operation["responses"].items() if status > "4"]
+        assert {one["schema"]["$ref"] for one in shown} == {"#/components/schemas/CompletionError"}
+    assert "409" in paths["/api/v1/query/stream"]["post"]["responses"]
+
+
 def test_every_operation_says_in_words_of_its_own_what_it_does(alice: Any, client_of: Callable[[Any], Client]) -> None:
     described = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()
 

@@ -211,6 +211,9 @@ ROUTES: Final = """
 /api/docs/                                                                 person        GET
 /api/v1/agent/stream                                                       token         GET
 /api/schema/events/                                                        everyone      GET
+/api/schema                                                                everyone      GET
+/api/docs                                                                  everyone      GET
+/api/schema/events                                                         everyone      GET
 /api/<path:rest>                                                           none
 /v1/models                                                                 token         GET
 /v1/models/<path:name>                                                     token         GET

@@ -171,7 +171,8 @@ def _shape_fault(answer: Response) -> str:
         return ""
     try:
         error = answer.json()["error"]
-        is_ours = bool(error["code"] and error["message"])
+        # Below /v1/ errors are OpenAI's, which may have no code and always have a type.
+        is_ours = bool((error["code"] or error.get("type")) and error["message"])
     except (ValueError, KeyError, TypeError):
         is_ours = False
     return "" if is_ours else f"{answer.status_code} in another shape"
