@@ -25,7 +25,7 @@ from hitl.switches import agents_switched_off
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
-from hyperagent.lib.api import ErrorSerializer, own_or_404
+from hyperagent.lib.api import ErrorSerializer, own_or_404, whole_list
 from hyperagent.lib.refusals import Conflict
 
 OF_RUN = OpenApiParameter("execution", uuid.UUID, description="A run; without it, the agents that run now.")
@@ -42,7 +42,7 @@ class AgentList(APIView):
         described = [
             {**_described(spec, request.user.pk), "enabled": spec.name not in off} for spec in specs().values()
         ]
-        return Response({"results": described})
+        return Response(whole_list(described))
 
 
 def _described(spec: AgentSpec, user_id: uuid.UUID | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from agents.engine.states import AgentStatus, ExecutionStatus, StepKind, StepStatus
+from hyperagent.lib.api import ListSerializer
 
 
 class UsageSerializer(serializers.Serializer[Any]):
@@ -74,7 +75,7 @@ class RosterAgentSerializer(serializers.Serializer[Any]):
     unavailable_reason = serializers.CharField(allow_null=True, help_text="What is missing, and the way out.")
 
 
-class RosterSerializer(serializers.Serializer[Any]):
+class RosterSerializer(ListSerializer):
     results = RosterAgentSerializer(many=True)
 
 

@@ -24,7 +24,7 @@ from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
-from hyperagent.lib.api import OneOf
+from hyperagent.lib.api import ListSerializer, OneOf
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
@@ -142,9 +142,15 @@ class MessageSerializer(serializers.Serializer[Any]):
     checks = CheckSerializer(many=True)
 
 
-class MessagesSerializer(serializers.Serializer[Any]):
+class ExportedMessagesSerializer(serializers.Serializer[Any]):
     results = MessageSerializer(many=True)
-    has_earlier = serializers.BooleanField(required=False, help_text="Whether there are messages before these.")
+
+
+class MessagesSerializer(ListSerializer):
+    """`next`: the page of what was said before these."""
+
+    results = MessageSerializer(many=True)
+    has_earlier = serializers.BooleanField(help_text="Whether there are messages before these.")
 
 
 class MessagesQuerySerializer(serializers.Serializer[Any]):

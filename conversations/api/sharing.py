@@ -13,7 +13,7 @@ from conversations.models import Share
 from conversations.sharing import actions
 from conversations.sharing.tokens import shown_again
 from hyperagent.accounts.scoped import ScopedView
-from hyperagent.lib.api import ErrorSerializer
+from hyperagent.lib.api import ErrorSerializer, ListSerializer, whole_list
 from hyperagent.lib.times import iso
 
 
@@ -56,7 +56,7 @@ class ShareSerializer(serializers.Serializer[Any]):
     last_seen_at = serializers.DateTimeField(allow_null=True)
 
 
-class SharesSerializer(serializers.Serializer[Any]):
+class SharesSerializer(ListSerializer):
     enabled = serializers.BooleanField(help_text="Whether this installation allows links.")
     results = ShareSerializer(many=True)
 
@@ -82,7 +82,7 @@ class ConversationShares(ScopedView):
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
         """The conversation's links that are open, newest first."""
         links: QuerySet[Share] = actions.links_of(self.caller, conversation_id)
-        return Response({"enabled": actions.is_on(), "results": [share_shape(link, request) for link in links]})
+        return Response({"enabled": actions.is_on(), **whole_list(share_shape(link, request) for link in links)})
 
     @extend_schema(
         request=ShareWriteSerializer,

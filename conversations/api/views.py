@@ -22,7 +22,7 @@ from conversations.shapes import message_shape
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib.api import ErrorSerializer, Pages
+from hyperagent.lib.api import ErrorSerializer, Pages, whole_list
 
 
 class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
@@ -103,6 +103,11 @@ class ConversationDetail(ScopedView):
         return Response(status=204)
 
 
+def _earlier(request: Request, first: str, limit: int) -> str:
+    """Where the messages before that one are."""
+    return f"{request.build_absolute_uri(request.path)}?limit={limit}&before={first}"
+
+
 class ConversationMessages(ScopedView):
     @extend_schema(
         parameters=[serializers.MessagesQuerySerializer],
@@ -110,14 +115,15 @@ class ConversationMessages(ScopedView):
     )
     def get(self, request: Request, conversation_id: uuid.UUID) -> Response:
         """All that was said, oldest first, as a tree by `parent_id`. With `limit` only the newest, and with `before`
-        those before that message: a parent may then be on an earlier page.
+        those before that message, as `next` has it: a parent may then be on an earlier page.
         """
         conversation = reading.own_conversation(self.caller, conversation_id)
         asked = serializers.MessagesQuerySerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
         results, has_earlier = reading.page_of(conversation, limit=given["limit"], before=given["before"])
-        return Response({"results": results, "has_earlier": has_earlier})
+        earlier = _earlier(request, results[0]["id"], given["limit"]) if has_earlier else None
+        return Response({**whole_list(results), "next": earlier, "has_earlier": has_earlier})
 
     @extend_schema(
         request=serializers.SaySerializer,
@@ -163,7 +169,10 @@ class MessageRetry(ScopedView):
 class ConversationExport(ScopedView):
     @extend_schema(
         parameters=[OpenApiParameter("as", str, enum=["markdown", "json"])],
-        responses={(200, "text/markdown"): OpenApiTypes.STR, (200, "application/json"): serializers.MessagesSerializer},
+        responses={
+            (200, "text/markdown"): OpenApiTypes.STR,
+            (200, "application/json"): serializers.ExportedMessagesSerializer,
+        },
     )
     def get(self, request: Request, conversation_id: uuid.UUID) -> HttpResponseBase:
         """The conversation as a file: Markdown (the branch that is shown), or JSON (every branch, with the runs'

@@ -17,7 +17,7 @@ from hyperagent.accounts.people_models import ServiceAccount
 from hyperagent.accounts.people_reading import PersonState, programs, shown
 from hyperagent.accounts.scopes import SERVICE_SCOPES
 from hyperagent.accounts.service_accounts import GRACES, Wish
-from hyperagent.lib.api import Pages
+from hyperagent.lib.api import Pages, whole_list
 from hyperagent.lib.refusals import NotThere
 
 _SCOPES_HELP = f"Of {', '.join(SERVICE_SCOPES)}."
@@ -144,7 +144,7 @@ class ServiceTokens(AdministratorsView):
     def get(self, request: Request, service_id: uuid.UUID) -> Response:
         """Its tokens, revoked and ended ones too, without the tokens themselves."""
         own = ApiToken.objects.owned_by(_program(service_id).user)
-        return Response({"next": None, "previous": None, "results": TokenSerializer(own, many=True).data})
+        return Response(whole_list(TokenSerializer(own, many=True).data))
 
     @extend_schema(request=ServiceToken, responses={201: NewToken, **REFUSALS})
     def post(self, request: Request, service_id: uuid.UUID) -> Response:

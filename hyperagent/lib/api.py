@@ -130,6 +130,18 @@ class Pages(CursorPagination):
         return type("Pages", (cls,), {"ordering": fields})
 
 
+def whole_list(results: Iterable[Any]) -> dict[str, Any]:
+    """As a page, for a list that is never cut into some."""
+    return {"next": None, "previous": None, "results": list(results)}
+
+
+class ListSerializer(serializers.Serializer[Any]):
+    """A list has `results` beside these."""
+
+    next = serializers.URLField(allow_null=True, help_text="The next page; null where this is the last.")
+    previous = serializers.URLField(allow_null=True)
+
+
 class ErrorDetailSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hyperagent.accounts.models import User
-from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
+from hyperagent.lib.api import ErrorSerializer, ListSerializer, Pages, own_or_404, whole_list
 from memory import projects
 from memory.api.document_serializers import DocumentSerializer
 from memory.api.documents import DocumentsView
@@ -58,7 +58,7 @@ class MemberSerializer(serializers.Serializer[Any]):
     is_owner = serializers.BooleanField()
 
 
-class MembersSerializer(serializers.Serializer[Any]):
+class MembersSerializer(ListSerializer):
     results = MemberSerializer(many=True)
 
 
@@ -122,7 +122,7 @@ class ProjectMembers(DocumentsView):
     def get(self, request: Request, project_id: UUID) -> Response:
         """The members, by name, the owner among them."""
         project = projects.seen(self.caller, project_id)
-        return Response({"results": [member_shape(person, project) for person in members_of(project)]})
+        return Response(whole_list(member_shape(person, project) for person in members_of(project)))
 
     @extend_schema(request=NewMemberSerializer, responses={201: MemberSerializer, 200: MemberSerializer, **ERRORS})
     def post(self, request: Request, project_id: UUID) -> Response:

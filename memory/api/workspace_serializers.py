@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from hyperagent.lib.api import ListSerializer
 from hyperagent.lib.times import iso
 from memory.models import WorkspaceFile
 from memory.workspaces.files import FileFacts, VersionFacts
@@ -35,7 +36,7 @@ class VersionSerializer(serializers.Serializer[Any]):
     written_at = serializers.DateTimeField()
 
 
-class VersionsSerializer(serializers.Serializer[Any]):
+class VersionsSerializer(ListSerializer):
     results = VersionSerializer(many=True)
 
 
@@ -49,7 +50,7 @@ class PlaceSerializer(serializers.Serializer[Any]):
     quota_bytes = serializers.IntegerField()
 
 
-class PlacesSerializer(serializers.Serializer[Any]):
+class PlacesSerializer(ListSerializer):
     results = PlaceSerializer(many=True)
 
 

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope as TokenScope
-from hyperagent.lib.api import ErrorSerializer, Pages
+from hyperagent.lib.api import ErrorSerializer, Pages, whole_list
 from hyperagent.lib.refusals import NotThere
 from memory.api import files as bytes_api
 from memory.api import workspace_serializers as shapes
@@ -57,7 +57,7 @@ class PlaceList(FilesView):
     def get(self, request: Request) -> Response:
         """Where the caller has files: their own, those of their projects, and of conversations that have some, the
         latest hundred."""
-        return Response({"results": [shapes.place_shape(found) for found in places_of(self.caller)]})
+        return Response(whole_list(shapes.place_shape(found) for found in places_of(self.caller)))
 
 
 @extend_schema(parameters=[_SCOPE])
@@ -163,7 +163,7 @@ class FileVersions(FilesView):
     def get(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
         """The versions that are kept, newest first; also those of a file that was deleted lately."""
         found = files.versions(self.caller.pk, self.place, path)
-        return Response({"results": [shapes.version_shape(row) for row in found]})
+        return Response(whole_list(shapes.version_shape(row) for row in found))
 
     @extend_schema(request=shapes.RestoreSerializer, responses={200: shapes.FileSerializer, **ERRORS})
     def post(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:

@@ -36,6 +36,30 @@ def test_the_pages_of_a_conversation_together_are_all_of_it(alice: Any, api_of: 
     assert [[one["id"] for one in page["results"]] for page in pages] == [ids[15:], ids[5:15], ids[:5]]
     whole = api.get(url).json()
     assert ([one["id"] for one in whole["results"]], whole["has_earlier"]) == (ids, False)
+    assert (whole["next"], whole["previous"]) == (None, None)
+
+
+def test_each_page_of_a_conversation_has_the_address_of_the_one_before_it(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api, conversation = api_of(alice), actions.create(alice)
+    ids = _said(conversation, 25)
+    empty = api.get(f"{BASE}/{actions.create(alice).id}/messages").json()
+
+    pages = [api.get(f"{BASE}/{conversation.id}/messages?limit=10").json()]
+    while pages[-1]["next"]:
+        pages.append(api.get(pages[-1]["next"]).json())
+
+    assert [[one["id"] for one in page["results"]] for page in pages] == [ids[15:], ids[5:15], ids[:5]]
+    assert (empty["results"], empty["next"]) == ([], None)
+
+
+def test_a_list_that_is_never_cut_has_the_names_of_one_that_is(alice: Any, api_of: Callable[..., Any]) -> None:
+    api, conversation = api_of(alice), actions.create(alice)
+
+    for url in ("/api/v1/agents", "/api/v1/files", f"{BASE}/{conversation.id}/share"):
+        told = api.get(url).json()
+        assert (told["next"], told["previous"], type(told["results"])) == (None, None, list), url
 
 
 def test_a_page_costs_the_same_queries_however_long_the_conversation_is(alice: Any, api_of: Callable[..., Any]) -> None:
