@@ -200,7 +200,7 @@ async def test_the_end_of_a_stream_says_of_the_run_what_a_whole_answer_says(alic
     skipped = {"agent_id": "mail-1", "agent_name": "mail", "error": "hitl_skipped_non_streaming"}
     streaming, waiting = [asyncio.create_task(asked(stream)) for stream in (True, False)]
     await until(_two_wait)
-    for run in await sync_to_async(list)(Execution.objects.all()):
+    async for run in Execution.objects.all():
         run.result = {"sources": [], "skipped": [skipped]}
         await sync_to_async(tell)(run, Complete(answer="Hello"))
     *_, last = [chunk async for chunk in await streaming]

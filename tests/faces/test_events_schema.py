@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from django.test import Client
 from jsonschema import Draft202012Validator
 
@@ -46,8 +45,7 @@ async def test_every_event_that_a_run_stores_is_as_the_schema_says(
 
     run = await ended(await start(alice, "Hi", mode="chat"))
 
-    bodies = await sync_to_async(list)(Event.objects.filter(execution=run).values_list("body", flat=True))
-    stored = [json.loads(body) for body in bodies]
+    stored = [json.loads(event.body) async for event in Event.objects.filter(execution=run)]
     assert {"config", "agent_state", "token", "usage", "complete"} <= {event["type"] for event in stored}
     assert _faults(schema, stored) == []
 

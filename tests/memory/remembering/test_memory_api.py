@@ -13,8 +13,8 @@ from tests.memory.remembering.knowing import active, field, known, learned
 pytestmark = pytest.mark.django_db
 BASE = "/api/v1/memory"
 JOB = ProfileField.JOB_TITLE
-NO_FACTS = {"user_name": None, "company_name": None, "job_title": None, "recent_projects": []}
-NO_PREFERENCES = {"tone": None, "detail_level": None, "language": None}
+NO_FACTS: dict[str, Any] = {"user_name": None, "company_name": None, "job_title": None, "recent_projects": []}
+NO_PREFERENCES: dict[str, Any] = {"tone": None, "detail_level": None, "language": None}
 
 
 @pytest.mark.spec("S155", "S156", "B18")
