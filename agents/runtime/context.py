@@ -8,10 +8,11 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
-from agents.engine.canonical import Written, canonical, plain
+from agents.engine.calls import HEARD
+from agents.engine.canonical import Written, canonical, digest, plain
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
-from agents.engine.events import Body, TokenReset, Usage, UsageReported
+from agents.engine.events import Body, Stage, StageStatus, TokenReset, Usage, UsageReported
 from agents.engine.records import AgentRecord, Path
 from agents.engine.states import StepKind
 from agents.guardrails.output import Screened, Watch, screened
@@ -26,10 +27,11 @@ from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.structured import REPAIRS
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
-from hyperagent.lib.text import clean_text, clean_value
+from hyperagent.lib.text import clean_text, clean_value, title_from
 
 TOLD = "guarded"
 """Where a recorded reply has what guardrails found in it."""
+SAID_CHARS = 300
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -96,6 +98,15 @@ class AgentContext(Spending):
         tell_lines(self, [Line.from_json(line) for line in value.get(TOLD, ())])
         self.report(usage_of(reply))
         return reply
+
+    async def heard(self) -> list[str]:
+        """As the engine has it; and people see, once, what the run was told: a page that is loaded anew, too."""
+        news = await super().heard()
+        for text in news:
+            told = f"You added: {title_from(' '.join(text.split()), limit=SAID_CHARS)}"
+            said = Stage(name=HEARD, description=told, status=StageStatus.COMPLETED)
+            self.emit_for_run(said, f"{HEARD}:{digest(text).hex()}")
+        return news
 
     def flag(self, body: Body, row: Flagged) -> None:
         """Shows people what a guardrail found, and keeps a row of it for those who look after the guardrails."""

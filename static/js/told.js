@@ -39,6 +39,7 @@ const SENTENCES = [
   said("Writing the answer"),
   said("Writing the program"),
   said("Writing the report"),
+  said("You added: {text}"),
   said("No more could be planned, so the answer says what there is."),
   said("The plan for what is missing was rejected, so the answer says what there is."),
   said("Nobody answered in time whether the plan for what is missing may run, so the answer says what there is."),

@@ -104,6 +104,10 @@ async def test_what_a_person_says_to_a_planned_run_reaches_its_agents_and_the_co
     await make_runner(scripted_server.url)
 
     assert (await ended(id_)).answer == "Le conseil lit."
+    told = [
+        event["description"] for event in await events(id_) if event["type"] == "stage" and event["name"] == "heard"
+    ]
+    assert told == ["You added: Answer in French."], "once, whoever hears it"
 
 
 @pytest.mark.spec("S29", "S187")
