@@ -40,6 +40,8 @@ class Acts(StrEnum):
     CHANGES = "changes"
     SENDS = "sends"
     """Data go to others than the installation and those whom an administrator chose."""
+    SHARES = "shares"
+    """Data go to the members of a project, who are others than the person, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,7 @@ WHY_NAMES: Final = 2
 ADMINISTRATORS: Final = Role.ADMINISTRATOR.value
 AFTER_TAINT: Final = ": a person decides each time."
 """The end of the sentence that names what of others was read; cards have a place of their own for that."""
+MEMBERS_SEE: Final = "All members of the project will see it."
 
 
 def verdict(call: Call, standing: Standing) -> Verdict:
@@ -303,7 +306,8 @@ def _why_tainted(call: Call) -> str:
     more = len(call.tainted_by) - WHY_NAMES + call.tainted_more
     read = f"{named} and {more} more" if more > 0 else named
     does = "changes something" if call.acts is Acts.CHANGES else "sends data out"
-    return f"This run has read text that others wrote ({read}), and {call.tool} {does}{AFTER_TAINT}"
+    told = f"This run has read text that others wrote ({read}), and {call.tool} {does}{AFTER_TAINT}"
+    return f"{told} {MEMBERS_SEE}" if call.acts is Acts.SHARES else told
 
 
 def _why_asked(call: Call, policy: PolicyFacts) -> str:

@@ -15,6 +15,7 @@ from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.outside.egress import egress
 
 _BROWSER: Final = "browser"
+_PROJECT: Final = "project"
 _LEAST_CARRIED: Final = 4
 _PIECES: Final = re.compile(r"([\w@.+-]+)")
 _SIMPLE: Final = frozenset(("http", "https", "html", "index", "page", "search", "query", "docs", "true", "false"))
@@ -22,6 +23,8 @@ _SIMPLE: Final = frozenset(("http", "https", "html", "index", "page", "search", 
 
 async def acts_of(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> Acts:
     """For a call in a run that has read text of others."""
+    if _shares(tool, arguments):
+        return Acts.SHARES
     if tool.effect == "write" or tool.irreversible:
         if not tool.own_files or tool.irreversible or await _replaces(context, tool, arguments):
             return Acts.CHANGES if tool.sends is not Sends.OTHERS or tool.host else Acts.SENDS
@@ -95,7 +98,7 @@ async def _replaces(context: AgentContext, tool: Tool, arguments: Mapping[str, A
         return True
     run = context.run
     workspace = door.provider("workspace")
-    for scope, path in tool.replaces(dict(arguments)):
+    for scope, path in _places(tool, arguments):
         try:
             if await workspace.stood_before(run.about, path, scope=scope, runs=(run.execution_id, run.effects_root)):
                 return True
@@ -103,6 +106,19 @@ async def _replaces(context: AgentContext, tool: Tool, arguments: Mapping[str, A
             # There is no such place, or no such file can be: the call itself says so.
             continue
     return False
+
+
+def _shares(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Whether it changes files of a project, new ones too: whoever is a member reads them, whoever wrote them."""
+    return any(scope == _PROJECT for scope, _ in _places(tool, arguments))
+
+
+def _places(tool: Tool, arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """None where the arguments name none that there can be: the call itself says so."""
+    try:
+        return tool.replaces(dict(arguments)) if tool.replaces is not None else ()
+    except ToolError:
+        return ()
 
 
 def _address(tool: Tool, arguments: Mapping[str, Any]) -> str:

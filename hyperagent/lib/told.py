@@ -32,6 +32,7 @@ SENTENCES: Final = (
     gettext_noop(
         "This run has read text that others wrote ({read}), and {tool} sends data out: a person decides each time."
     ),
+    gettext_noop("All members of the project will see it."),
     # Plans: agents/pipeline/planner.py.
     gettext_noop("This is the plan."),
     gettext_noop("This is the plan for what is missing."),

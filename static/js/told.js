@@ -73,6 +73,7 @@ const SENTENCES = [
   said("Nobody whom the policy “{name}” names can decide now; administrators can."),
   said("This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."),
   said("This run has read text that others wrote ({read}), and {tool} sends data out: a person decides each time."),
+  said("All members of the project will see it."),
   said("This is the plan."),
   said("This is the plan for what is missing."),
   said("Accept it, change it, or reject it."),

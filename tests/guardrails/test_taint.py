@@ -285,6 +285,51 @@ async def test_new_files_and_those_that_the_run_made_itself_are_written_without_
     assert workspace.files == OLD
 
 
+@pytest.mark.spec("S207", "S81")
+@pytest.mark.threat("T12", "T16")
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("write_file", {"path": "new.md", "content": "all of it", "scope": "project"}),
+        ("edit_file", {"path": "made.md", "old": "one", "new": "all of it", "scope": "project"}),
+        ("delete_file", {"path": "made.md", "scope": "project"}),
+    ],
+)
+async def test_what_all_members_of_a_project_would_read_is_asked_about_though_the_file_is_new(
+    name: str, given: Json
+) -> None:
+    """Also a file that the run wrote itself: a yes was for what it wrote then."""
+    made = {"made.md": "one"}
+    workspace = FakeWorkspace(dict(made), written={"made.md": ["key"]})
+
+    case = running(READ_DOCUMENT, (name, given), agent="chat", providers={"workspace": workspace})
+    await waits(case)
+
+    assert workspace.files == made
+    assert asked(case)["rules_allowed"] is False
+    assert (
+        f"{name} sends data out: a person decides each time. All members of the project will see it."
+        in (asked(case)["why"])
+    )
+
+
+async def test_where_nothing_of_others_was_read_a_file_of_a_project_is_written_as_ever() -> None:
+    workspace = FakeWorkspace()
+    given = {"path": "new.md", "content": "mine", "scope": "project"}
+
+    await outcome(running(("write_file", given), agent="chat", providers={"workspace": workspace}))
+
+    assert workspace.files == {"new.md": "mine"}
+
+
+async def test_a_path_that_can_be_none_fails_by_itself_and_not_the_run() -> None:
+    value = await outcome(
+        running(READ_DOCUMENT, ("app_write_file", {"path": "/etc/passwd", "content": "x"}), agent="chat")
+    )
+
+    assert value[1]["is_error"]
+
+
 async def test_an_error_of_ours_is_no_text_of_others_and_a_servers_own_words_are() -> None:
     @tool(agents=ANY_AGENT, untrusted=True)
     async def reads(call: Call, words: str) -> str:

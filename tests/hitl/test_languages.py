@@ -66,6 +66,7 @@ def test_the_page_knows_every_sentence_that_the_server_says_in_other_languages()
         ({"requires_approval": False}, {"action": PolicyAction.ASK, "somebody_can": False}),
         ({"tainted_by": (Read("web", "A page"), Read("mail", "A mail")), "acts": Acts.SENDS}, {}),
         ({"tainted_by": (Read("web", "A page"),), "acts": Acts.CHANGES, "tainted_more": 3}, {}),
+        ({"tainted_by": (Read("web", "A page"),), "acts": Acts.SHARES}, {}),
     ],
 )
 def test_why_somebody_is_asked_is_said_in_the_readers_language(call: Any, standing: Any) -> None:
