@@ -5,7 +5,7 @@ Where they cannot be had as files, the text of the documents is all that there i
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -21,17 +21,19 @@ MOST_LYING: Final = 20
 MOST_READ: Final = 4
 READ_BYTES: Final = 2_000_000
 _TABLES: Final = (".csv", ".tsv", ".json", ".jsonl", ".xlsx", ".xls", ".ods", ".parquet", ".txt", ".xml", ".yaml")
-_TEXTS: Final = (".csv", ".tsv", ".json", ".jsonl", ".txt")
+_TEXTS: Final = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".md")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
     """A file by its name in the working folder. `text`: its beginning, as far as it is text. `is_there`: whether the
-    folder has it, or its text is yet to be put there."""
+    folder has it, or its text is yet to be put there. `instead_of`: what the document is called, where another file
+    has that name."""
 
     name: str
     text: str = ""
     is_there: bool = True
+    instead_of: str = ""
 
 
 async def given_files(context: AgentContext, task: AgentInput, *, as_files: bool) -> tuple[Given, ...]:
@@ -44,9 +46,16 @@ async def given_files(context: AgentContext, task: AgentInput, *, as_files: bool
     pictures = task.options.image_attachments
     found = [await _original(context, one, at, has_text=one not in pictures) for at, one in enumerate(chosen, start=1)]
     given = [one for one in found if one is not None]
-    lying = await _lying_there(context, {one.name for one in given})
-    named = await _named(context, task, {one.name for one in (*given, *lying)})
+    files = await _workspace_files(context)
+    lying = await _lying_there(context, files, {one.name for one in given})
+    named = await _named(context, task, files, {one.name for one in (*given, *lying)})
     return (*given, *named, *lying)
+
+
+def told_renamed(files: Sequence[Given]) -> str:
+    """For the prompt: which documents lie there by another name than their own."""
+    lines = [f"`{one.name}` is the document `{one.instead_of}`." for one in files if one.instead_of]
+    return "\n".join(["", *lines, "The files that have these names are others."]) if lines else ""
 
 
 async def _lacks_files(context: AgentContext) -> bool:
@@ -65,7 +74,7 @@ async def _original(context: AgentContext, document_id: str, place: int, *, has_
     beginning = str(reply.data.get("text") or "")
     if not beginning and has_text and (read := await _text(context, document_id)):
         beginning = read[1]
-    return Given(str(reply.data["path"]), beginning)
+    return Given(str(reply.data["path"]), beginning, instead_of=str(reply.data.get("instead_of") or ""))
 
 
 async def _text(context: AgentContext, document_id: str) -> tuple[str, str] | None:
@@ -81,36 +90,53 @@ def _as_text(place: int, filename: str, text: str) -> Given:
     return Given(f"{GIVEN}/{place}_{name}", text, is_there=False)
 
 
-async def _named(context: AgentContext, task: AgentInput, known: Collection[str]) -> list[Given]:
-    """Documents that nobody attached, but whose file the task names."""
+async def _named(
+    context: AgentContext, task: AgentInput, files: Sequence[dict[str, Any]], known: Collection[str]
+) -> list[Given]:
+    """What the task names and nobody attached: a file of the conversation, else a document of that name, one of the
+    person's own before those that others share with them."""
     found: list[Given] = []
     for name in names_in(task.task)[:MOST_NAMED]:
         last = PurePosixPath(name).name
         if last in {PurePosixPath(one).name for one in known}:
             continue
+        own = [file for file in files if _is_called(str(file["path"]), last)]
+        if own:
+            found += [Given(str(file["path"]), await _beginning(context, file)) for file in own[:MOST_NAMED]]
+            continue
         reply = await context.tool("list_documents", {"name_contains": last, "limit": 5})
-        for document in _listed(reply.data, "documents"):
-            if str(document.get("filename", "")).casefold() == last.casefold():
-                given = await _original(context, str(document["doc_id"]), len(found) + 1)
-                found += [given] if given else []
-                break
+        called = [one for one in _listed(reply.data, "documents") if _is_called(str(one.get("filename", "")), last)]
+        for document in sorted(called, key=lambda one: not one.get("is_own", True))[:1]:
+            given = await _original(context, str(document["doc_id"]), len(found) + 1)
+            found += [given] if given else []
     return found
 
 
-async def _lying_there(context: AgentContext, known: Collection[str]) -> list[Given]:
-    """What earlier turns and the person put into the workspace. Of the first few the beginning is read."""
+def _is_called(path: str, last: str) -> bool:
+    return PurePosixPath(path).name.casefold() == last.casefold()
+
+
+async def _workspace_files(context: AgentContext) -> list[dict[str, Any]]:
     reply = await context.tool("list_files", {})
-    if reply.is_error:
-        return []
-    files = [one for one in _listed(reply.data, "files") if _is_table(one) and one["path"] not in known][:MOST_LYING]
-    found = []
-    for place, file in enumerate(files):
-        path, text = str(file["path"]), ""
-        if place < MOST_READ and path.lower().endswith(_TEXTS) and int(file.get("size_bytes", 0)) <= READ_BYTES:
-            read = await context.tool("read_file", {"path": path})
-            text = str(read.data.get("text") or "") if not read.is_error and isinstance(read.data, dict) else ""
-        found.append(Given(path, text))
-    return found
+    return [] if reply.is_error else _listed(reply.data, "files")
+
+
+async def _lying_there(context: AgentContext, files: Sequence[dict[str, Any]], known: Collection[str]) -> list[Given]:
+    """What earlier turns and the person put into the workspace. Of the first few the beginning is read."""
+    tables = [one for one in files if _is_table(one) and one["path"] not in known][:MOST_LYING]
+    return [
+        Given(str(file["path"]), await _beginning(context, file) if place < MOST_READ else "")
+        for place, file in enumerate(tables)
+    ]
+
+
+async def _beginning(context: AgentContext, file: dict[str, Any]) -> str:
+    """Of a text that is not too long; empty for anything else."""
+    path = str(file["path"])
+    if not path.lower().endswith(_TEXTS) or int(file.get("size_bytes", 0)) > READ_BYTES:
+        return ""
+    read = await context.tool("read_file", {"path": path})
+    return str(read.data.get("text") or "") if not read.is_error and isinstance(read.data, dict) else ""
 
 
 def _is_table(file: dict[str, Any]) -> bool:

@@ -10,6 +10,8 @@ from datetime import date
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Case, When
+
 from agents.runtime.driven import About
 from agents.tools.providers import OriginalFile
 from agents.tools.tool import ToolError
@@ -178,14 +180,19 @@ def _refuse_unread(document: Document) -> None:
 
 
 def _listed(user_id: UUID, name_contains: str, limit: int) -> DocumentList:
+    """The newest first; of those that are asked for by name, one's own before all: however many of that name others
+    share, they cannot hide it."""
     seen = Document.objects.seen_by(_user(user_id))
+    order = ["-created_at", "filename"]
     if name_contains:
-        seen = seen.filter(filename__icontains=name_contains)
-    rows = seen.order_by("-created_at", "filename")[:limit]
-    return DocumentList(documents=tuple(_entry(row) for row in rows), total=seen.count())
+        own_first = Case(When(owner_id=user_id, then=0), default=1)
+        seen = seen.filter(filename__icontains=name_contains).annotate(of_others=own_first)
+        order = ["of_others", *order]
+    rows = seen.order_by(*order)[:limit]
+    return DocumentList(documents=tuple(_entry(row, user_id) for row in rows), total=seen.count())
 
 
-def _entry(row: Document) -> ListedDocument:
+def _entry(row: Document, user_id: UUID) -> ListedDocument:
     return ListedDocument(
         doc_id=str(row.id),
         filename=row.filename,
@@ -195,6 +202,7 @@ def _entry(row: Document) -> ListedDocument:
         description=row.description[:DESCRIPTION_CHARS],
         state="picture" if row.is_picture else row.status,
         total_pages=row.total_pages,
+        is_own=row.owner_id == user_id,
     )
 
 

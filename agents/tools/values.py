@@ -94,7 +94,8 @@ class DocumentFilters(Value):
 
 
 class ListedDocument(Value):
-    """`state`: a word for how far it is, such as ready. `date`: the document's own, YYYY-MM-DD."""
+    """`state`: a word for how far it is, such as ready. `date`: the document's own, YYYY-MM-DD. `is_own`: the asker's,
+    not one that others share with them."""
 
     doc_id: str
     filename: str
@@ -104,6 +105,7 @@ class ListedDocument(Value):
     description: str = ""
     state: str = ""
     total_pages: int = 0
+    is_own: bool = True
 
 
 class DocumentList(Value):

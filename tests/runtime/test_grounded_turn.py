@@ -164,6 +164,23 @@ async def test_the_provider_gives_nobody_anothers_pages_and_says_what_is_wrong_w
     assert (await provider.listed(hers, name_contains="ACME", limit=9)).documents[0].filename == REPORT.name
 
 
+@pytest.mark.threat("T27")
+async def test_of_a_name_that_is_asked_for_ones_own_document_comes_before_all_that_others_share(
+    alice: Any, charlie: Any, transactional_db: None
+) -> None:
+    own = await take_in(alice, "Her plan.", filename="plan.md")
+    project = await sync_to_async(Project.objects.create)(owner=charlie, name="Falcon")
+    await sync_to_async(project.members.add)(alice, charlie)
+    for number in range(3):
+        theirs = await take_in(charlie, f"His plan {number}.", filename="plan.md")
+        await sync_to_async(project.documents.add)(theirs)
+
+    found = await OwnDocuments().listed(About(uuid4(), user_id=alice.pk), name_contains="plan", limit=2)
+
+    assert [(one.doc_id == str(own.id), one.is_own) for one in found.documents] == [(True, True), (False, False)]
+    assert found.total == 4
+
+
 async def test_in_a_project_its_documents_are_searched_first(alice: Any, charlie: Any, transactional_db: None) -> None:
     inside = await take_in(alice, "The budget of the project Falcon is 7 million euro.", filename="inside.md")
     await take_in(alice, "The budget of the project Falcon was 5 million euro in an old draft.", filename="outside.md")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from agents.attached import given_files
+from agents.attached import given_files, told_renamed
 from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.code_blocks import code_in, fenced
 from agents.exchange import AgentInput, Work
@@ -67,14 +67,14 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     if not task.capable:
         return await _briefly(context, task)
     cannot_run = await sandbox_lacks(context)
-    files = () if cannot_run else await _files(context, task)
+    files = "" if cannot_run else await _files(context, task)
     told = briefing(task)
     made = await write_program(
         context,
         task,
         SPEC,
         system=fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS, libraries=LIBRARIES),
-        user=told + told_files(files),
+        user=told + files,
         cannot_run=cannot_run,
     )
     if made.handoff is not None:
@@ -86,12 +86,13 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     return _work(task, made, text, model)
 
 
-async def _files(context: AgentContext, task: AgentInput) -> tuple[str, ...]:
-    """The names of what lies in the working folder for this task."""
+async def _files(context: AgentContext, task: AgentInput) -> str:
+    """For the prompt: what lies in the working folder for this task."""
     names = await put_inputs(context, task)
-    for file in await given_files(context, task, as_files=True):
+    files = await given_files(context, task, as_files=True)
+    for file in files:
         names += (file.name,) if file.is_there else await put_file(context, file.name, file.text)
-    return names
+    return told_files(names) + told_renamed(files)
 
 
 async def _summary(context: AgentContext, task: AgentInput, told: str, made: Programmed) -> tuple[str, str | None]:

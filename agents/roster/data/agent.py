@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.attached import given_files
+from agents.attached import given_files, told_renamed
 from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
 from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
 from agents.engine.events import Visualization
@@ -98,7 +98,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     materials = material_of(task, files)
     if not task.capable:
         return await _briefly(context, task, materials)
-    about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}"
+    about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}{told_renamed(files)}"
     with stage(context, "plan", "Planning the analysis"):
         plan = await _plan(context, task, about)
     if plan.handoff_to != "none":

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from agents.sandbox.base import HOME
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.workspace_tools import FilePath
+from agents.tools.free_names import put_beside
 from agents.tools.tool import Call, Reply, tool
 from hyperagent.lib.text import clean_text
 
@@ -19,18 +20,22 @@ async def use_document(
     document_id: Annotated[str, "The document's id, as it was attached or as list_documents gives it"],
 ) -> Reply:
     """Puts the original file of a document (CSV, Excel, JSON and so on) among the files of the conversation, where
-    programs in the sandbox find it by its name. To read what a document says: read_document."""
+    programs in the sandbox find it by the name that is told: another than its own where a file has that already. To
+    read what a document says: read_document."""
     found = await call.providers.documents.original(call.about, document_id)
-    stored = await call.providers.workspace.write_bytes(
-        call.about, file_name(found.filename), found.content, by=call.agent_name
-    )
+    name = file_name(found.filename)
+    stored = await put_beside(call.providers.workspace, call.about, name, found.content, by=call.agent_name)
     told = f"{stored.path} lies in the working folder ({stored.size_bytes:,} bytes)."
+    is_renamed = stored.path != name
+    if is_renamed:
+        told = f"{told} Another file {name} lay there already and stays as it was."
     return Reply(
         content=told,
         data={
             "path": stored.path,
             "size_bytes": stored.size_bytes,
             "text": beginning(found.filename, found.content),
+            **({"instead_of": name} if is_renamed else {}),
         },
     )
 
