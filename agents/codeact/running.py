@@ -17,6 +17,7 @@ from agents.runtime.attempts import SWITCHED_OFF, Attempt
 from agents.runtime.context import AgentContext
 from agents.sandbox.base import Stream
 from agents.sandbox.telling import Terminal
+from agents.tools.acting import only_over
 from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
 from agents.tools.clip import STORED_CHARS, clip, clip_value
 from agents.tools.providers import Scripts
@@ -184,6 +185,7 @@ async def _ran(
             wall_s=calls.limits.wall_s,
             heard=shown.heard,
             answer=calls.answer,
+            only_over=only_over(context),
         )
     )
     calls.clock.start()

@@ -5,8 +5,9 @@ A script that is run again finds the folder as it was before it: the workspace i
 
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from agents.runtime.driven import About
 from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, SandboxError
@@ -42,14 +43,31 @@ class HostedScripts:
         return await self._host().why_not()
 
     async def run_script(
-        self, about: About, code: str, *, seed: str, again: bool, wall_s: float, heard: Heard, answer: Answer
+        self,
+        about: About,
+        code: str,
+        *,
+        seed: str,
+        again: bool,
+        wall_s: float,
+        heard: Heard,
+        answer: Answer,
+        only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
         try:
             box = await self._host().box(about)
             self._running[box.key] += 1
             try:
                 return await self._ran(
-                    box, about, code, seed=seed, again=again, wall_s=wall_s, heard=heard, answer=answer
+                    box,
+                    about,
+                    code,
+                    seed=seed,
+                    again=again,
+                    wall_s=wall_s,
+                    heard=heard,
+                    answer=answer,
+                    only_over=only_over,
                 )
             finally:
                 self._running[box.key] -= 1
@@ -71,6 +89,7 @@ class HostedScripts:
         wall_s: float,
         heard: Heard,
         answer: Answer,
+        only_over: Sequence[UUID] | None,
     ) -> CodeRun:
         if again and self._running[box.key] == 1:
             await _put_back(box, seed)
@@ -93,7 +112,7 @@ class HostedScripts:
             exit_code=outcome.exit_code,
             sandbox_id=box.session_id,
         )
-        taken = await take_files(box, about, self._workspace, before, by=BY)
+        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over)
         note = joined(box.note, before.note, note_of(outcome), taken.note)
         return run.model_copy(update={"created_files": taken.paths, "stored_files": taken.stored, "note": note})
 

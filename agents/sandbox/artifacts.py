@@ -36,8 +36,10 @@ async def collect_artifacts(
     *,
     max_files: int = MAX_ARTIFACTS,
     max_size_mb: float = MAX_ARTIFACTS_MB,
+    only_over: Sequence[UUID] | None = None,
 ) -> Artifacts:
-    """Those that were changed last come first. Raises SandboxError."""
+    """Those that were changed last come first. `only_over`: a file that none of these runs wrote goes along as the
+    workspace has it; None: any is replaced. Raises SandboxError."""
     files = [file for file in await box.files() if is_kept(in_home(file))]
     files.sort(key=lambda file: (-file.changed_ns, file.path))
     found = select_artifacts(
@@ -47,7 +49,7 @@ async def collect_artifacts(
     left_out = [f"{one.path} ({one.why})" for one in found.left_out]
     for file in found.chosen:
         try:
-            kept.append(await _kept(box, about, workspace, file))
+            kept.append(await _kept(box, about, workspace, file, only_over=only_over))
         except BoxGone:
             raise
         except (SandboxError, ToolError, DatabaseError, OSError) as error:
@@ -102,8 +104,12 @@ async def clear_given(box: HostedBox, execution_id: UUID) -> None:
     await cleanup_artifacts(box, [name.removeprefix(GIVEN_FOR) for name in given])
 
 
-async def _kept(box: HostedBox, about: About, workspace: Workspace, file: File) -> StoredFile:
+async def _kept(
+    box: HostedBox, about: About, workspace: Workspace, file: File, *, only_over: Sequence[UUID] | None
+) -> StoredFile:
     if about.user_id is None or about.conversation_id is None:
+        return StoredFile(path=clean_text(file.path), size_bytes=file.size_bytes)
+    if only_over is not None and await workspace.stood_before(about, file.path, scope="conversation", runs=only_over):
         return StoredFile(path=clean_text(file.path), size_bytes=file.size_bytes)
     content = await box.read(f"{HOME}/{file.path}", max_bytes=_MOST_BYTES)
     return await workspace.write_bytes(about, file.path, content, by="handoff")

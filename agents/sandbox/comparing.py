@@ -18,6 +18,7 @@ SEEN_OF_BROWSER: Final = ".browser"
 """A folder of the workspace with pictures for people and models: no program gets them. What else is hidden there, such
 as the run's checklist, a program may read."""
 _NAMED: Final = 5
+NOT_REPLACED: Final = "This run has read text of others and did not write these files itself, so they were not replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +99,12 @@ def told_of(left_out: Sequence[LeftOut], *, beginning: str) -> str:
     named = "; ".join(f"{one.path} ({one.why})" for one in left_out[:_NAMED])
     more = f"; and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
     return f"{beginning}: {named}{more}."
+
+
+def told_beside(beside: Mapping[str, str]) -> str:
+    """For the model: which files stayed as they were, and under which name is what the program made of them."""
+    if not beside:
+        return ""
+    named = "; ".join(f"{path} (what the program wrote is {name})" for path, name in list(beside.items())[:_NAMED])
+    more = f"; and {len(beside) - _NAMED:,} more" if len(beside) > _NAMED else ""
+    return f"{NOT_REPLACED}: {named}{more}."

@@ -6,6 +6,7 @@ What cannot be done is a ToolError, in words for a model; the run goes on.
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -19,6 +20,7 @@ from agents.sandbox.telling import note_of
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import Artifacts, CodeRun, FileText, Language, StoredFile
+from agents.workspace import within
 from hyperagent.lib.text import clean_text
 from memory.workspaces.texts import text_in
 
@@ -48,23 +50,41 @@ class HostedSandbox:
         """Why no program can be run just now, with the way out; empty if one can be."""
         return await self._host().why_not()
 
-    async def run(self, about: About, code: str, *, language: Language, heard: Heard | None = None) -> CodeRun:
-        return await _told(self._run(about, code, language=language, heard=heard))
+    async def run(
+        self,
+        about: About,
+        code: str,
+        *,
+        language: Language,
+        heard: Heard | None = None,
+        only_over: Sequence[UUID] | None = None,
+    ) -> CodeRun:
+        return await _told(self._run(about, code, language=language, heard=heard, only_over=only_over))
 
     async def read_file(self, about: About, path: str) -> FileText:
         return await _told(self._read_file(about, path))
 
-    async def write_file(self, about: About, path: str, text: str) -> StoredFile:
-        return await _told(self._write_file(about, path, text))
+    async def write_file(
+        self, about: About, path: str, text: str, *, only_over: Sequence[UUID] | None = None
+    ) -> StoredFile:
+        return await _told(self._write_file(about, path, text, only_over=only_over))
 
     async def list_files(self, about: About, path: str) -> tuple[StoredFile, ...]:
         return await _told(self._list_files(about, path))
 
     async def collect_artifacts(
-        self, about: About, patterns: Sequence[str], *, max_files: int, max_size_mb: float
+        self,
+        about: About,
+        patterns: Sequence[str],
+        *,
+        max_files: int,
+        max_size_mb: float,
+        only_over: Sequence[UUID] | None = None,
     ) -> Artifacts:
         """Of a box that lives on this machine: nothing is opened for it."""
-        return await _told(self._collected(about, patterns, max_files=max_files, max_size_mb=max_size_mb))
+        return await _told(
+            self._collected(about, patterns, max_files=max_files, max_size_mb=max_size_mb, only_over=only_over)
+        )
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts:
         async def restored() -> Artifacts:
@@ -99,19 +119,39 @@ class HostedSandbox:
     # --- inside
 
     async def _collected(
-        self, about: About, patterns: Sequence[str], *, max_files: int, max_size_mb: float
+        self,
+        about: About,
+        patterns: Sequence[str],
+        *,
+        max_files: int,
+        max_size_mb: float,
+        only_over: Sequence[UUID] | None,
     ) -> Artifacts:
         box = await self._existing(about)
         if box is None:
             return Artifacts()
         return await artifacts.collect_artifacts(
-            box, about, self._workspace, patterns, max_files=max_files, max_size_mb=max_size_mb
+            box,
+            about,
+            self._workspace,
+            patterns,
+            max_files=max_files,
+            max_size_mb=max_size_mb,
+            only_over=only_over,
         )
 
     async def _existing(self, about: About) -> HostedBox | None:
         return await self._host().existing(about.user_id, about.conversation_id or about.execution_id)
 
-    async def _run(self, about: About, code: str, *, language: Language, heard: Heard | None) -> CodeRun:
+    async def _run(
+        self,
+        about: About,
+        code: str,
+        *,
+        language: Language,
+        heard: Heard | None,
+        only_over: Sequence[UUID] | None,
+    ) -> CodeRun:
         program = file_for(language, secrets.token_hex(6))
         box, before = await self._ready(about, {program: code})
         command = Command(argv_of(language, program), wall_s=WALL_S)
@@ -130,7 +170,7 @@ class HostedSandbox:
             sandbox_id=box.session_id,
         )
         try:
-            taken = await take_files(box, about, self._workspace, before, by=BY)
+            taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over)
         except BoxGone:
             note = joined(box.note, before.note, note_of(outcome), "The sandbox went away after that, with its files.")
             return run.model_copy(update={"note": note})
@@ -160,11 +200,12 @@ class HostedSandbox:
             raise ToolError(f"{clean_text(path)} is no text ({len(content):,} bytes). Read it by code.")
         return FileText(path=clean_text(path), text=clean_text(text))
 
-    async def _write_file(self, about: About, path: str, text: str) -> StoredFile:
+    async def _write_file(self, about: About, path: str, text: str, *, only_over: Sequence[UUID] | None) -> StoredFile:
+        """A path that is another way to a file, such as a link to it, is not the one that a person was asked about."""
         box, before = await self._ready(about, {})
         file = await box.write(inside(path), clean_text(text).encode())
-        taken = await take_files(box, about, self._workspace, before, by=BY)
-        shown = shown_path(file.path)
+        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, asked=within(path))
+        shown = taken.beside.get(shown_path(file.path), shown_path(file.path))
         stored = next((one for one in taken.stored if one.path == shown), None)
         return stored or StoredFile(path=shown, size_bytes=file.size_bytes)
 

@@ -3,16 +3,19 @@
 The workspace is what people see and what stays. Which version of which file lies in a box, the host remembers.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
 import structlog
 from django.db import DatabaseError
 
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, SandboxError
-from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, newer, told_of
+from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, newer, told_beside, told_of
 from agents.sandbox.host.client import HostedBox
+from agents.tools.free_names import put_beside
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import StoredFile
@@ -38,11 +41,13 @@ class Put:
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What a program made or changed. `stored`: as the workspace has it now. `paths`: all of them, in the workspace or
-    not, relative to the home folder. `note`: what could not be taken; for the model."""
+    not, relative to the home folder. `note`: what could not be taken, or not under its own name; for the model.
+    `beside`: the names under which files were stored, by those that they have in the box."""
 
     stored: tuple[StoredFile, ...] = ()
     paths: tuple[str, ...] = ()
     note: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
@@ -57,9 +62,22 @@ async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
     return Put(await box.files(), note)
 
 
-async def take_files(box: HostedBox, about: About, workspace: Workspace, before: Put, *, by: str) -> Taken:
+async def take_files(
+    box: HostedBox,
+    about: About,
+    workspace: Workspace,
+    before: Put,
+    *,
+    by: str,
+    only_over: Sequence[UUID] | None = None,
+    asked: str = "",
+) -> Taken:
     """What is new or other than before goes into the workspace. Raises nothing but BoxGone: a program that has run has
-    run, whatever becomes of its files."""
+    run, whatever becomes of its files.
+
+    `only_over`: a file that none of these runs wrote stays as it is, and what the program made of it goes beside it;
+    None: any is replaced. `asked`: the path of which a person was asked, which may be replaced.
+    """
     try:
         found = changed(before.files, await box.files())
     except BoxGone:
@@ -69,17 +87,28 @@ async def take_files(box: HostedBox, about: About, workspace: Workspace, before:
     if not _has_workspace(about):
         return Taken(paths=tuple(clean_text(in_home(file)) for file in found.chosen))
     stored: list[StoredFile] = []
+    beside: dict[str, str] = {}
     left_out = list(found.left_out)
     for file in found.chosen:
+        path = in_home(file)
+        over = None if path == asked else only_over
         try:
-            stored.append(await _take(box, about, workspace, file, by=by))
+            kept = await _take(box, about, workspace, file, by=by, only_over=over)
         except BoxGone:
             raise
         except (SandboxError, ToolError, DatabaseError, OSError) as error:
-            left_out.append(LeftOut(in_home(file), _why(error)))
-    await box.remember({f"{VERSION_OF}{file.path}": file.version for file in stored})
+            left_out.append(LeftOut(path, _why(error)))
+            continue
+        stored.append(kept)
+        if over is not None and kept.path != path:
+            beside[path] = kept.path
+    # What was stored beside a file does not lie in the box under that name, and the file itself is another there: both
+    # are put there anew.
+    versions = {f"{VERSION_OF}{file.path}": file.version for file in stored if file.path not in beside.values()}
+    await box.remember({**versions, **{f"{VERSION_OF}{path}": None for path in beside}})
     paths = (*(file.path for file in stored), *(clean_text(one.path) for one in left_out))
-    return Taken(tuple(stored), paths, clean_text(told_of(left_out, beginning=NOT_KEPT)))
+    note = joined(told_beside(beside), told_of(left_out, beginning=NOT_KEPT))
+    return Taken(tuple(stored), paths, clean_text(note), beside)
 
 
 async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
@@ -102,9 +131,19 @@ async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
     return told_of(left_out, beginning=NOT_PUT)
 
 
-async def _take(box: HostedBox, about: About, workspace: Workspace, file: BoxFile, *, by: str) -> StoredFile:
+async def _take(
+    box: HostedBox,
+    about: About,
+    workspace: Workspace,
+    file: BoxFile,
+    *,
+    by: str,
+    only_over: Sequence[UUID] | None,
+) -> StoredFile:
     content = await box.read(file.path, max_bytes=MOST_FILE_BYTES)
-    return await workspace.write_bytes(about, in_home(file), content, by=by)
+    if only_over is None:
+        return await workspace.write_bytes(about, in_home(file), content, by=by)
+    return await put_beside(workspace, about, in_home(file), content, by=by, only_over=only_over)
 
 
 def _has_workspace(about: About) -> bool:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 from agents.runtime.context import AgentContext
-from agents.tools.taint import is_known, texts_of
+from agents.tools.taint import is_known, taint_of, texts_of
 from agents.tools.tool import Sends, Tool, ToolError
 from hitl.policy import Acts
 from hyperagent.lib.outside.addresses import BadAddress, canonical
@@ -37,6 +38,13 @@ def carries_out(context: AgentContext, tool: Tool, arguments: Mapping[str, Any])
     """Whether the address that the call names might carry something out: it is known from nowhere."""
     url = _address(tool, arguments)
     return bool(url) and not is_known(context.run, url)
+
+
+def only_over(context: AgentContext) -> tuple[UUID, ...] | None:
+    """The runs whose files a program may replace without anybody being asked; None: any, for nothing of others was
+    read."""
+    run = context.run
+    return (run.execution_id, run.effects_root) if taint_of(run) else None
 
 
 def shown_address(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:

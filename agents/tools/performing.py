@@ -16,7 +16,7 @@ from agents.engine.errors import OutsideError, Skipped, StepFailed
 from agents.engine.states import StepKind
 from agents.guardrails.content import look_at_result
 from agents.runtime.context import AgentContext
-from agents.tools.acting import carries_out
+from agents.tools.acting import carries_out, only_over
 from agents.tools.arguments import Refusal, fitted
 from agents.tools.checks import Instructed
 from agents.tools.clip import clip
@@ -259,6 +259,7 @@ def _call(
         touched=touched,
         emit_live=lambda body: context.emit_of(attempt, body),
         place=context.place,
+        only_over=only_over(context),
         stays=bool(tool.address)
         and bool(taint_of(context.run))
         and carries_out(context, tool, values.model_dump(mode="json", include={tool.address})),

@@ -98,19 +98,30 @@ class Sandbox(Protocol):
         *,
         language: Language,
         heard: Callable[[Literal["stdout", "stderr"], str], None] | None = None,
+        only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
-        """Code that fails is a result with its exit code, no error. `heard` is told of output as it comes."""
+        """Code that fails is a result with its exit code, no error. `heard` is told of output as it comes. `only_over`:
+        what it writes over a file that none of these runs wrote goes beside it; None: it takes its place."""
 
     async def read_file(self, about: About, path: str) -> FileText: ...
 
-    async def write_file(self, about: About, path: str, text: str) -> StoredFile: ...
+    async def write_file(
+        self, about: About, path: str, text: str, *, only_over: Sequence[UUID] | None = None
+    ) -> StoredFile:
+        """`only_over`: as above, but for the file of this path, of which a person was asked."""
 
     async def list_files(self, about: About, path: str) -> tuple[StoredFile, ...]: ...
 
     async def collect_artifacts(
-        self, about: About, patterns: Sequence[str], *, max_files: int, max_size_mb: float
+        self,
+        about: About,
+        patterns: Sequence[str],
+        *,
+        max_files: int,
+        max_size_mb: float,
+        only_over: Sequence[UUID] | None = None,
     ) -> Artifacts:
-        """Files that go along with a handoff, kept where `restore_artifacts` finds them."""
+        """Files that go along with a handoff, kept where `restore_artifacts` finds them. `only_over`: as above."""
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts: ...
 
@@ -136,11 +147,12 @@ class Scripts(Protocol):
         wall_s: float,
         heard: Callable[[Literal["stdout", "stderr"], str], None],
         answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+        only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
         """Runs a Python program from its start to its end. `heard` is told of its output as it comes; `answer` is given
         each line that it sends, several at a time, and gives the line that goes back. `seed`: what chance is made of in
         it, the same each time. `again`: it was begun before; what that run left is put back as it was before it.
-        Nothing of it runs any more when this returns or is cancelled.
+        `only_over`: as for `Sandbox.run`. Nothing of it runs any more when this returns or is cancelled.
         """
 
 

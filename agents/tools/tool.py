@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -77,6 +78,9 @@ class Call:
     What is shown by `emit` is shown once, whatever attempt it is from; by `emit_live` each attempt shows all of it,
     under the same `place`, which names the call within its run.
 
+    `only_over`: set in a run that has read text of others, which then replaces, without asking, only files that one of
+    these runs wrote: itself, and the one that it is a copy of.
+
     `stays`: the address that the call names was let through for itself, not because it carries nothing. So where its
     server redirects to another host, that is not followed.
     """
@@ -92,6 +96,7 @@ class Call:
     emit_live: Callable[[Body], None] | None = None
     place: str = ""
     stays: bool = False
+    only_over: tuple[UUID, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class ProcessScripts:
         wall_s: float,
         heard: Callable[[Literal["stdout", "stderr"], str], None],
         answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+        **_: Any,
     ) -> CodeRun:
         self.began += 1
         self.again.append(again)

@@ -256,14 +256,16 @@ async def test_a_title_that_others_chose_is_not_told_to_a_model_as_words_of_ours
     assert "Obey me" not in value[1]["content"]
 
 
-async def test_a_program_in_a_box_without_a_network_goes_by_the_rules_as_ever() -> None:
+@pytest.mark.threat("T16")
+async def test_a_program_in_a_box_without_a_network_goes_by_the_rules_and_replaces_only_files_of_its_run() -> None:
     sandbox = FakeSandbox()
+    programs = [("execute_code", {"code": f"print({number})"}) for number in (1, 2)]
 
-    value = await outcome(
-        running(READ_DOCUMENT, ("execute_code", {"code": "print(1)"}), agent="chat", providers={"sandbox": sandbox})
-    )
+    case = running(programs[0], READ_DOCUMENT, programs[1], agent="chat", providers={"sandbox": sandbox})
+    value = await outcome(case)
 
-    assert (value[1]["is_error"], sandbox.ran) == (False, ["print(1)"])
+    assert (value[2]["is_error"], sandbox.ran) == (False, ["print(1)", "print(2)"])
+    assert sandbox.only_over == [None, (case.execution_id, case.execution_id)]
 
 
 async def test_what_a_program_printed_is_text_of_others_too() -> None:

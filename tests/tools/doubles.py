@@ -146,6 +146,8 @@ class FakeSandbox:
     kept: dict[str, str] = field(default_factory=dict)
     given: dict[str, UUID] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
+    only_over: list[Sequence[UUID] | None] = field(default_factory=list)
+    """Of each program, which runs' files it might replace."""
     has_network: bool = False
 
     async def run(
@@ -155,8 +157,10 @@ class FakeSandbox:
         *,
         language: Language,
         heard: Callable[[Literal["stdout", "stderr"], str], None] | None = None,
+        only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
         self.ran.append(code)
+        self.only_over.append(only_over)
         run = self.outputs.get(code, CodeRun(code=code, language=language, exit_code=0))
         if heard is not None and run.stdout:
             heard("stdout", run.stdout)
@@ -167,7 +171,9 @@ class FakeSandbox:
             raise ToolError(f"there is no file {path}. The files are: {', '.join(self.files) or 'none'}.")
         return FileText(path=path, text=self.files[path])
 
-    async def write_file(self, about: About, path: str, text: str) -> StoredFile:
+    async def write_file(
+        self, about: About, path: str, text: str, *, only_over: Sequence[UUID] | None = None
+    ) -> StoredFile:
         self.files[path] = text
         return StoredFile(path=path, size_bytes=len(text.encode()))
 
@@ -175,7 +181,13 @@ class FakeSandbox:
         return tuple(StoredFile(path=name, size_bytes=len(text.encode())) for name, text in self.files.items())
 
     async def collect_artifacts(
-        self, about: About, patterns: Sequence[str], *, max_files: int, max_size_mb: float
+        self,
+        about: About,
+        patterns: Sequence[str],
+        *,
+        max_files: int,
+        max_size_mb: float,
+        only_over: Sequence[UUID] | None = None,
     ) -> Artifacts:
         return Artifacts(files=(await self.list_files(about, "."))[:max_files])
 

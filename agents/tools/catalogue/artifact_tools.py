@@ -21,7 +21,7 @@ async def collect_artifacts(
 ) -> Reply:
     """Keeps the files of the sandbox that the next agent is going to need, the newest first."""
     found = await call.providers.sandbox.collect_artifacts(
-        call.about, patterns, max_files=max_files, max_size_mb=max_size_mb
+        call.about, patterns, max_files=max_files, max_size_mb=max_size_mb, only_over=call.only_over
     )
     return Reply(content=told(found, none="There are no files to give along."), data=found)
 

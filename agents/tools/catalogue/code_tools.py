@@ -50,7 +50,9 @@ async def execute_code(
     terminal = Terminal(_named(call), show)
     show(TerminalCommand(command=code[:SHOWN_PROGRAM_CHARS], language=language, id=terminal.id))
     try:
-        run = await call.providers.sandbox.run(call.about, code, language=language, heard=terminal.heard)
+        run = await call.providers.sandbox.run(
+            call.about, code, language=language, heard=terminal.heard, only_over=call.only_over
+        )
     except ToolError as error:
         terminal.flush()
         show(TerminalComplete(id=terminal.id, note=error.message))
@@ -97,7 +99,7 @@ async def sandbox_file(
     if operation == "write":
         if content is None:
             raise ToolError("To write a file, give its whole text as content.")
-        file = await sandbox.write_file(call.about, path, content)
+        file = await sandbox.write_file(call.about, path, content, only_over=call.only_over)
         if file.version is not None:
             call.emit(updated(file))
         return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)

@@ -15,6 +15,7 @@ from agents.sandbox.local.provider import LocalSandbox
 from agents.sandbox.local.runtime import INSTALLED
 from agents.sandbox.models import SandboxSession
 from agents.tools.catalogue.original_tools import use_file
+from agents.tools.tool import ToolError
 from hyperagent.lib.threads import in_thread
 from tests.sandbox.sessions.working import local, needs_walls, sleepers
 
@@ -373,6 +374,67 @@ async def test_what_goes_along_with_a_handoff_is_kept_and_lies_in_the_next_box(w
     assert (
         await bob.call.providers.sandbox.collect_artifacts(bob.about, ("*",), max_files=9, max_size_mb=9)
     ).files == ()
+
+
+async def _in_a_later_run_that_reads_others(working: Any) -> Any:
+    """Alice at work where two files of hers lie, which an earlier run wrote."""
+    alice = await working("alice")
+    for path in ("mine.md", "other.md"):
+        await alice.workspace.write_file(alice.about, path, "hers")
+    alice.about = replace(alice.about, execution_id=uuid4())
+    alice.has_read_others = True
+    return alice
+
+
+@pytest.mark.threat("T16")
+async def test_in_a_run_that_has_read_others_a_program_replaces_no_file_that_was_there_before(working: Any) -> None:
+    alice = await _in_a_later_run_that_reads_others(working)
+
+    first = await alice.runs("open('mine.md', 'w').write('OVERWRITTEN'); open('new.md', 'w').write('one')")
+    told = await alice.runs("print(open('mine.md').read(), open('mine-2.md').read())")
+    await alice.runs(
+        "import os; os.remove('other.md'); [open(name, 'w').write('two') for name in ('mine.md', 'new.md')]"
+    )
+
+    assert first.created_files == ("mine-2.md", "new.md")
+    assert "they were not replaced: mine.md (what the program wrote is mine-2.md)." in first.note
+    assert [event.path for event in alice.told("workspace_update")][:2] == ["mine-2.md", "new.md"]
+    assert told.stdout == "hers OVERWRITTEN\n"
+    assert await _workspace(alice) == {"mine.md": b"hers", "other.md": b"hers", "mine-2.md": b"two", "new.md": b"two"}
+
+
+@pytest.mark.threat("T16")
+async def test_a_file_of_the_sandbox_is_replaced_by_the_path_that_was_asked_about_and_by_no_other_way(
+    working: Any,
+) -> None:
+    alice = await _in_a_later_run_that_reads_others(working)
+    await alice.runs("import os; os.symlink('mine.md', 'link.md'); os.mkdir('folder')")
+
+    for path in ("folder/../mine.md", " mine.md", "link.md", "././mine.md"):
+        try:
+            await alice.file("write", path, "OVERWRITTEN")
+        except ToolError:
+            continue
+    before = (await _workspace(alice))["mine.md"]
+    asked = await alice.file("write", "./other.md", "agreed to")
+
+    assert before == b"hers"
+    assert (asked.path, asked.version) == ("other.md", 2)
+    assert (await _workspace(alice))["other.md"] == b"agreed to"
+
+
+@pytest.mark.threat("T16")
+async def test_what_goes_along_with_a_handoff_replaces_no_file_that_was_there_before_either(working: Any) -> None:
+    alice = await _in_a_later_run_that_reads_others(working)
+    sandbox = alice.call.providers.sandbox
+    await alice.runs("open('mine.md', 'w').write('OVERWRITTEN')")
+
+    found = await sandbox.collect_artifacts(
+        alice.about, ("*.md",), max_files=9, max_size_mb=1, only_over=alice.only_over
+    )
+
+    assert "mine.md" in [file.path for file in found.files]
+    assert (await _workspace(alice))["mine.md"] == b"hers"
 
 
 @pytest.mark.spec("S48", "S107")

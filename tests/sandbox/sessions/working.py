@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -64,12 +65,17 @@ async def until_closed(client: Any, about: About) -> None:
 
 @dataclass
 class Agent:
-    """Calls tools in the name of a run, and keeps what it emits."""
+    """Calls tools in the name of a run, and keeps what it emits. `has_read_others`: whether the run is tainted."""
 
     about: About
     client: Any
     workspace: Any
     events: list[Any] = field(default_factory=list)
+    has_read_others: bool = False
+
+    @property
+    def only_over(self) -> tuple[UUID, ...] | None:
+        return (self.about.execution_id,) if self.has_read_others else None
 
     @property
     def call(self) -> Call:
@@ -87,6 +93,7 @@ class Agent:
             key="",
             emit=self.events.append,
             touching=touching,
+            only_over=self.only_over,
         )
 
     async def runs(self, code: str, language: str = "python") -> Any:
