@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -88,18 +88,23 @@ def create_first_administrator(email: str | None, password: str | None) -> tuple
     user = User.objects.with_email(email).first() or User(email=email, display_name="Administrator")
     user.is_staff = user.is_superuser = user.is_active = True
     user.set_password(password or generated)
-    user.save()
+    with transaction.atomic():
+        user.save()
+        revoke_all_tokens(user)
     return user, generated
 
 
-def change_password(user: User, new_password: str) -> None:
-    """All sessions of the user end, because each carries a digest of the password; a caller that has one renews it."""
+def change_password(user: User, new_password: str) -> int:
+    """All sessions of the user end, because each carries a digest of the password; a caller that has one renews it. So
+    do their API tokens: whoever knew the password may have made one. How many still opened a door."""
     _check_new_password(new_password, user)
     user.set_password(new_password)
     with transaction.atomic():
         user.save(update_fields=["password"])
-        record(AuditKind.PASSWORD_CHANGED, actor=actor_of(user), target=_target(user))
+        revoked = revoke_all_tokens(user)
+        record(AuditKind.PASSWORD_CHANGED, actor=actor_of(user), target=_target(user), details={"tokens": revoked})
     attempts.forgive_account(Door.LOGIN, user.email)
+    return revoked
 
 
 def ask_for_password_reset(email: str, *, address: str | None) -> None:
@@ -137,12 +142,20 @@ def make_token(
     raw = new_token()
     held = [scope.value for scope in Scope if scope in set(scopes)]
     with transaction.atomic():
+        _check_same_password(user)
         token = ApiToken.objects.create(
             user=user, name=name.strip() or UNNAMED, digest=token_digest(raw), scopes=held, expires_at=ends
         )
         details = {"scopes": held, "user": str(user.pk)}
         record(AuditKind.TOKEN_MADE, actor=actor_of(user), target=_token(token), details=details)
     return token, raw
+
+
+def _check_same_password(user: User) -> None:
+    """A password that is changed while its token is made must not leave that token behind. Locks the person's row."""
+    same = User.objects.select_for_update(no_key=True).filter(pk=user.pk, password=user.password)
+    if not same.values_list("pk", flat=True):
+        raise ValidationError({NON_FIELD_ERRORS: [_("The password was changed just now. Sign in again.")]})
 
 
 def revoke_token(user: User, token_id: uuid.UUID, *, by: User | None = None) -> bool:
@@ -153,6 +166,18 @@ def revoke_token(user: User, token_id: uuid.UUID, *, by: User | None = None) -> 
             details = {"user": str(user.pk)}
             record(AuditKind.TOKEN_REVOKED, actor=actor_of(by or user), target=_token(own.get()), details=details)
         return own.exists()
+
+
+def revoke_all_tokens(user: User, *, by: User | None = None) -> int:
+    """With a new password: how many of the person's tokens still opened a door. Not those of service accounts, which
+    are nobody's. `by`: an administrator; else the user. In the caller's transaction."""
+    own = ApiToken.objects.owned_by(user).filter(revoked_at=None, expires_at__gt=Now())
+    tokens = list(own.select_for_update(of=("self",)).order_by("pk"))
+    ApiToken.objects.filter(pk__in=[token.pk for token in tokens]).update(revoked_at=Now())
+    for token in tokens:
+        details = {"user": str(user.pk), "why": "password"}
+        record(AuditKind.TOKEN_REVOKED, actor=actor_of(by or user), target=_token(token), details=details)
+    return len(tokens)
 
 
 def _note_failure(email: str) -> None:

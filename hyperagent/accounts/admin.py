@@ -5,18 +5,19 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
 from django.contrib.auth.admin import UserAdmin as StockUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import models
-from django.http import HttpRequest
+from django.db import models, transaction
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from hyperagent.accounts import closing, people
-from hyperagent.accounts.actions import revoke_token
+from hyperagent.accounts.actions import revoke_all_tokens, revoke_token
 from hyperagent.accounts.audit_log import admin as _audit_log  # noqa: F401 (registers its page)
 from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
@@ -167,6 +168,17 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         people.tell_of_roles(_person(request), form.instance, form.roles_before)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """With the password its person's API tokens go, as where they change it themselves."""
+        with transaction.atomic():
+            before = self.get_object(request, unquote(id))
+            answer: HttpResponse = super().user_change_password(request, id, form_url)
+            after = self.get_object(request, unquote(id))
+            if before is not None and after is not None and before.password != after.password:
+                count = revoke_all_tokens(after, by=_person(request))
+                self.message_user(request, _("API tokens revoked: {count}.").format(count=count), messages.SUCCESS)
+        return answer
 
     @admin.action(description=_("Deactivate the selected people"), permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: models.QuerySet[User]) -> None:

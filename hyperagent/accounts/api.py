@@ -104,7 +104,8 @@ class TokenCreate(APIView):
     )
     def post(self, request: Request) -> Response:
         """A token for an e-mail address and a password, for programs. It is shown this once; send it as `Authorization:
-        Bearer ha_…` with every other request.
+        Bearer ha_…` with every other request. It opens nothing any more at its end date, once it is revoked, and once
+        the password is changed or reset.
         """
         asked = Credentials(data=request.data)
         asked.is_valid(raise_exception=True)

@@ -27,7 +27,7 @@ from hyperagent.accounts.mfa import security
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.people_reading import shown
 from hyperagent.accounts.requests import address_of
-from hyperagent.accounts.views import SecretForm
+from hyperagent.accounts.views import SecretForm, tell_of_tokens
 from hyperagent.lib.languages import known, remember_choice
 
 TOKENS_A_PAGE = 25
@@ -94,15 +94,18 @@ class Security(LoginRequiredMixin, SecretForm):
         if actions.check_credentials(user.email, old, address=address_of(self.request)) is None:
             form.add_error("old_password", _("This is not your password."))
             return self.form_invalid(form)
-        actions.change_password(user, new)
+        revoked = actions.change_password(user, new)
         sign_ins.stay_here(self.request, user)
         messages.success(self.request, _("Your password is changed, and you are signed out everywhere else."))
+        tell_of_tokens(self.request, revoked)
         return redirect("settings:security")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         user = person(self.request)
         places = sign_ins.places(self.request, user)
-        return super().get_context_data(**kwargs) | {"places": places} | security.shown(self.request, user)
+        tokens = ApiToken.objects.usable().owned_by(user).count()
+        own = {"places": places, "tokens": tokens}
+        return super().get_context_data(**kwargs) | own | security.shown(self.request, user)
 
 
 class EndSignIn(LoginRequiredMixin, View):

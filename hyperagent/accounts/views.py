@@ -5,6 +5,7 @@ verb of `actions`, and shows what came of it. No JavaScript.
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.views import (
     INTERNAL_RESET_SESSION_TOKEN,
     LogoutView,
@@ -18,6 +19,7 @@ from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import FormView, RedirectView, TemplateView
@@ -27,7 +29,7 @@ from hyperagent.accounts.attempts import TooManyTries
 from hyperagent.accounts.forms import LoginForm, NewPasswordForm, PasswordResetForm, RegisterForm
 from hyperagent.accounts.limits import too_many_tries
 from hyperagent.accounts.mfa import entering
-from hyperagent.accounts.models import User
+from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.requests import address_of
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import actor_of, record
@@ -153,6 +155,10 @@ class PasswordResetConfirm(PasswordResetConfirmView):
         user = super().get_user(uidb64)
         return user if isinstance(user, User) and user.is_active else None
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        tokens = ApiToken.objects.usable().owned_by(self.user).count() if self.user is not None else 0
+        return super().get_context_data(**kwargs) | {"tokens": tokens}
+
     def get_form_kwargs(self) -> dict[str, Any]:
         kwargs = super().get_form_kwargs()
         del kwargs["user"]
@@ -161,12 +167,24 @@ class PasswordResetConfirm(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         assert self.user is not None  # else there was no form to send
         try:
-            actions.change_password(self.user, form.cleaned_data["password"])
+            revoked = actions.change_password(self.user, form.cleaned_data["password"])
         except ValidationError as error:
             form.add_error(None, error)
             return self.form_invalid(form)
+        tell_of_tokens(self.request, revoked)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         return redirect(self.get_success_url())
+
+
+def tell_of_tokens(request: HttpRequest, revoked: int) -> None:
+    """On the next page: what of the person's programs has to get a new token."""
+    if revoked:
+        told = ngettext(
+            "Your API token is revoked. The program that used it needs a new one.",
+            "Your {count} API tokens are revoked. The programs that used them need new ones.",
+            revoked,
+        )
+        messages.warning(request, told.format(count=revoked))
 
 
 class PasswordResetComplete(TemplateView):

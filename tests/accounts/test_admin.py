@@ -127,6 +127,25 @@ def test_whoever_edits_people_cannot_touch_a_superuser(root: User, bobs_page: Cl
     assert root.check_password(PASSWORD)
 
 
+@pytest.mark.threat("T25")
+def test_the_tokens_of_a_person_end_with_a_password_that_an_administrator_sets(
+    alice: Any, bob: Any, roots_page: Client
+) -> None:
+    _, raw = actions.make_token(alice)
+    _, of_another = actions.make_token(bob)
+
+    wrong = {"password1": "a quite different sentence", "password2": "another one", "usable_password": "true"}
+    roots_page.post(f"{PEOPLE}{alice.pk}/password/", wrong)
+    still = user_for_token(raw)
+    right = {**wrong, "password2": wrong["password1"]}
+    answer = roots_page.post(f"{PEOPLE}{alice.pk}/password/", right, follow=True)
+
+    assert still is not None
+    assert "API tokens revoked: 1." in answer.content.decode()
+    assert user_for_token(raw) is None
+    assert user_for_token(of_another) is not None
+
+
 def test_tokens_are_shown_without_digest_and_revoked_by_an_action(alice: Any, roots_page: Client) -> None:
     token, raw = actions.make_token(alice, name="laptop")
     address = f"/admin/accounts/apitoken/{token.pk}/change/"

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django_q.models import OrmQ
 
-from hyperagent.accounts.models import LoginAttempt, User
+from hyperagent.accounts import actions
+from hyperagent.accounts.models import ApiToken, LoginAttempt, User
 from hyperagent.accounts.tasks import mail_password_reset
+from hyperagent.audit.models import AuditEvent
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.hashers import CountingHasher
 
@@ -47,6 +50,55 @@ def test_all_other_sessions_end_when_the_password_changes(alice: Any, alices_pag
     assert alices_page.cookies["sessionid"].value != before
     alice.refresh_from_db()
     assert alice.check_password(NEW)
+
+
+def opens(api: Any, raw: str) -> bool:
+    return bool(api.get("/api/v1/auth/tokens", headers={"authorization": f"Bearer {raw}"}).status_code == 200)
+
+
+@pytest.mark.threat("T25")
+def test_all_ones_tokens_end_with_the_password_and_the_page_says_how_many_before_and_after(
+    alice: Any, bob: Any, alices_page: Client, api: Any
+) -> None:
+    mine = [actions.make_token(alice)[1] for _ in range(2)]
+    _, of_another = actions.make_token(bob)
+    revoked, _ = actions.make_token(alice)
+    actions.revoke_token(alice, revoked.pk)
+
+    before = alices_page.get(CHANGE).content.decode()
+    after = alices_page.post(CHANGE, change(), follow=True).content.decode()
+
+    assert "Your 2 API tokens are revoked with it" in before
+    assert "Your 2 API tokens are revoked. The programs that used them need new ones." in after
+    assert "revoked" not in alices_page.get(CHANGE).content.decode()
+    assert [opens(api, raw) for raw in (*mine, of_another)] == [False, False, True]
+    told = AuditEvent.objects.filter(kind="token.revoked", details__why="password")
+    assert told.count() == 2
+    assert AuditEvent.objects.get(kind="password.changed").details["tokens"] == 2
+
+
+@pytest.mark.threat("T25")
+def test_all_ones_tokens_end_with_a_reset(alice: Any, page: Client, api: Any) -> None:
+    _, raw = actions.make_token(alice)
+    form = page.get(mailed_link(alice).removeprefix("http://127.0.0.1:8000"), follow=True)
+
+    done = page.post(form.redirect_chain[-1][0], {"password": NEW, "password_again": NEW}, follow=True)
+
+    assert "Your API token is revoked with it" in form.content.decode()
+    assert "Your API token is revoked. The program that used it needs a new one." in done.content.decode()
+    assert not opens(api, raw)
+
+
+@pytest.mark.threat("T25")
+def test_no_token_is_made_by_a_password_that_is_changed_meanwhile(alice: Any) -> None:
+    checked = actions.check_credentials(alice.email, PASSWORD, address=None)
+    assert checked is not None
+    actions.change_password(alice, NEW)
+
+    with pytest.raises(ValidationError, match="changed just now"):
+        actions.make_token(checked)
+
+    assert not ApiToken.objects.owned_by(alice).exists()
 
 
 def test_a_password_is_not_changed_without_the_old_one(alice: Any, alices_page: Client) -> None:

@@ -13,7 +13,7 @@ from hitl import reading
 from hitl.deadlines import Deadlines
 from hitl.models import Request
 from hitl.store import OPEN_REQUEST, opening
-from hyperagent.accounts import people, service_accounts
+from hyperagent.accounts import actions, people, service_accounts
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.service_accounts import Wish
 from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive
@@ -179,3 +179,14 @@ def test_a_program_ends_at_its_end_and_with_its_owner(
             people.activate(bob, program.pk)
     service_accounts.change(bob, owned.pk, a_wish(bob))
     assert people.activate(bob, owned.pk).is_active
+
+
+@pytest.mark.threat("T25")
+def test_its_tokens_stay_when_whoever_answers_for_it_changes_their_own_password(bob: Any) -> None:
+    program = service_accounts.make(bob, a_wish(bob))
+    _, raw = service_accounts.make_token(bob, program.pk, name="nightly")
+    _, own = actions.make_token(bob)
+
+    actions.change_password(bob, "a quite different sentence")
+
+    assert (user_for_token(own), user_for_token(raw) is None) == (None, False)

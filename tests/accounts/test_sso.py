@@ -9,12 +9,14 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.test import Client
 
+from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.mfa import standing
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import provider as calls
+from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.management.commands.doctor import check_sign_on
 from tests.accounts.provider.driving import CALLBACK, Provider
@@ -91,12 +93,14 @@ def test_an_address_that_the_provider_has_not_verified_takes_over_no_account_and
 def test_where_anybody_may_register_a_verified_address_opens_no_account_that_a_stranger_may_have_made(
     provider: Provider, page: Client, alice: User, settings: Any
 ) -> None:
+    _, raw = actions.make_token(alice)
     settings.REGISTRATION_OPEN = True
     refused = provider.walk(page)
     settings.REGISTRATION_OPEN = False
     let_in = provider.walk(page)
 
     alice.refresh_from_db()
+    assert user_for_token(raw) is None
     assert "There is an account with your e-mail address already" in said(refused)
     assert who(page) == alice.email
     assert let_in.status_code == 200

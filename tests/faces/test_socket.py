@@ -439,6 +439,17 @@ async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(
 
 
 @pytest.mark.threat("T25")
+async def test_the_socket_of_a_token_is_closed_when_the_password_changes(
+    alice: Any, conversation: Conversation
+) -> None:
+    _, raw = await sync_to_async(accounts.make_token)(alice)
+    async with Socket(address(conversation.id), token=raw, origin=None) as socket:
+        await sync_to_async(accounts.change_password)(alice, "a quite different sentence")
+
+        assert await socket.closed(timeout_s=5) == 4401
+
+
+@pytest.mark.threat("T25")
 async def test_nothing_is_said_on_a_socket_whose_session_has_just_ended(alice: Any, conversation: Conversation) -> None:
     client = await browser(alice)
     async with Socket(address(conversation.id), cookie=cookie_of(client)) as socket:

@@ -57,6 +57,7 @@ UNSCOPED: Final = {
             "agents/guardrails/admin.py": ("Verdict", "get_object_or_404"),
             "hitl/admin/decisions.py": ("Decision", "Request"),
             "hitl/admin/requests.py": ("Decision",),
+            "hyperagent/accounts/admin.py": ("User",),
             "hyperagent/accounts/audit_log/admin.py": ("AuditEvent",),
         }.items()
         for name in names

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import invitations, sign_ins
+from hyperagent.accounts.actions import revoke_all_tokens
 from hyperagent.accounts.mfa.factors import has_factor
 from hyperagent.accounts.models import User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
@@ -129,6 +130,7 @@ def _held(held: User, arrival: Arrival, sign_on: SignOn) -> User:
         held.set_unusable_password()
         held.save(update_fields=["password"])
         sign_ins.end_all(held)
+        revoke_all_tokens(held)
     return held
 
 
