@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import attempts
+from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.attempts import Try
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import EMAIL_TAKEN, ApiToken, User
@@ -83,6 +84,7 @@ def create_first_administrator(email: str | None, password: str | None) -> tuple
     if administrator is not None:
         return administrator, None
     email = email or FIRST_ADMINISTRATOR_EMAIL
+    check_address(email)
     generated = None if password else secrets.token_urlsafe(15)
     # Whoever has the address already gets the operator's password with the rights: rights never go to a stranger.
     user = User.objects.with_email(email).first() or User(email=email, display_name="Administrator")

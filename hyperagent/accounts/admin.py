@@ -18,6 +18,7 @@ from django.utils.translation import gettext_noop
 
 from hyperagent.accounts import closing, people
 from hyperagent.accounts.actions import revoke_all_tokens, revoke_token
+from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.audit_log import admin as _audit_log  # noqa: F401 (registers its page)
 from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
@@ -62,6 +63,11 @@ class UserCreation(AdminUserCreationForm):  # type: ignore[type-arg]
         model = User
         fields = ("email",)
 
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        check_address(email)
+        return email
+
 
 class UserChange(UserChangeForm):  # type: ignore[type-arg]
     by: User | None = None
@@ -70,6 +76,13 @@ class UserChange(UserChangeForm):  # type: ignore[type-arg]
     class Meta:
         model = User
         fields = "__all__"
+
+    def clean_email(self) -> str:
+        """One that the account has already stays."""
+        email: str = self.cleaned_data["email"]
+        if "email" in self.changed_data:
+            check_address(email)
+        return email
 
     def clean(self) -> dict[str, Any]:
         typed: dict[str, Any] = super().clean() or self.cleaned_data

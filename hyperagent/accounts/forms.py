@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.models import Theme, User, email_key
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, person_scopes
 from hyperagent.accounts.tokens import TOKEN_LIFETIME
@@ -28,11 +29,12 @@ SCOPE_LABELS = {
 }
 
 
-def _email_field(autocomplete: str) -> forms.EmailField:
+def _email_field(autocomplete: str, **options: Any) -> forms.EmailField:
     return forms.EmailField(
         label=_("E-mail"),
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": autocomplete, "autofocus": True}),
+        **options,
     )
 
 
@@ -84,7 +86,7 @@ class _NewPassword(PlainForm):
 
 
 class RegisterForm(_NewPassword):
-    email = _email_field("username")
+    email = _email_field("username", validators=[check_address])
     display_name = forms.CharField(
         label=_("Name (optional)"),
         max_length=120,

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from hyperagent.accounts import people
 from hyperagent.accounts.actions import new_person
+from hyperagent.accounts.addresses import LOOKS_LIKE_ANOTHER, looks_like_another
 from hyperagent.accounts.models import User, email_key
 from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role, UserKind
@@ -192,6 +193,8 @@ def _faults(email: str, roles: Collection[str]) -> dict[str, list[str]]:
         validate_email(email)
     except ValidationError:
         faults["email"] = [_("Enter an e-mail address.")]
+    if looks_like_another(email):
+        faults["email"] = [str(LOOKS_LIKE_ANOTHER)]
     if wrong := [role for role in roles if role not in set(Role)]:
         said = _("'{name}' is not a role; use one or more of {known}.")
         faults["roles"] = [said.format(name=wrong[0][:40], known=", ".join(Role))]

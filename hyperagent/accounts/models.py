@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import Group, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
@@ -20,6 +21,7 @@ from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
     people_models,
     sign_on_models,
 )
+from hyperagent.accounts.addresses import check_address, plain_name
 from hyperagent.accounts.limits import Door, SubjectKind
 from hyperagent.accounts.quotas import Quota, Work
 from hyperagent.accounts.scopes import Role, Scope, UserKind, roles_of
@@ -48,6 +50,11 @@ def email_key(email: str) -> str:
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Raises ValidationError for an address that would show as another one."""
+        try:
+            check_address(email)
+        except ValidationError as error:
+            raise ValidationError({"email": error.messages}) from None
         user = self.model(email=self.normalize_email(email).strip(), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -119,6 +126,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Whoever writes it: nobody's name turns the writing of a page around, or is made of nothing."""
+        self.display_name = plain_name(self.display_name)
+        super().save(*args, **kwargs)
 
     def roles(self) -> list[Role]:
         """One query."""

@@ -32,6 +32,11 @@ def revealed(text: str) -> str:
     return _HIDDEN.sub(lambda found: named_sign(found[0]), text)
 
 
+def without_hidden(text: str) -> str:
+    """The text without whatever is written to deceive."""
+    return _HIDDEN.sub("", text)
+
+
 def title_from(text: str, *, limit: int = 60) -> str:
     """A one-line title: the first line that says something, cut at a word, with an ellipsis where it was cut."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 
+from hyperagent.accounts.addresses import looks_like_another
 from hyperagent.lib.sign_on import SignOn
 from hyperagent.lib.text import clean_text
 
@@ -160,7 +161,8 @@ def arrival_of(claims: Mapping[str, Any], sign_on: SignOn) -> Arrival:
     return Arrival(
         issuer=str(claims["iss"]),
         subject=clean_text(str(claims["sub"])),
-        email=clean_text(email).strip()[:254] if isinstance(email, str) else "",
+        # One that would show as another's is none that an account can have.
+        email="" if not isinstance(email, str) or looks_like_another(email.strip()) else email.strip()[:254],
         # Some providers say it as a word.
         is_verified=claims.get("email_verified") in (True, "true"),
         name=clean_text(str(claims.get("name") or "")).strip()[:120],
