@@ -19,6 +19,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import address_of
 from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
 from memory.api.projects import counted, documents_of, members_of
@@ -114,7 +115,8 @@ def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
 
 
 def _add_member(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
-    person, is_new = projects.add_member(user, project_id, request.POST.get("email", ""))
+    email = request.POST.get("email", "")
+    person, is_new = projects.add_by_address(user, project_id, email, address=address_of(request))
     name = person.display_name or person.email
     return (
         _("{name} is a member now.").format(name=name) if is_new else _("{name} is a member already.").format(name=name)

@@ -12,11 +12,14 @@ from typing import Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from hyperagent.accounts import attempts
+from hyperagent.accounts.attempts import TooManyTries, Try
+from hyperagent.accounts.limits import Door, too_many_tries
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import grouped
-from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
+from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused, TooMuch
 from hyperagent.lib.text import clean_text
 from memory.kinds import SEARCHABLE
 from memory.models import Document, Project
@@ -87,6 +90,19 @@ def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, boo
         project.members.add(person)
         _record(AuditKind.PROJECT_SHARED, user, project_id, member=str(person.pk))
     return person, True
+
+
+def add_by_address(user: User, project_id: uuid.UUID, email: str, *, address: str | None) -> tuple[User, bool]:
+    """The same for somebody who names an e-mail address at a door of ours, from this network address. The answer says
+    whether anybody has an account with it, so the tries of a person are counted. Raises TooMuch."""
+    with transaction.atomic():
+        _of_owner(user, project_id)
+    try:
+        attempts.take(Try(Door.MEMBERS, user.email, address))
+    except TooManyTries as refused:
+        wait_s = refused.retry_after_s
+        raise TooMuch("too_many_tries", too_many_tries(wait_s), retry_after_s=wait_s) from None
+    return add_member(user, project_id, email)
 
 
 def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> None:

@@ -20,6 +20,7 @@ class Door(StrEnum):
     REGISTER = "register"
     RESET = "reset"
     SECOND = "second"  # A second factor, after the password was right.
+    MEMBERS = "members"  # Adding somebody to a project by their address: the answer says who has an account.
     SSO = "sso"  # Coming back from the provider of single sign-on. Whose account it is, is not known yet.
 
 
@@ -59,6 +60,8 @@ LIMITS: dict[tuple[Door, SubjectKind], Limit] = {
     (Door.SECOND, SubjectKind.ADDRESS): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
     (Door.SSO, SubjectKind.ACCOUNT): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
     (Door.SSO, SubjectKind.ADDRESS): Limit(30, first_wait_s=30, longest_wait_s=900, forget_one_s=600),
+    (Door.MEMBERS, SubjectKind.ACCOUNT): Limit(20, first_wait_s=60, longest_wait_s=3600, forget_one_s=600),
+    (Door.MEMBERS, SubjectKind.ADDRESS): Limit(100, first_wait_s=60, longest_wait_s=3600, forget_one_s=120),
     (Door.REGISTER, SubjectKind.ACCOUNT): Limit(5, first_wait_s=60, longest_wait_s=3600, forget_one_s=3600),
     (Door.REGISTER, SubjectKind.ADDRESS): Limit(20, first_wait_s=60, longest_wait_s=3600, forget_one_s=1800),
     (Door.RESET, SubjectKind.ACCOUNT): Limit(3, first_wait_s=300, longest_wait_s=3600, forget_one_s=3600),

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import address_of
 from hyperagent.lib.api import ErrorSerializer, ListSerializer, Pages, own_or_404, whole_list
 from memory import projects
 from memory.api.document_serializers import DocumentSerializer
@@ -124,13 +125,19 @@ class ProjectMembers(DocumentsView):
         project = projects.seen(self.caller, project_id)
         return Response(whole_list(member_shape(person, project) for person in members_of(project)))
 
-    @extend_schema(request=NewMemberSerializer, responses={201: MemberSerializer, 200: MemberSerializer, **ERRORS})
+    @extend_schema(
+        request=NewMemberSerializer,
+        responses={201: MemberSerializer, 200: MemberSerializer, **ERRORS, 429: ErrorSerializer},
+    )
     def post(self, request: Request, project_id: UUID) -> Response:
-        """Makes the person with this e-mail address a member; by the owner only. 200 if they were one already."""
+        """Makes the person with this e-mail address a member; by the owner only. 200 if they were one already.
+        429 with `too_many_tries` for whoever tries many addresses.
+        """
         project = projects.seen(self.caller, project_id)
         asked = NewMemberSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        person, is_new = projects.add_member(self.caller, project_id, asked.validated_data["email"])
+        email, address = asked.validated_data["email"], address_of(request)
+        person, is_new = projects.add_by_address(self.caller, project_id, email, address=address)
         return Response(member_shape(person, project), status=201 if is_new else 200)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agents.exchange import Options
@@ -74,6 +75,31 @@ def test_members_are_added_by_e_mail_and_only_by_the_owner(
         ("Bob", False),
         ("Charlie", False),
     ]
+
+
+@pytest.mark.threat("T26")
+def test_whoever_tries_many_addresses_to_learn_who_has_an_account_has_to_wait(
+    alice: Any, bob: Any, charlie: Any, plans: Any, api_of: Api, client_of: Callable[[Any], Client]
+) -> None:
+    """Whether they exist or not, in whichever of one's projects, by API or page. Others are not held up."""
+    other, of_bob = projects.create(alice, name="Other"), projects.create(bob, name="Of Bob")
+    urls = [f"{BASE}/{project.pk}/members" for project in (plans, other)]
+
+    tried = [
+        api_of(alice).post(urls[number % 2], {"email": f"nobody{number}@example.org" if number % 3 else bob.email})
+        for number in range(21)
+    ]
+    late = api_of(alice).post(urls[0], {"email": charlie.email})
+    page = client_of(alice).post(f"/projects/{plans.pk}/members/", {"email": charlie.email}, follow=True)
+    others = api_of(bob).post(f"{BASE}/{of_bob.pk}/members", {"email": charlie.email})
+    foreign = api_of(charlie).post(urls[0], {"email": charlie.email})
+
+    assert 429 not in [one.status_code for one in tried[:20]]
+    assert (late.status_code, late.json()["error"]["code"]) == (429, "too_many_tries")
+    assert int(late["Retry-After"]) > 0
+    assert "Too many tries." in page.content.decode()
+    assert not plans.members.filter(pk=charlie.pk).exists()
+    assert (others.status_code, foreign.status_code) == (201, 404)
 
 
 def test_documents_are_added_by_who_owns_them_and_seen_by_every_member(
