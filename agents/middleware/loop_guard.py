@@ -44,24 +44,25 @@ class LoopGuard(Middleware):
         """Repetition is looked at first; then the errors. The last request, in which no tool can be called, has them
         too."""
         if state.stopped:
-            return self._revised(state, LAST_REVISION)
+            return self._revised(state)
         if self._told_at(state) and state.errors_in_a_row >= self._told_at(state) + ERRORS_AFTER:
             return state.stop("errors", FAILED.format(errors=state.errors_in_a_row))
         if state.repeats >= VARY_AT:
             state = state.told(VARIATION.format(repeats=state.repeats))
-        return self._revised(state, PLAN_REVISION)
+        return self._revised(state)
 
     def _told_at(self, state: LoopState) -> int:
         return int(state.metadata.get(self.name, 0))
 
-    def _revised(self, state: LoopState, words: str) -> LoopState:
+    def _revised(self, state: LoopState) -> LoopState:
         """Told once of the errors of a row; a call that succeeds begins another."""
         errors = state.errors_in_a_row
         if errors < REVISE_AT:
             return state.noting(self.name, 0) if self._told_at(state) else state
         if self._told_at(state):
             return state
-        return state.told(words.format(errors=errors)).noting(self.name, errors)
+        told = LAST_REVISION.format(errors=errors) if state.stopped else PLAN_REVISION.format(errors=errors)
+        return state.told(told).noting(self.name, errors)
 
     async def after_model(self, context: AgentContext, state: LoopState, reply: ModelReply) -> LoopState:
         if not reply.tool_calls:

@@ -64,6 +64,11 @@ async def test_the_answer_is_written_by_a_system_prompt_of_ours_alone() -> None:
     asked: list[ModelRequest] = []
 
     class Context:
+        said = ()
+
+        async def heard(self) -> list[str]:
+            return []
+
         async def model(self, request: ModelRequest, **how: Any) -> None:
             asked.append(request)
 
