@@ -47,9 +47,14 @@ def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
 
 
 class Client(RedisCacheClient):
-    """Django's client, which raises when Redis is away; here a read finds nothing and a write is lost."""
+    """Django's client, which raises when Redis is away; here a read finds nothing and a write is lost. What none of us
+    has written is nothing, too."""
 
-    get = _or_if_away(lambda self, key, default: default)(RedisCacheClient.get)
+    @_or_if_away(lambda self, key, default: default)
+    def get(self, key: str, default: Any) -> Any:
+        found = super().get(key, default)
+        return default if found is None else found
+
     get_many = _or_if_away(lambda self, keys: {})(RedisCacheClient.get_many)
     has_key = _or_if_away(lambda self, key: False)(RedisCacheClient.has_key)
     add = _or_if_away(lambda self, key, value, timeout: True)(RedisCacheClient.add)
