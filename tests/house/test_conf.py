@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from hyperagent.lib import conf
 
@@ -93,6 +94,45 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     conf.read_env_file(env)
 
     assert (env["PORT"], env["LOG_FORMAT"]) == ("2222", "json")
+
+
+@pytest.mark.parametrize("host", ["http://x", "x/path", "a b", "example.org:8000", "user@x", "*.example.org"])
+def test_a_host_that_no_request_can_name_stops_the_start(host: str) -> None:
+    with pytest.raises(conf.BadConfig) as bad:
+        conf.load({**GOOD, "ALLOWED_HOSTS": f"good.example.org,{host}"})
+
+    (problem,) = bad.value.problems
+    assert problem.startswith(f"ALLOWED_HOSTS='good.example.org,{host}' is not allowed; allowed: host names without")
+
+
+@pytest.mark.parametrize("hosts", ["Agents.example.org", ".example.org,10.0.0.1", "[::1]", "*", "xn--bcher-kva.org"])
+def test_hosts_that_django_can_match_are_taken(hosts: str) -> None:
+    assert conf.load({**GOOD, "ALLOWED_HOSTS": hosts}).hosts == tuple(hosts.split(","))
+
+
+@pytest.mark.parametrize("name", ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"])
+@pytest.mark.parametrize("address", ["nope", "collector:4318", "ftp://collector", "http://", "http://host:port"])
+def test_a_collector_that_has_no_web_address_stops_the_start(name: str, address: str) -> None:
+    with pytest.raises(conf.BadConfig) as bad:
+        conf.load({**GOOD, name: address})
+
+    assert bad.value.problems == (
+        f"{name}={address!r} is not allowed; allowed: the address of a collector: http(s)://host[:port][/path]",
+    )
+    assert conf.load({**GOOD, name: "http://collector:4318/base"})
+
+
+@pytest.mark.parametrize("command", ["worker", "runner"])
+@pytest.mark.parametrize("number", ["0", "1001", "-1", "many", ""])
+def test_an_option_obeys_the_rule_of_the_setting_that_it_stands_in_for(command: str, number: str) -> None:
+    with pytest.raises(CommandError, match="1 to 1000"):
+        call_command(command, f"--concurrency={number}")
+
+
+@pytest.mark.parametrize("command", ["worker", "up"])
+def test_as_many_runners_are_taken_as_the_setting_allows(command: str) -> None:
+    with pytest.raises(CommandError, match="0 to 64"):
+        call_command(command, "--runners=65")
 
 
 @pytest.mark.parametrize("note", ["", '["not a', '["not", "an", "object"]'])

@@ -24,7 +24,7 @@ from agents.tools.gateway import Gateway
 from agents.tools.tool import BadTool
 from hitl.deadlines import Deadlines
 from hyperagent.lib import bare_imports, heap
-from hyperagent.lib.conf import Config, HitlPolicy
+from hyperagent.lib.conf import Config, HitlPolicy, number_as
 from hyperagent.lib.llm import adapter
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
@@ -41,7 +41,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among all runners")
-        parser.add_argument("--concurrency", type=int, default=settings.CONFIG.agent_concurrency)
+        concurrency = settings.CONFIG.agent_concurrency
+        parser.add_argument("--concurrency", type=number_as("AGENT_CONCURRENCY"), default=concurrency)
 
     def handle(self, *, name: str, concurrency: int, **_: Any) -> None:
         try:

@@ -1,7 +1,6 @@
 """`manage.py worker`: keeps this machine's runners, its cluster of background jobs, its embedder and its sandboxes
 alive. Runs nothing itself."""
 
-import argparse
 import asyncio
 import logging
 import os
@@ -17,7 +16,7 @@ from django.db import Error, connection
 
 from agents.actions import release_runner
 from hyperagent.lib import queue
-from hyperagent.lib.conf import BASE_DIR, SandboxProvider
+from hyperagent.lib.conf import BASE_DIR, SandboxProvider, number_as
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
 from hyperagent.lib.telemetry.port import MetricsPort
 from hyperagent.settings import CONFIG
@@ -36,9 +35,12 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--runners", type=_count, default=CONFIG.runners, help="runner processes")
+        parser.add_argument("--runners", type=number_as("RUNNERS"), default=CONFIG.runners, help="runner processes")
         parser.add_argument(
-            "--concurrency", type=_count, default=CONFIG.agent_concurrency, help="runs that one runner drives at once"
+            "--concurrency",
+            type=number_as("AGENT_CONCURRENCY"),
+            default=CONFIG.agent_concurrency,
+            help="runs that one runner drives at once",
         )
         parser.add_argument(
             "--no-embedder", dest="embedder", action="store_false", help="where another worker of this machine has one"
@@ -51,12 +53,6 @@ class Command(BaseCommand):
         wanted = {name: options[name] for name in ("runners", "concurrency", "embedder", "sandboxes")}
         if not asyncio.run(work(**wanted)):
             sys.exit(1)
-
-
-def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
 
 
 async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: bool) -> bool:

@@ -18,7 +18,7 @@ from hyperagent.lib.conf.choices import (
 )
 from hyperagent.lib.conf.config import Config
 from hyperagent.lib.conf.environment import BASE_DIR, INSTANCE_FILE, join_instance, process_env, read_env_file
-from hyperagent.lib.conf.loading import BadConfig, load
+from hyperagent.lib.conf.loading import BadConfig, load, number_as
 from hyperagent.lib.conf.secrets import (
     NO_SECRETS,
     SECRET_LISTS,
@@ -56,6 +56,7 @@ __all__ = [
     "is_secret",
     "join_instance",
     "load",
+    "number_as",
     "process_env",
     "read_env_file",
     "secrets_in",

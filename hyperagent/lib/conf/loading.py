@@ -1,6 +1,7 @@
 """Reads all settings and names every bad one at once."""
 
-from collections.abc import Mapping
+import argparse
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -48,6 +49,20 @@ def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
     if problems:
         raise BadConfig(problems)
     return config
+
+
+def number_as(name: str) -> Callable[[str], int]:
+    """How argparse reads the option that stands in for this setting: by the same rule."""
+    field, allowed = next((key, field.description) for key, field in Config.model_fields.items() if field.alias == name)
+
+    def read(text: str) -> int:
+        try:
+            number: int = getattr(Config.model_validate({name: text}), field)
+        except ValidationError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not allowed; allowed: {allowed}") from None
+        return number
+
+    return read
 
 
 def _sentence(fault: Any) -> str:

@@ -12,6 +12,8 @@ from hyperagent.lib.conf.environment import BASE_DIR
 from hyperagent.lib.conf.values import FLAG, Topic
 from hyperagent.lib.fault_address import DSN_FORM, fault_address
 
+COLLECTOR = "the address of a collector: http(s)://host[:port][/path]"
+
 
 class Servers(Topic):
     database_url: SecretStr = Field(
@@ -40,6 +42,8 @@ class Servers(Topic):
     metrics_port: int = Field(
         0, alias="METRICS_PORT", ge=0, le=65535, description="a port for a worker's /metrics, 1 to 65535; 0 for none"
     )
+    otel_endpoint: str = Field("", alias="OTEL_EXPORTER_OTLP_ENDPOINT", description=COLLECTOR)
+    otel_traces_endpoint: str = Field("", alias="OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", description=COLLECTOR)
     otel_capture_content: bool = Field(False, alias="OTEL_CAPTURE_CONTENT", description=FLAG)
     sentry_dsn: SecretStr = Field(SecretStr(""), alias="SENTRY_DSN", description=DSN_FORM)
     log_level: LogLevel = Field(LogLevel.INFO, alias="LOG_LEVEL", description="DEBUG, INFO, WARNING or ERROR")
@@ -58,6 +62,15 @@ class Servers(Topic):
     def _bucket(cls, value: SecretStr) -> SecretStr:
         if value.get_secret_value():
             bucket_at(value.get_secret_value())
+        return value
+
+    @field_validator("otel_endpoint", "otel_traces_endpoint")
+    @classmethod
+    def _takes_traces(cls, value: str) -> str:
+        parts = urlsplit(value)
+        # To look at a port that is no number raises.
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError("not a web address")
         return value
 
     @field_validator("sentry_dsn")

@@ -38,6 +38,17 @@ class Topic(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=False)
 
 
+# As Django reads the `Host` of a request: without a port, and for names in other scripts as they are sent (xn--…).
+_HOST = re.compile(r"\*|\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[a-f0-9:.]+\]", re.IGNORECASE)
+
+
+def host_pattern(value: str) -> str:
+    """A host that is answered, `.` and a domain for all below it too, or `*` for any. Raises ValueError."""
+    if not _HOST.fullmatch(value):
+        raise ValueError("no request can name this host")
+    return value
+
+
 def web_address(value: str) -> str:
     """Raises ValueError."""
     parts = urlsplit(value)

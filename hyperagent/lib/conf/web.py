@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from hyperagent.lib.conf.values import FLAG, Topic, Words, web_address
+from hyperagent.lib.conf.values import FLAG, Topic, Words, host_pattern, web_address
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -26,7 +26,11 @@ class Web(Topic):
         pattern=r"^([a-z0-9-]+\.)*[a-z0-9-]+$|^$",
         description="a name of which every subdomain leads here, such as previews.example.org; for previews of apps",
     )
-    allowed_hosts: Words = Field((), alias="ALLOWED_HOSTS", description="host names, with commas between")
+    allowed_hosts: Words = Field(
+        (),
+        alias="ALLOWED_HOSTS",
+        description="host names without scheme, port or path, or .example.org for all below it; with commas between",
+    )
     csrf_trusted_origins: Words = Field(
         (), alias="CSRF_TRUSTED_ORIGINS", description="origins such as https://agents.example.org, with commas between"
     )
@@ -39,6 +43,11 @@ class Web(Topic):
     @classmethod
     def _web_address(cls, value: str) -> str:
         return web_address(value)
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(host_pattern, value))
 
     @field_validator("csrf_trusted_origins")
     @classmethod

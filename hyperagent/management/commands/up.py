@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from agents.registry import agents
 from hyperagent.embedded import house, instance
+from hyperagent.lib.conf import number_as
 from hyperagent.lib.llm import LLMSettings
 from hyperagent.settings import CONFIG
 
@@ -20,7 +21,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=_port, default=CONFIG.port, help="on 127.0.0.1 (default: PORT or 8000)")
-        parser.add_argument("--runners", type=int, default=CONFIG.runners, help="runner processes (default: RUNNERS)")
+        runners = number_as("RUNNERS")
+        parser.add_argument(
+            "--runners", type=runners, default=CONFIG.runners, help="runner processes (default: RUNNERS)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only who knows the roster can tell an agent's variable from another program's.
