@@ -308,12 +308,13 @@ def checked_question(text: str) -> str:
     return cleaned
 
 
-def checked_client_id(client_id: str | None) -> str:
+def checked_client_id(client_id: str | None, *, called: str = "client_id") -> str:
+    """`called`: what the request calls it. Raises Refused."""
     if client_id is None:
         return ""
     if len(client_id) > CLIENT_ID_CHARS or not client_id.isprintable():
-        message = f"client_id may have {CLIENT_ID_CHARS} printable characters; a random UUID does well."
-        raise Refused("bad_client_id", message, fields={"client_id": [message]})
+        message = f"{called} may have {CLIENT_ID_CHARS} printable characters; a random UUID does well."
+        raise Refused("bad_client_id", message, fields={called: [message]})
     return client_id
 
 

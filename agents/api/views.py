@@ -25,7 +25,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import looks
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
-from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
+from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
 from hyperagent.lib.refusals import Gone, NotThere
 
 OLDER_STATUSES: Final = {
@@ -166,7 +166,7 @@ class ExecutionEvents(AsyncAnswerView):
     def get(self, request: Request, execution_id: uuid.UUID) -> HttpResponseBase:
         """The event log: a page of JSON, or with `Accept: text/event-stream` all that is and all that comes. 410 once
         it is kept no longer (`log_dropped_at` of the run)."""
-        wanted = _wanted(request)
+        wanted = place_asked(request, serializers.AfterSerializer)
         execution = own_or_404(visible_to(request).defer("input", "result"), id=execution_id)
         if execution.log_dropped_at is not None:
             raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
@@ -196,16 +196,6 @@ class ExecutionResult(APIView):
 
 def wants_stream(request: Request) -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
-
-
-def _wanted(request: Request) -> dict[str, Any]:
-    asked = dict(request.query_params.items())
-    if last := request.headers.get("last-event-id"):
-        asked["after"] = last
-    checked = serializers.AfterSerializer(data=asked)
-    checked.is_valid(raise_exception=True)
-    found: dict[str, Any] = checked.validated_data
-    return found
 
 
 def _page(request: Request, execution: Execution, *, after: int, limit: int, without: str = "") -> HttpResponse:

@@ -183,7 +183,7 @@ def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
 
 
 def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> Said:
-    key = request.headers.get("idempotency-key") or None
+    key = key_of(request)
     question, mode = given["query"], given["mode"]
     told = window(given["messages"]) if given["messages"] is not None else None
     if given["conversation_id"] is not None:
@@ -196,6 +196,12 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
         said = actions.say_in_new(user, question, mode=mode, options=options, told=told, **_begun(given))
     refuse_another(said, question)
     return said
+
+
+def key_of(request: Request) -> str | None:
+    """Raises Refused, by the header's name."""
+    key = request.headers.get("idempotency-key")
+    return actions.checked_client_id(key, called="Idempotency-Key") or None
 
 
 def refuse_another(said: Said, question: str) -> None:

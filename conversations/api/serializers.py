@@ -212,7 +212,9 @@ class RetriedSerializer(serializers.Serializer[Any]):
 
 
 class ExportQuerySerializer(serializers.Serializer[Any]):
-    as_ = serializers.ChoiceField(choices=["markdown", "json"], default="markdown")
+    def get_fields(self) -> dict[str, Any]:
+        # No attribute can have this name.
+        return {"as": serializers.ChoiceField(choices=["markdown", "json"], default="markdown")}
 
 
 class WaitingSerializer(FinishedSerializer):

@@ -179,10 +179,10 @@ class ConversationExport(ScopedView):
         plans).
         """
         conversation = reading.own_conversation(self.caller, conversation_id)
-        asked = serializers.ExportQuerySerializer(data={"as_": request.query_params.get("as", "markdown")})
+        asked = serializers.ExportQuerySerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         target = Target("conversation", str(conversation.pk))
-        form = asked.validated_data["as_"]
+        form = asked.validated_data["as"]
         record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=target, details={"form": form})
         if form == "json":
             shown = exporting.as_json(conversation, _shown(conversation))

@@ -105,7 +105,7 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
         """A question as OpenAI's chat completions have it. Nobody is asked: what needs a yes is left out, and told."""
         question = asked.read(request.data)
         assert isinstance(request.user, User)
-        said = _said(request.user, question, request.headers.get("idempotency-key") or None)
+        said = _said(request.user, question, query.key_of(request))
         execution, conversation_id = said.execution, said.conversation.id
         named: dict[str, Any] = {
             "completion_id": f"chatcmpl-{execution.id.hex}",

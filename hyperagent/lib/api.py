@@ -2,20 +2,21 @@
 
 import io
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
-from django.db import models
+from django.db import DataError, models
 from django.http import Http404
 from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.views import set_rollback
 
 from hyperagent.lib import outage
@@ -92,7 +93,9 @@ def _fields(detail: Any, name: str = "") -> dict[str, list[str]]:
     if isinstance(detail, dict):
         found: dict[str, list[str]] = {}
         for key, value in detail.items():
-            found.update(_fields(value, f"{name}.{key}" if name else str(key)))
+            # What is wrong with a field as a whole is its own fault, not one of a part with a name of DRF's.
+            is_whole = name and key == api_settings.NON_FIELD_ERRORS_KEY
+            found.update(_fields(value, name if is_whole else f"{name}.{key}" if name else str(key)))
         return found
     if isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
         found = {}
@@ -124,6 +127,18 @@ class Pages(CursorPagination):
     max_page_size = 200
     page_size_query_param = "page_size"
     ordering = ("-created_at", "-id")
+
+    def paginate_queryset(
+        self, queryset: models.QuerySet[Any, Any] | Sequence[Any], request: Any, view: Any = None
+    ) -> list[Any] | None:
+        """Raises ValidationError for a cursor that no page gave: whatever it is that it cannot be read as."""
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (exceptions.NotFound, ModelError, DataError, ValueError):
+            if self.cursor_query_param not in request.query_params:
+                raise
+            message = "This is no cursor of this list. Follow `next` or `previous` of a page, or leave it out."
+            raise exceptions.ValidationError({self.cursor_query_param: [message]}) from None
 
     @classmethod
     def ordered_by(cls, *fields: str) -> type["Pages"]:

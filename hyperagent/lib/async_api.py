@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -31,6 +32,20 @@ class ServerSentSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="The event's number.")
     event = serializers.CharField(help_text="Its type.")
     data = serializers.CharField(help_text="The event as JSON.")  # type: ignore[assignment]
+
+
+def place_asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """From where on a log is asked for, and what else `shape` knows. `Last-Event-ID` counts as `after`: a fault of it
+    has its name. Raises ValidationError."""
+    last = request.headers.get("last-event-id")
+    checked = shape(data={**request.query_params.dict(), **({"after": last} if last else {})})
+    if not checked.is_valid():
+        faults = {
+            ("Last-Event-ID" if last and name == "after" else name): fault for name, fault in checked.errors.items()
+        }
+        raise ValidationError(faults)
+    found: dict[str, Any] = checked.validated_data
+    return found
 
 
 class AsyncAnswerView(APIView):

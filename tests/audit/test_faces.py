@@ -176,6 +176,14 @@ async def test_the_stream_tells_what_is_there_then_what_comes_and_ends_when_it_i
     assert rest[-1] == streaming.NO_LONGER
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("in_threads")
+def test_a_number_that_came_by_the_header_is_refused_by_its_name(client_of: Callable[..., Any]) -> None:
+    refused = client_of(person_with("auditor")).get(f"{API}/stream", HTTP_LAST_EVENT_ID="abc")
+
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"Last-Event-ID"})
+
+
 @pytest.mark.spec("B21")
 def test_the_page_finds_by_whatever_an_auditor_has_in_hand_and_asks_few_queries(
     alice: Any,

@@ -182,6 +182,15 @@ def test_the_page_of_conversations_goes_on_where_it_ended(alice: Any, api_of: Ca
     assert second["next"] is None
 
 
+@pytest.mark.parametrize("cursor", ["bogus", "cD14", "bz0tMQ==", "é", "cD0lMDA="])
+def test_a_cursor_that_is_none_is_refused_by_its_name(alice: Any, api_of: Callable[..., Any], cursor: str) -> None:
+    refused = api_of(alice).get(BASE, {"cursor": cursor})
+
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], set(error["fields"])) == (400, "invalid", {"cursor"})
+    assert "`next`" in error["message"]
+
+
 def test_conversations_that_programs_began_are_listed_only_when_asked_for(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:

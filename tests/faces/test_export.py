@@ -93,3 +93,9 @@ def test_headings_go_deeper_and_code_stays_as_it_is() -> None:
     text = "# a\n##### b\n#no\n~~~~\n# c\n~~~\n# d\n~~~~\n## e"
 
     assert deeper(text) == "### a\n###### b\n#no\n~~~~\n# c\n~~~\n# d\n~~~~\n#### e"
+
+
+def test_a_form_that_there_is_not_is_refused_by_the_name_that_was_sent(alice: Any, api_of: Callable[..., Any]) -> None:
+    refused = api_of(alice).get(f"{BASE}/{actions.create(alice).id}/export?as=nope")
+
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"as"})

@@ -200,6 +200,14 @@ async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) ->
     assert await Execution.objects.acount() == 2
 
 
+async def test_a_key_that_nobody_can_remember_is_refused_by_the_name_of_its_header(api: Program) -> None:
+    refused = await post(api, QUERY, {"query": "Hi"}, headers={"idempotency-key": "k" * 101})
+
+    error = refused.json()["error"]
+    assert (refused.status_code, set(error["fields"])) == (400, {"Idempotency-Key"})
+    assert error["message"].startswith("Idempotency-Key may have 100 printable characters")
+
+
 async def test_a_run_that_fails_answers_in_the_error_shape_with_its_id(
     api: Program, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -381,6 +389,18 @@ async def test_a_number_that_is_none_is_refused(api: Program, alice: Any, after:
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid")
 
 
+async def test_a_number_that_came_by_the_header_is_refused_by_its_name(api: Program, alice: Any) -> None:
+    run = await sync_to_async(make_run)(alice)
+
+    refused = await api.get(
+        f"/api/v1/executions/{run.id}/events", headers={"accept": "text/event-stream", "last-event-id": "abc"}
+    )
+
+    error = refused.json()["error"]
+    assert (refused.status_code, set(error["fields"])) == (400, {"Last-Event-ID"})
+    assert error["message"].startswith("Last-Event-ID: ")
+
+
 async def test_a_run_is_cancelled_over_the_api_once_or_twice(
     api: Program, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -457,7 +477,7 @@ def test_every_fault_of_a_question_is_named_at_once(alice: Any, api_of: Callable
         "/api/v1/query", {"query": "Hi", "depth": "x", "scenario": "y", "tier": "z", "messages": 5}, format="json"
     )
 
-    assert set(answer.json()["error"]["fields"]) == {"depth", "scenario", "tier", "messages.non_field_errors"}
+    assert set(answer.json()["error"]["fields"]) == {"depth", "scenario", "tier", "messages"}
 
 
 @pytest.mark.spec("S91", "S103", "S105")

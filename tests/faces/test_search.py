@@ -108,6 +108,7 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
         ({"query": "x", "mode": "magic"}, "mode"),
         ({"query": "x", "document_ids": ["../etc"]}, "document_ids"),
         ({"query": "x", "document_ids": "all"}, "document_ids"),
+        ({"query": "x", "filters": "yesterday"}, "filters"),
         ({"query": "x", "filters": {"date_from": "yesterday"}}, "filters.date_from"),
         ({"query": "x", "filters": {"date_from": "2026-02-01", "date_to": "2026-01-01"}}, "filters.date_from"),
         ({"query": "x", "filters": []}, "filters"),

@@ -23,7 +23,7 @@ from hyperagent.audit.sealing import seal
 from hyperagent.audit.shapes import told
 from hyperagent.lib.admin_lists import people_called
 from hyperagent.lib.api import ErrorSerializer, Pages
-from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
+from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
 
 FILTERS = [
     OpenApiParameter("kind", str, description="One or more kinds, with commas between; `sign_in.*` is all of those."),
@@ -149,12 +149,11 @@ class AuditStream(AsyncAnswerView):
         """The log in order and without gaps: a page of JSON, or with `Accept: text/event-stream` all that is and all
         that comes.
         """
-        checked = AfterSerializer(data={**request.query_params.dict(), **_last_of(request)})
-        checked.is_valid(raise_exception=True)
-        user, token, after = request.user, token_of(request), checked.validated_data["after"]
+        wanted = place_asked(request, AfterSerializer)
+        user, token, after = request.user, token_of(request), wanted["after"]
         assert isinstance(user, User)
         if "text/event-stream" not in request.headers.get("accept", ""):
-            return _page(request, after, checked.validated_data["limit"])
+            return _page(request, after, wanted["limit"])
         record(AuditKind.AUDIT_STREAMED, actor=actor_of(user), details={"after": after})
 
         async def answer() -> HttpResponseBase:
@@ -185,8 +184,3 @@ def _wanted(asked: serializers.Serializer[Any]) -> Wanted:
 
 def _is_called(kind: AuditKind, name: str) -> bool:
     return kind.value == name or (name.endswith(".*") and kind.value.startswith(name[:-1]))
-
-
-def _last_of(request: Request) -> dict[str, str]:
-    last = request.headers.get("last-event-id")
-    return {"after": last} if last else {}
