@@ -25,7 +25,14 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import looks
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
-from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
+from hyperagent.lib.async_api import (
+    AsyncAnswerView,
+    Later,
+    ServerSentSerializer,
+    event_stream,
+    place_asked,
+    wants_stream,
+)
 from hyperagent.lib.refusals import Gone, NotThere
 
 OLDER_STATUSES: Final = {
@@ -192,10 +199,6 @@ class ExecutionResult(APIView):
         if found is None:
             raise NotThere
         return Response(serializers.WholeResultSerializer(found).data)
-
-
-def wants_stream(request: Request) -> bool:
-    return "text/event-stream" in request.headers.get("accept", "")
 
 
 def _page(request: Request, execution: Execution, *, after: int, limit: int, without: str = "") -> HttpResponse:

@@ -34,6 +34,13 @@ class ServerSentSerializer(serializers.Serializer[Any]):
     data = serializers.CharField(help_text="The event as JSON.")  # type: ignore[assignment]
 
 
+def wants_stream(request: Request) -> bool:
+    """Whether `Accept` names an event stream, and likes JSON no better. A `*/*` names none."""
+    named = [one.quality for one in request.accepted_types if (one.main_type, one.sub_type) == ("text", "event-stream")]
+    json = request.accepted_type("application/json")
+    return bool(named) and max(named) >= (json.quality if json else 0)
+
+
 def place_asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """From where on a log is asked for, and what else `shape` knows. `Last-Event-ID` counts as `after`: a fault of it
     has its name. Raises ValidationError."""

@@ -401,6 +401,28 @@ async def test_a_number_that_came_by_the_header_is_refused_by_its_name(api: Prog
     assert error["message"].startswith("Last-Event-ID: ")
 
 
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("TEXT/EVENT-STREAM", "text/event-stream"),
+        ("text/event-stream; charset=utf-8", "text/event-stream"),
+        ("application/json, text/event-stream", "text/event-stream"),
+        ("*/*;q=0.1, text/event-stream", "text/event-stream"),
+        ("text/event-stream;q=0, application/json", "application/json"),
+        ("text/event-stream;q=0.5, application/json", "application/json"),
+        ("text/event-streams", "application/json"),
+        ("*/*", "application/json"),
+    ],
+)
+async def test_who_prefers_a_stream_gets_one(api: Program, alice: Any, accept: str, kind: str) -> None:
+    run = await sync_to_async(make_run)(alice)
+    await sync_to_async(append)(run, Complete(answer="abc"))
+
+    answer = await api.get(f"/api/v1/executions/{run.id}/events", headers={"accept": accept})
+
+    assert answer["content-type"] == kind
+
+
 async def test_a_run_is_cancelled_over_the_api_once_or_twice(
     api: Program, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:

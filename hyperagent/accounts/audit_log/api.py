@@ -23,7 +23,14 @@ from hyperagent.audit.sealing import seal
 from hyperagent.audit.shapes import told
 from hyperagent.lib.admin_lists import people_called
 from hyperagent.lib.api import ErrorSerializer, Pages
-from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
+from hyperagent.lib.async_api import (
+    AsyncAnswerView,
+    Later,
+    ServerSentSerializer,
+    event_stream,
+    place_asked,
+    wants_stream,
+)
 
 FILTERS = [
     OpenApiParameter("kind", str, description="One or more kinds, with commas between; `sign_in.*` is all of those."),
@@ -152,7 +159,7 @@ class AuditStream(AsyncAnswerView):
         wanted = place_asked(request, AfterSerializer)
         user, token, after = request.user, token_of(request), wanted["after"]
         assert isinstance(user, User)
-        if "text/event-stream" not in request.headers.get("accept", ""):
+        if not wants_stream(request):
             return _page(request, after, wanted["limit"])
         record(AuditKind.AUDIT_STREAMED, actor=actor_of(user), details={"after": after})
 
