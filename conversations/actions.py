@@ -191,7 +191,7 @@ def say_in_named(
     brought: Taint = CLEAN,
 ) -> Said:
     """A question in the conversation that a program has this name for; the first one begins it."""
-    conversation_id = uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {name}")
+    conversation_id = id_of_named(user, name)
     checked_question(text)
     resolve_mode(mode)
     try:
@@ -207,6 +207,11 @@ def say_in_named(
         pass  # The name was used before: what was said under this client_id is found, or said now if that broke off.
     how: dict[str, Any] = {"mode": mode, "options": options, "told": told, "brought": brought}
     return say(user, conversation_id, text, client_id=client_id, **how)
+
+
+def id_of_named(user: User, name: str) -> uuid.UUID:
+    """Of the conversation that a program has this name for, whether it has begun or not."""
+    return uuid.uuid5(_IDS_OF_KEYS, f"{user.pk} {name}")
 
 
 def say_in_new(

@@ -1,7 +1,7 @@
 """What of a conversation a verb works on, found for its owner and locked, and where in it a question belongs."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -20,6 +20,15 @@ _OWN = f"""
      WHERE id = %(id)s AND user_id = %(user)s AND deleted_at IS NULL FOR UPDATE
 """
 _SAID = "SELECT id FROM conversations_message WHERE conversation_id = %(conversation)s AND client_id = %(client)s"
+# In the newest conversations of a day only: each is one look into an index, and keys are made for trying again soon.
+_USED_ELSEWHERE = """
+    SELECT 1 FROM (
+        SELECT id FROM conversations_conversation
+         WHERE user_id = %(user)s AND deleted_at IS NULL AND updated_at > now() - interval '1 day'
+         ORDER BY updated_at DESC, id DESC LIMIT 1000
+    ) c JOIN conversations_message m ON m.conversation_id = c.id AND m.client_id = %(client)s AND m.client_id <> ''
+     WHERE c.id <> ALL(%(conversations)s::uuid[]) LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,12 @@ def said_under(conversation_id: uuid.UUID, client_id: str) -> Callable[[Conversa
         return Said(conversation, message, reply, reply.execution, repeated=True)
 
     return said_before
+
+
+def is_used_elsewhere(user: User, client_id: str, conversation_ids: Collection[uuid.UUID]) -> bool:
+    """Whether this user lately said something under this id in another conversation than these. One query."""
+    which = {"user": user.pk, "client": client_id, "conversations": list(conversation_ids)}
+    return rows.execute(_USED_ELSEWHERE, which).fetchone() is not None
 
 
 def own_run(user: User, execution_id: uuid.UUID, agent_id: uuid.UUID | None) -> Execution:

@@ -119,7 +119,7 @@ def _begun(user: User, wish: Wish) -> Execution:
     how: dict[str, Any] = {"mode": wish.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
     begins = not wish.context_id
     done = actions.say_once(user, wish.key, wish.text, **how) if begins else _said_in(user, wish, how)
-    refuse_another(done, wish.text)
+    refuse_another(done, wish.text, wish.mode)
     return done.execution
 
 

@@ -78,7 +78,7 @@ def _asked(user: User, wanted: "Asked") -> Execution:
         except NotThere:
             # Its person deleted that conversation. The front end tells all of it anyway.
             said = actions.say_in_named(user, f"thread {wanted.thread_id} {wanted.run_id}", wanted.question, **how)
-        refuse_another(said, wanted.question)
+        refuse_another(said, wanted.question, wanted.mode)
     return said.execution
 
 

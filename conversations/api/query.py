@@ -5,6 +5,7 @@ streamed.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -16,11 +17,12 @@ from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
 from agents.following import settled
 from agents.models import Execution
+from agents.modes import resolve_mode
 from conversations import actions
 from conversations.api.serializers import PromptSerializer, QuerySerializer, WaitingSerializer
 from conversations.history import window
 from conversations.options import approval_rule, chosen
-from conversations.owned import Said
+from conversations.owned import Said, is_used_elsewhere
 from hitl.models import Request as HumanRequest
 from hitl.remembering import preapproved_from
 from hitl.shapes import request_shape
@@ -35,7 +37,10 @@ from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
 IDEMPOTENCY = OpenApiParameter(
-    "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key again answers with the same execution."
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="The same key again answers with the same execution; 409 for another question, mode or conversation.",
 )
 # Statuses by the run's error code. Others are 502: something that the run needs did not do its part.
 STATUS_OF_ERROR = {
@@ -186,6 +191,8 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
     key = key_of(request)
     question, mode = given["query"], given["mode"]
     told = window(given["messages"]) if given["messages"] is not None else None
+    if key is not None:
+        refuse_another_place(user, key, given["conversation_id"] or actions.id_of_named(user, key))
     if given["conversation_id"] is not None:
         said = actions.say(
             user, given["conversation_id"], question, mode=mode, client_id=key, options=options, told=told
@@ -194,7 +201,7 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
         said = actions.say_once(user, key, question, mode=mode, options=options, told=told, **_begun(given))
     else:
         said = actions.say_in_new(user, question, mode=mode, options=options, told=told, **_begun(given))
-    refuse_another(said, question)
+    refuse_another(said, question, mode)
     return said
 
 
@@ -204,12 +211,23 @@ def key_of(request: Request) -> str | None:
     return actions.checked_client_id(key, called="Idempotency-Key") or None
 
 
-def refuse_another(said: Said, question: str) -> None:
-    """Raises Conflict where the key is of another question."""
-    if said.repeated and said.message.text != actions.checked_question(question):
-        raise Conflict(
-            "key_used", "This Idempotency-Key was used for another question. Use a new key for a new question."
-        )
+def refuse_another(said: Said, question: str, mode: str | None) -> None:
+    """Raises Conflict where the key is of another question, or of the same one in another mode."""
+    if not said.repeated:
+        return
+    if said.message.text != actions.checked_question(question) or said.message.mode != resolve_mode(mode).name:
+        raise _key_used()
+
+
+def refuse_another_place(user: User, key: str, *conversation_ids: UUID) -> None:
+    """Raises Conflict where the key was used in another conversation than these, or to begin another."""
+    if is_used_elsewhere(user, key, conversation_ids):
+        raise _key_used()
+
+
+def _key_used() -> Conflict:
+    words = "This Idempotency-Key was used for another question, mode or conversation. Use a new key for a new one."
+    return Conflict("key_used", words)
 
 
 def _begun(given: dict[str, Any]) -> dict[str, Any]:

@@ -130,11 +130,13 @@ def _said(user: User, question: Asked, key: str | None) -> Said:
     options = {**chosen(given), **approval_rule(OnApproval.SKIP, is_watched=False)}
     how: dict[str, Any] = {"mode": question.mode, "options": options, "told": question.told}
     said = _said_where(user, question, key, how)
-    query.refuse_another(said, question.question)
+    query.refuse_another(said, question.question, question.mode)
     return said
 
 
 def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any]) -> Said:
+    if key is not None:
+        query.refuse_another_place(user, key, *_places(user, question, key))
     if question.conversation_id is not None:
         return actions.say(user, question.conversation_id, question.question, client_id=key, **how)
     if question.thread:
@@ -145,6 +147,14 @@ def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any
     if key is not None:
         return actions.say_once(user, key, question.question, **how)
     return actions.say_in_new(user, question.question, **how)
+
+
+def _places(user: User, question: Asked, key: str) -> list[UUID]:
+    """Where the question may have been said before under this key."""
+    if question.conversation_id is not None:
+        return [question.conversation_id]
+    names = [f"user {question.thread}", key] if question.thread else [key]
+    return [actions.id_of_named(user, name) for name in names]
 
 
 def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:

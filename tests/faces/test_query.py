@@ -200,6 +200,30 @@ async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) ->
     assert await Execution.objects.acount() == 2
 
 
+async def test_a_key_that_was_used_for_another_mode_or_conversation_is_refused(api: Program, alice: Any) -> None:
+    one, other = [(await sync_to_async(actions.create)(alice)).id for _ in range(2)]
+    here = {"conversation_id": str(one)}
+
+    async def asked(key: str, **more: Any) -> Any:
+        return await post(api, STREAM, {"query": "Hi", **more}, headers={"idempotency-key": key})
+
+    firsts = [await asked("begun", mode="chat"), await asked("gone on with", **here)]
+    same = [await asked("begun", mode="CHAT"), await asked("gone on with", **here)]
+    differing = [
+        await asked("begun", mode="research"),
+        await asked("begun"),
+        await asked("begun", mode="chat", **here),
+        await asked("gone on with"),
+        await asked("gone on with", conversation_id=str(other)),
+        await asked("gone on with", mode="chat", **here),
+    ]
+
+    runs = [first["X-Execution-Id"] for first in firsts]
+    assert [again["X-Execution-Id"] for again in same] == runs
+    assert [(one.status_code, one.json()["error"]["code"]) for one in differing] == [(409, "key_used")] * 6
+    assert await Execution.objects.acount() == 2
+
+
 async def test_a_key_that_nobody_can_remember_is_refused_by_the_name_of_its_header(api: Program) -> None:
     refused = await post(api, QUERY, {"query": "Hi"}, headers={"idempotency-key": "k" * 101})
 
