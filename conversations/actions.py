@@ -22,7 +22,7 @@ from agents.sandbox import actions as boxes
 from agents.tools.taint import CLEAN, Taint
 from conversations import history, shapes
 from conversations.attaching import attached
-from conversations.models import Conversation, Message, Origin, Role, TitledBy
+from conversations.models import CLIENT_ID_CHARS, Conversation, Message, Origin, Role, TitledBy
 from conversations.options import of_the_question
 from conversations.owned import Said, branch_before, own, own_message, own_run, owning, said_under
 from conversations.searching import indexing
@@ -39,7 +39,6 @@ from memory.workspaces import files
 from memory.workspaces.places import Place, Scope
 
 TITLE_CHARS = 200
-CLIENT_ID_CHARS = 100
 # Spaces, and characters that show nothing: zero-width ones, direction marks, soft hyphen, fillers, variation selectors.
 _INVISIBLE = re.compile(
     r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]*"

@@ -2,12 +2,14 @@
 
 import json
 import uuid
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agents.budget import RunBudget
+from conversations.models import CLIENT_ID_CHARS
 from conversations.options import Depth, Scenario
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.refusals import Refused, error_object
@@ -101,8 +103,8 @@ _frames: TypeAdapter[ClientFrame] = TypeAdapter(ClientFrame)
 _KNOWN = "say, cancel, steer, intervene, respond, ack, ping"
 
 
-def read(text: str) -> ClientFrame:
-    """Raises Refused."""
+def parsed(text: str) -> dict[str, Any]:
+    """What `checked` looks at. Raises Refused."""
     if len(text) > MAX_CHARS:
         raise Refused("message_too_long", f"A message may have {MAX_CHARS:,} characters; this one has {len(text):,}.")
     try:
@@ -113,6 +115,17 @@ def read(text: str) -> ClientFrame:
         raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None
     if not isinstance(said, dict):
         raise Refused("not_json", "Send a JSON object with a `type`.")
+    return said
+
+
+def client_id_in(said: Mapping[str, Any]) -> dict[str, str]:
+    """What a refusal is found by, even if nothing else in the message can be read; empty where it has none."""
+    given = said.get("client_id")
+    return {"client_id": given} if isinstance(given, str) and 0 < len(given) <= CLIENT_ID_CHARS else {}
+
+
+def checked(said: Mapping[str, Any]) -> ClientFrame:
+    """Raises Refused."""
     try:
         return _frames.validate_python(said)
     except ValidationError as error:

@@ -17,6 +17,8 @@ from memory.models import Project
 if TYPE_CHECKING:
     from hyperagent.accounts.models import User
 
+CLIENT_ID_CHARS = 100
+
 
 class Role(StrEnum):
     USER = "user"
@@ -108,7 +110,9 @@ class Message(models.Model):
     )
     mode = models.CharField(max_length=32, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
-    client_id = models.CharField(max_length=100, blank=True, help_text="Given by whoever said it: not said twice.")
+    client_id = models.CharField(
+        max_length=CLIENT_ID_CHARS, blank=True, help_text="Given by whoever said it: not said twice."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     words_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="Since when a search finds it by its words."

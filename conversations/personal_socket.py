@@ -162,8 +162,8 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _received(self, message: dict[str, Any]) -> None:
         text = message.get("text")
         try:
-            if text is None or len(text) > frames.MAX_CHARS_BORNE:
-                await self.end(TOO_BIG if text else FLOOD)
+            if len(message.get("bytes") or b"" if text is None else text) > frames.MAX_CHARS_BORNE:
+                await self.end(TOO_BIG)
             elif not self._allowance.take(time.monotonic()):
                 await self.end(FLOOD)
             else:
@@ -171,10 +171,15 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
         finally:
             self.heard()
 
-    async def _answered(self, text: str) -> None:
+    async def _answered(self, text: str | None) -> None:
+        """`text`: None of a binary frame."""
         context: dict[str, Any] = {}
         try:
-            said = frames.read(text)
+            if text is None:
+                raise Refused("not_text", "Send text, not a binary frame: a JSON object with a `type`.")
+            given = frames.parsed(text)
+            context = frames.client_id_in(given)
+            said = frames.checked(given)
             context = {name: getattr(said, name) for name in NAMED if getattr(said, name, None)}
             await self.act(said)
         except Refused as refused:

@@ -18,7 +18,7 @@ from agents.models import Execution
 from agents.usage import alerts, purses
 from agents.usage.models import ModelCall, ModelPrice
 from conversations import actions
-from conversations.frames import Say, read
+from conversations.frames import Say, checked
 from conversations.options import chosen
 from hitl.models import Request
 from hyperagent.accounts.budget_models import Budget
@@ -74,15 +74,15 @@ def test_a_limit_that_is_none_is_refused_by_its_name(
 
 @pytest.mark.spec("B12")
 def test_the_socket_takes_the_same_and_refuses_the_same() -> None:
-    said = read('{"type": "say", "text": "Hi", "options": {"budget": {"max_tokens": 5000}}}')
+    said = checked({"type": "say", "text": "Hi", "options": {"budget": {"max_tokens": 5_000}}})
 
     assert isinstance(said, Say)
     assert said.options is not None
     assert said.options.budget is not None
     assert said.options.budget.max_tokens == 5_000
-    for budget in ('{"max_tokens": 0}', '{"max_token": 5}', '{"max_cost_usd": "much"}'):
+    for budget in ({"max_tokens": 0}, {"max_token": 5}, {"max_cost_usd": "much"}):
         with pytest.raises(Refused):
-            read(f'{{"type": "say", "text": "Hi", "options": {{"budget": {budget}}}}}')
+            checked({"type": "say", "text": "Hi", "options": {"budget": budget}})
 
 
 @pytest.mark.spec("B12")

@@ -518,6 +518,43 @@ async def test_a_refused_question_names_its_client_id(alices_cookie: str, conver
         assert (await socket.frame("error"))["client_id"] == "c7"
 
 
+@pytest.mark.parametrize("frame", [{"type": "say"}, {"type": "shout"}, {"type": "cancel", "execution_id": "x"}])
+async def test_a_message_that_cannot_be_meant_is_refused_under_its_client_id(
+    alices_cookie: str, conversation: Conversation, frame: dict[str, str]
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.send(**frame, client_id="abc")
+        await socket.send(**frame, client_id=["abc"])
+        await socket.send(**frame, client_id="x" * 101)
+
+        told = [await socket.frame("error") for _ in range(3)]
+
+    assert [one.get("client_id") for one in told] == ["abc", None, None]
+
+
+async def test_a_binary_frame_is_told_that_text_is_expected_and_closes_nothing(
+    alices_cookie: str, conversation: Conversation
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        await socket.ends.send_to(bytes_data=b'{"type": "ping"}')
+        told = await socket.frame()
+        await socket.send(type="ping")
+
+        assert (told["type"], told["error"]["code"]) == ("error", "not_text")
+        assert await socket.frame() == {"type": "pong"}
+
+
+@pytest.mark.parametrize(("frame", "times", "code"), [(b"x", 60, 4029), (b"x" * 11_000_000, 1, 4009)])
+async def test_binary_frames_are_borne_no_longer_than_others(
+    alices_cookie: str, conversation: Conversation, frame: bytes, times: int, code: int
+) -> None:
+    async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
+        for _ in range(times):
+            await socket.ends.send_to(bytes_data=frame)
+
+        assert await socket.closed() == code
+
+
 async def test_eleven_megabytes_close_the_socket(alices_cookie: str, conversation: Conversation) -> None:
     async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
         await socket.ends.send_to(text_data="x" * 11_000_000)
