@@ -56,11 +56,12 @@ def credentials_in(scope: Mapping[str, Any]) -> Credentials:
     )
 
 
-def origin_is_ours(scope: Mapping[str, Any], *, has_token: bool) -> bool:
-    """Browsers always send an Origin, and a foreign page rides on the cookie: without one only a token opens."""
+def origin_is_ours(scope: Mapping[str, Any]) -> bool:
+    """Whether a page of ours opens it, and not a foreign one that rides on the cookie. Browsers always send an
+    Origin."""
     origin = _header(scope, b"origin")
     if origin is None:
-        return has_token
+        return False
     parts = urlsplit(origin)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return False

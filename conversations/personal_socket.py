@@ -111,7 +111,8 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.credentials = handshake.credentials_in(self.scope)
         # For this socket's task and the threads that work for it.
         translation.activate(languages.asked_for(self.scope.get("headers", ())))
-        if not handshake.origin_is_ours(self.scope, has_token=self.credentials.token is not None):
+        # No browser sends a token by itself: who shows one may come from anywhere, and a cookie beside it is not read.
+        if self.credentials.token is None and not handshake.origin_is_ours(self.scope):
             await self.close(NOT_ALLOWED)
             return
         # Accepted before it is known who it is: browsers learn the code of a socket only that had been open.
