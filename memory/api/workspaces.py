@@ -10,7 +10,7 @@ from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,7 +28,7 @@ from memory.workspaces.places import Place, Scope
 from memory.workspaces.showing import HEAD_BYTES, PDF, SHOWN, shown_as
 
 ERRORS: Final = dict.fromkeys((400, 403, 404, 409), ErrorSerializer)
-WRITING: Final = dict.fromkeys((400, 403, 404, 409, 412, 413, 507), ErrorSerializer)
+WRITING: Final = dict.fromkeys((400, 403, 404, 409, 412, 413, 415, 507), ErrorSerializer)
 # A PDF is drawn by a browser in a place of its own, which a sandbox would keep it from.
 _PDF_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 _SCOPE: Final = OpenApiParameter("scope", str, OpenApiParameter.PATH, enum=[scope.value for scope in Scope])
@@ -133,9 +133,10 @@ class FileDetail(FilesView):
     )
     def put(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
         """Writes the file: the body is what stands there from now on, and what stood there is a version. 201 for a new
-        file.
+        file, 415 for a form: its boundary would stand in the file.
         """
         places.rights(self.caller.pk, self.place)
+        _refuse_form(request)
         size_bytes = int(request.META.get("CONTENT_LENGTH") or 0)
         files.check_size(size_bytes)
         facts = files.put(
@@ -193,6 +194,13 @@ def _written(place: Place, facts: files.FileFacts) -> Response:
         status=201 if facts.version == 1 else 200,
         headers={"ETag": f'"{facts.version}"'},
     )
+
+
+def _refuse_form(request: Request) -> None:
+    """Raises UnsupportedMediaType."""
+    if (request.content_type or "").strip().lower().startswith("multipart/form-data"):
+        words = "The body is the file itself. Send its bytes as they are (curl --data-binary @file), not a form."
+        raise UnsupportedMediaType("multipart/form-data", detail=words)
 
 
 def _expected(request: Request) -> int | None:

@@ -73,6 +73,16 @@ def test_a_file_is_put_listed_read_changed_renamed_deleted_and_taken_back(
     assert body(api.get(url)) == b"x,y\n"
 
 
+def test_a_form_is_not_taken_for_the_file_that_is_in_it(alice: Any, places: Places, api_of: ApiOf) -> None:
+    api, url = api_of(alice), file_url(places["user"], "a.csv")
+
+    refused = api.put(url, {"file": BytesIO(b"x,y")}, format="multipart")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (415, "unsupported_media_type")
+    assert "bytes" in refused.json()["error"]["message"]
+    assert api.get(url).status_code == 404
+
+
 def test_the_list_comes_in_pages_by_path_and_at_a_fixed_cost(alice: Any, places: Places, api_of: ApiOf) -> None:
     api, here = api_of(alice), places["user"]
     for number in range(5):
