@@ -234,6 +234,24 @@ async def test_what_goes_wrong_is_said_in_a_line(
     assert run.error_message in failed[2]
 
 
+@pytest.mark.slow
+@pytest.mark.spec("S124")
+@pytest.mark.usefixtures("in_threads")
+async def test_what_was_left_out_where_nobody_can_be_asked_is_said_with_the_way_to_allow_it(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    mailbox = FakeMailbox()
+    scripted_server.script(*MAIL_TO_BOB)
+    await make_runner(scripted_server.url, providers=fake_providers(mailbox=mailbox))
+
+    status, _, err = await Asking("Mail bob@example.org alpha.", "--user", alice.email, "--mode", "mail").ended()
+
+    assert (status, mailbox.sent) == (0, [])
+    assert "Left out by the mail agent: send_email." in err
+    assert "--yes" in err
+    assert "terminal" in err
+
+
 class AtTerminal(Asking):
     """The same with somebody at the keyboard, who types before they are asked."""
 

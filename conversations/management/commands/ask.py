@@ -13,9 +13,10 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from agents import actions as runs
-from agents import reading
+from agents import reading, shapes
 from agents.following import follow
 from agents.models import Execution
+from agents.runtime.attempts import NOBODY_TO_ASK
 from conversations import actions
 from conversations.models import Origin
 from conversations.options import approval_rule, chosen
@@ -62,8 +63,20 @@ class Command(BaseCommand):
             raise CommandError(f"{outage.MESSAGE} `manage.py doctor` says which part.") from None
         prompter = Prompter(user, always=options["yes"])
         status = asyncio.run(self._tell(said.execution, user, prompter, as_json=options["json"]))
+        if not is_asked:
+            self._tell_what_was_left_out(said.execution)
         if status:
             sys.exit(status)
+
+    def _tell_what_was_left_out(self, execution: Execution) -> None:
+        """Beside the answer, which may not say so."""
+        execution.refresh_from_db(fields=["result"])
+        left = [one for one in shapes.skipped_of(execution) if one.get("error") == NOBODY_TO_ASK]
+        for one in left:
+            tools = ", ".join(one.get("tools", ()))
+            self.stderr.write(f"Left out by the {one['agent_name']} agent: {tools or 'all of it'}.")
+        if left:
+            self.stderr.write("It needs an approval, and nobody types here. Ask in a terminal, or allow it with --yes.")
 
     async def _tell(self, execution: Execution, user: User, prompter: Prompter, *, as_json: bool) -> int:
         """Prints until the last event; Ctrl-C stops the run, and a second one only the telling."""
