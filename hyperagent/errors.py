@@ -1,5 +1,5 @@
-"""What is shown when a request fails outside of the API's own views: a page, or the error shape below `/api/`. Never
-the text of an exception: an id, under which the log has it.
+"""What is shown when a request fails outside of the API's own views: a page, or the error shape where programs ask.
+Never the text of an exception: an id, under which the log has it.
 """
 
 import sys
@@ -18,6 +18,8 @@ from hyperagent.lib.refusals import error_object
 
 log = structlog.get_logger(__name__)
 
+# What comes first in an address that no person opens.
+_OF_PROGRAMS = ("api", "v1", "healthz", "readyz", "metrics")
 _CODES = {400: "bad_request", 403: "not_allowed", 404: "not_found", 500: "internal", 503: outage.CODE}
 _MESSAGES = {
     400: gettext_noop("The request cannot be read. Check what was sent."),
@@ -63,7 +65,7 @@ def _answer(request: HttpRequest, status: int) -> HttpResponse:
     request_id = _request_id()
     if status >= 500:
         log.error("request_failed", status=status, request_id=request_id, path=request.path)
-    is_program = request.path.startswith(("/api/", "/v1/"))
+    is_program = request.path.split("/", 2)[1] in _OF_PROGRAMS
     response = _as_json(status, request_id) if is_program else _as_page(request, status, request_id)
     if status == 503:
         response["Retry-After"] = str(outage.RETRY_AFTER_S)

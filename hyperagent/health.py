@@ -4,7 +4,8 @@ import asyncio
 import hmac
 import ipaddress
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
 from typing import Any, cast
 
 import psycopg
@@ -13,20 +14,36 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_safe
+from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
 from hyperagent.lib import outage
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.refusals import error_object
 from hyperagent.lib.threads import in_thread
 from hyperagent.metrics import RUNNER_SILENT_AFTER_S
 
 WITHIN_S = 2.0
+View = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
 
 
-@require_safe
+def _only_looked_at(view: View) -> View:
+    """Who watches is told so in the shape of all errors, not by a page about forms."""
+
+    @csrf_exempt
+    @wraps(view)
+    async def looked_at(request: HttpRequest) -> HttpResponse:
+        if request.method in ("GET", "HEAD"):
+            return await view(request)
+        error = error_object("method_not_allowed", f"{request.path} is only looked at: use GET.")
+        return JsonResponse({"error": error}, status=405, headers={"Allow": "GET, HEAD"})
+
+    return looked_at
+
+
+@_only_looked_at
 async def alive(request: HttpRequest) -> HttpResponse:
     """The process answers. Looks at nothing else: a supervisor that restarts us for a lost database would help
     nobody.
@@ -34,7 +51,7 @@ async def alive(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
-@require_safe
+@_only_looked_at
 async def ready(request: HttpRequest) -> HttpResponse:
     """503 names what is missing and what to do about it. Answers within seconds whatever is away."""
     checks: dict[str, Callable[[], Awaitable[str | None]]] = {"database": _database, "redis": _redis, "model": _model}
@@ -122,7 +139,7 @@ async def _model() -> str | None:
 # ── metrics ──
 
 
-@require_safe
+@_only_looked_at
 async def metrics(request: HttpRequest) -> HttpResponse:
     if not await in_thread(_may_measure)(request):
         message = "Metrics are given to this machine, to METRICS_TOKEN, and to tokens with the scope 'admin'."

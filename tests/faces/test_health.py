@@ -55,6 +55,23 @@ async def test_the_process_is_alive_without_asking_anybody() -> None:
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
+@pytest.mark.parametrize("path", ["/v1", "/api", "/healthz/", "/readyz/", "/metrics/", "/healthz/more"])
+def test_a_program_that_asks_beside_an_address_is_answered_as_one(path: str, in_threads: None) -> None:
+    missing = Client().get(path)
+
+    assert (missing.status_code, missing["Content-Type"]) == (404, "application/json")
+    assert missing.json()["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_who_watches_can_only_look(path: str, method: str, in_threads: None) -> None:
+    refused = Client(enforce_csrf_checks=True).generic(method, path)
+
+    assert (refused.status_code, refused["Allow"]) == (405, "GET, HEAD")
+    assert refused.json()["error"]["code"] == "method_not_allowed"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
 def test_who_watches_asks_by_whatever_name_the_machine_has_inside(
     path: str, a_model: None, a_runner: Runner, in_threads: None, settings: Any
