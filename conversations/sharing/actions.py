@@ -95,11 +95,10 @@ def links_of(user: User, conversation_id: uuid.UUID) -> QuerySet[Share]:
 
 
 def revoke(user: User, conversation_id: uuid.UUID, share_id: uuid.UUID) -> None:
-    """From now on nobody opens it. Twice is as once."""
+    """From now on nobody opens it. Raises NotThere, for one that was revoked already too."""
     _own_check(user, conversation_id)
-    if not Share.objects.filter(conversation=conversation_id, id=share_id).exists():
+    if not _revoke(Share.objects.filter(conversation=conversation_id, id=share_id), by=user):
         raise NotThere
-    _revoke(Share.objects.filter(id=share_id), by=user)
 
 
 def revoke_all(user: User, conversation_id: uuid.UUID) -> None:

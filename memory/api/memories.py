@@ -14,8 +14,10 @@ from rest_framework.response import Response
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib.api import ErrorSerializer
+from hyperagent.lib.api import ErrorSerializer, own_or_404
 from memory.api import memory_serializers as serializers
+from memory.kinds import MemoryStatus
+from memory.models import Memory
 from memory.remembering import actions, looking
 
 REFUSALS = dict.fromkeys((400, 404, 409), ErrorSerializer)
@@ -87,6 +89,7 @@ class OneMemory(ScopedView):
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Forgets it: its text, its source, its history and what was made of it."""
+        own_or_404(Memory.objects.of(self.caller).exclude(status=MemoryStatus.FORGOTTEN).only("id"), pk=memory_id)
         actions.forget(self.caller, memory_id)
         return Response(status=204)
 

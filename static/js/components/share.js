@@ -37,7 +37,8 @@ export function ShareDialog({ conversation, api, close, upto = null }) {
   }
 
   async function revoke(link) {
-    await api.revokeShare(conversation.id, link.id);
+    // Revoked in another tab: it is gone all the same.
+    await api.revokeShare(conversation.id, link.id).catch((error) => { if (error.status !== 404) throw error; });
     setLinks((known) => known.filter(({ id }) => id !== link.id));
     announce(t("The link is revoked"));
   }
