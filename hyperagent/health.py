@@ -19,13 +19,15 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
-from hyperagent.lib import outage
+from hyperagent.lib import outage, queue
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.refusals import error_object
 from hyperagent.lib.threads import in_thread
 from hyperagent.metrics import RUNNER_SILENT_AFTER_S
 
 WITHIN_S = 2.0
+UNANSWERED_RUNS = 3
+UNANSWERED_WITHIN_S = 300
 View = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
 
 
@@ -101,7 +103,8 @@ def _migrations_and_workers() -> dict[str, str | None]:
     unapplied = f"{missing} migrations are not applied. Run `manage.py migrate`." if missing else None
     if missing:
         return {"migrations": unapplied}
-    return {"migrations": unapplied, "workers": _workers()}
+    found = {"migrations": unapplied, "workers": _workers()}
+    return found | ({"model": away} if (away := _model_is_away()) else {})
 
 
 def _workers() -> str | None:
@@ -111,7 +114,37 @@ def _workers() -> str | None:
             [RUNNER_SILENT_AFTER_S],
         )
         alive = cursor.fetchone() is not None
-    return None if alive else f"No runner gave a sign for {RUNNER_SILENT_AFTER_S} s. Start `manage.py worker`."
+    if not alive:
+        return f"No runner gave a sign for {RUNNER_SILENT_AFTER_S} s. Start `manage.py worker`."
+    if queue.is_deserted(for_s=RUNNER_SILENT_AFTER_S):
+        return f"Nobody takes background jobs, for {RUNNER_SILENT_AFTER_S} s at least. Start `manage.py worker`."
+    return None
+
+
+# A call that was answered stands in the ledger; only what was asked since then counts, so there is little to look at.
+_UNANSWERED = """
+    SELECT count(*) FROM (
+        SELECT FROM agents_execution
+         WHERE status = 'failed' AND error_code = 'model_unavailable' AND created_at > greatest(
+             clock_timestamp() - make_interval(secs => %(within_s)s),
+             (SELECT max(at) FROM agents_modelcall
+               WHERE at > clock_timestamp() - make_interval(secs => %(within_s)s) AND step_id > 0))
+         LIMIT %(enough)s
+    ) unanswered
+"""
+
+
+def _model_is_away() -> str | None:
+    """As the newest runs found it, whoever drove them: no model is asked for this. Where nobody asks any more it counts
+    as there again, so that somebody finds out."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNANSWERED, {"within_s": UNANSWERED_WITHIN_S, "enough": UNANSWERED_RUNS})
+        (unanswered,) = cursor.fetchone()
+    if unanswered < UNANSWERED_RUNS:
+        return None
+    return (
+        f"The last {UNANSWERED_RUNS} runs reached no model. Look whether its server runs; `manage.py doctor` says more."
+    )
 
 
 async def _redis() -> str | None:

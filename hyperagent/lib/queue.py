@@ -372,14 +372,31 @@ def oldest_waiting_s() -> float:
         return float(cursor.fetchone()[0])
 
 
+_IS_SERVED = """
+    SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name LIKE '%-jobs')
+"""
+_IS_LATE = """
+    SELECT EXISTS (SELECT 1 FROM django_q_ormq WHERE lock < clock_timestamp() - make_interval(secs => %(late_s)s))
+        OR EXISTS (SELECT 1 FROM django_q_schedule
+                    WHERE next_run < clock_timestamp() - make_interval(secs => %(late_s)s))
+"""
+
+
 def is_served() -> bool:
     """Whether a cluster that `manage.py worker` started is connected, on whatever machine. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM pg_stat_activity"
-            " WHERE datname = current_database() AND application_name LIKE %s)",
-            ["%-jobs"],
-        )
+        cursor.execute(_IS_SERVED)
+        return bool(cursor.fetchone()[0])
+
+
+def is_deserted(*, for_s: float) -> bool:
+    """Whether no cluster is connected, and something waits for one for longer than this: one that is only started again
+    is none that is missing. Each minute something is due. Two queries at most."""
+    if is_served():
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_LATE, {"late_s": for_s})
         return bool(cursor.fetchone()[0])
 
 

@@ -12,16 +12,19 @@ from django.db import OperationalError, connection
 from django.test import AsyncClient, Client
 from django.urls import path
 from django.utils import timezone
+from django_q.models import OrmQ
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agents.engine.events import Complete
 from agents.models import Execution, Runner
+from agents.usage.models import ModelCall
 from conversations import actions
 from hyperagent import urls
 from hyperagent.lib import announcing
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
+from tests.faces.web import database_url
 from tests.runtime.driving import model_env
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
@@ -99,6 +102,53 @@ def test_not_ready_names_the_worker_and_the_model_that_are_missing(
     assert answer.status_code == 503
     assert set(answer.json()["missing"]) == {"workers", "model"}
     assert "manage.py worker" in answer.json()["missing"]["workers"]
+
+
+@pytest.fixture
+def model_is_away(alice: Any, a_model: None, a_runner: Runner, in_threads: None) -> None:
+    for _ in range(3):
+        make_run(alice, status="failed", error_code="model_unavailable", ended_at=timezone.now())
+
+
+def test_not_ready_names_the_model_once_three_runs_found_nobody_at_its_address(model_is_away: None) -> None:
+    answer = Client().get("/readyz")
+
+    assert (answer.status_code, set(answer.json()["missing"])) == (503, {"model"})
+    assert "manage.py doctor" in answer.json()["missing"]["model"]
+
+
+def _it_answers(run: Execution) -> None:
+    ModelCall.objects.create(
+        step_id=1, execution_id=run.id, agent_name="chat", prompt_tokens=1, completion_tokens=1, at=timezone.now()
+    )
+
+
+def _one_failed_by_itself(run: Execution) -> None:
+    Execution.objects.filter(id=run.id).update(error_code="crashed_worker")
+
+
+def _it_is_long_ago(run: Execution) -> None:
+    Execution.objects.update(created_at=timezone.now() - timedelta(minutes=6))
+
+
+@pytest.mark.parametrize("then", [_it_answers, _one_failed_by_itself, _it_is_long_ago])
+def test_ready_again_when_a_model_has_answered_or_nobody_asked_for_a_while(model_is_away: None, then: Any) -> None:
+    then(Execution.objects.latest("created_at"))
+
+    assert Client().get("/readyz").json() == {"status": "ready", "missing": {}}
+
+
+@pytest.mark.parametrize(("late_s", "missing"), [(31, {"workers"}), (1, set())])
+def test_not_ready_names_the_workers_when_nobody_takes_what_has_been_due_for_a_while(
+    late_s: int, missing: set[str], a_model: None, a_runner: Runner, in_threads: None
+) -> None:
+    OrmQ.objects.create(key="hyperagent", payload="", lock=timezone.now() - timedelta(seconds=late_s))
+    alone = Client().get("/readyz").json()["missing"]
+
+    with psycopg.connect(database_url(), application_name="host-1-jobs"):
+        served = Client().get("/readyz").json()["missing"]
+
+    assert (set(alone), served) == (missing, {})
 
 
 def test_not_ready_names_postgres_at_once_when_it_is_away(
