@@ -7,10 +7,12 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from agents.tools.free_names import names_like
 from hyperagent.lib.text import clean_text
 
 MARK: Final = "@chart"
@@ -18,6 +20,7 @@ MOST_CHARTS: Final = 6
 MOST_CHARS: Final = 20_000
 MOST_POINTS: Final = 2_000
 MOST_SERIES: Final = 24
+MOST_BESIDE: Final = 20
 HOME: Final = "/home/user/"
 CHART_FORM: Final = (
     '{"title": …, "type": "bar", "data": {"labels": […], "datasets": [{"label": …, "data": […]}]}, "file": "name.png"}'
@@ -153,10 +156,12 @@ def taken_out(stdout: str) -> tuple[str, tuple[Chart, ...]]:
 
 
 def picture_of(chart: Chart, files: Sequence[str]) -> str:
-    """The path of its picture among the files that the program made, by the workspace's names; empty if it has none."""
+    """The path of its picture among the files that the program made, by the workspace's names; empty if it has none. It
+    may lie beside an older one, which nobody allowed to replace."""
     wanted = chart.file.removeprefix(HOME).removeprefix("./")
     made = {path.removeprefix(HOME) for path in files}
-    return wanted if wanted and wanted in made else ""
+    likely = islice(names_like(wanted), len(made) + MOST_BESIDE) if wanted else ()
+    return next((name for name in likely if name in made), "")
 
 
 def _chart(text: str) -> Chart | None:

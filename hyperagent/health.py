@@ -122,10 +122,13 @@ def _workers() -> str | None:
 
 
 # A call that was answered stands in the ledger; only what was asked since then counts, so there is little to look at.
+# Who chose a model chose its outage, too.
 _UNANSWERED = """
     SELECT count(*) FROM (
         SELECT FROM agents_execution
-         WHERE status = 'failed' AND error_code = 'model_unavailable' AND created_at > greatest(
+         WHERE status = 'failed' AND error_code = 'model_unavailable'
+           AND input #>> '{options,provider}' IS NULL AND input #>> '{options,model}' IS NULL
+           AND created_at > greatest(
              clock_timestamp() - make_interval(secs => %(within_s)s),
              (SELECT max(at) FROM agents_modelcall
                WHERE at > clock_timestamp() - make_interval(secs => %(within_s)s) AND step_id > 0))

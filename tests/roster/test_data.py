@@ -250,6 +250,7 @@ def test_of_a_chart_only_figures_words_and_a_few_choices_are_taken() -> None:
         "options": {"scales": {"y": {"title": {"text": "EUR"}, "stacked": True, "min": 0.0}}},
     }
     assert picture_of(chart, ("/home/user/revenue.png",)) == picture_of(chart, ("revenue.png",)) == "revenue.png"
+    assert picture_of(chart, ("other.png", "revenue-3.png")) == "revenue-3.png", "beside one that it may not replace"
     assert picture_of(chart, ("other.png",)) == ""
 
 
