@@ -9,7 +9,7 @@ export function groupsOf(description) {
   const groups = new Map();
   for (const [path, methods] of Object.entries(description.paths)) {
     for (const method of METHODS.filter((name) => methods[name])) {
-      const name = path.split("/")[3] ?? "";
+      const name = path.startsWith("/v1/") ? "openai" : (path.split("/")[3] ?? "");
       groups.set(name, [...(groups.get(name) ?? []), operationOf(path, method, methods[method])]);
     }
   }

@@ -37,6 +37,9 @@ function errorOf(trace, step) {
   return trace.agents.findLast((agent) => agent.stepId === step.id && agent.error && !isCode(agent.error))?.error ?? faultWords(step.error);
 }
 
+// Of an agent: its own words, or ours for a code.
+export const errorInWords = (error) => (isCode(error) ? faultWords(error) : error);
+
 const isCode = (error) => /^[a-z0-9_]+$/.test(error);
 
 const FAULTS = {

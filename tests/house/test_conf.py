@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from hyperagent.lib import conf
+from hyperagent.lib.conf.values import Topic
 
 GOOD = {
     "SECRET_KEY": "k" * 40,
@@ -184,3 +185,17 @@ def test_a_provider_that_an_agent_asks_for_and_nobody_has_stops_the_start() -> N
     assert "CHAT_MODEL_PROVIDER" in done.stderr
     assert "zzz" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_no_topic_s_rule_takes_the_place_of_another_topic_s() -> None:
+    """All of them are one class in the end, and of two validators of one name only one would hold."""
+    topics = [topic for topic in conf.Config.__mro__ if issubclass(topic, Topic) and topic is not conf.Config]
+    rules = [name for topic in topics for name, made in vars(topic).items() if isinstance(made, classmethod)]
+
+    assert len(rules) > 10
+    assert sorted(rules) == sorted(set(rules))
+
+
+def test_an_address_of_google_s_that_is_none_stops_the_start() -> None:
+    with pytest.raises(conf.BadConfig, match="GMAIL_BASE_URL='nope'"):
+        conf.load({**GOOD, "GMAIL_BASE_URL": "nope"})

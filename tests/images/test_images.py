@@ -105,7 +105,10 @@ async def test_an_image_is_made_stored_shown_and_counted(models: ModelGateway, s
     (shown,) = [event for event in events if event["type"] == "image"]
     assert (shown["path"], shown["alt"]) == (path, "A red bicycle, at dawn!")
     (told,) = [event for event in events if event["type"] == "usage"]
-    assert (told["model"], told["usage"]) == ("painter", {"prompt_tokens": 20, "completion_tokens": 1000})
+    assert (told["model"], told["usage"]) == (
+        "painter",
+        {"prompt_tokens": 20, "completion_tokens": 1000, "cost_usd": None},
+    )
     (step,) = [step for step in case.store.steps(case.execution_id) if step.kind is StepKind.TOOL]
     assert step.usage == {
         "model": "painter", "provider": "mine", "prompt_tokens": 20, "completion_tokens": 1000, "cost_usd": None

@@ -57,6 +57,7 @@ def _run(run_id: Any, user_id: Any, words: str) -> str:
     return json.dumps(
         {
             "id": str(run_id), "user_id": str(user_id), "status": "failed", "pipeline": "turn", "mode": "",
+            "task_id": "",
             "question": words, "input": {"version": 1}, "answer": "", "error_code": "crashed", "error_message": words,
             "on_finish": "", "epoch": 1, "leased_by": "", "crashes": 0, "suspicion": 0, "lost_by": "", "last_seq": 0,
             "last_hash": "\\x" + "00" * 32, "prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0,

@@ -127,7 +127,8 @@ async def test_a_program_of_the_small_model_is_run_when_a_person_lets_it_and_its
 
     assert sandbox.ran == [GOOD]
     assert output.task_done
-    assert output.data == {"code": GOOD, "stdout": "42\n", "stderr": "", "exit_code": 0}
+    ran = {"code": GOOD, "language": "python", "stdout": "42\n", "stderr": "", "exit_code": 0, "sandbox_id": "box-1"}
+    assert output.data == ran
     assert "The program was run. Exit code: 0" in output.result
     assert fenced("42\n", "text") in output.result
     assert len(scripted_server.calls) == 1

@@ -51,6 +51,7 @@ CONNECTING: Final = {
     "hyperagent/lib/outside/sockets.py": "the door itself: the address is checked and pinned",
     "hyperagent/lib/outside/tunnel.py": "the door itself: the address is checked and pinned",
     "hyperagent/lib/outside/client.py": "the door itself: the address is checked and pinned",
+    "hyperagent/management/probing.py": "the doctor, whether what an operator has configured takes a connection",
     "hyperagent/embedded/house.py": "asks our own web server whether it lives",
     "agents/sandbox/local/box.py": "one end of a pair of sockets, the other is in the box",
     "agents/sandbox/local/doors.py": "one end of a pair of sockets, the other is in the box",

@@ -80,7 +80,7 @@ class Services(Topic):
 
     @field_validator("gmail_base_url")
     @classmethod
-    def _web_address(cls, value: str) -> str:
+    def _gmail_address(cls, value: str) -> str:
         return web_address(value)
 
     @field_validator("email_url")

@@ -46,7 +46,7 @@ class Web(Topic):
 
     @field_validator("allowed_hosts")
     @classmethod
-    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _allowed_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(host_pattern, value))
 
     @field_validator("csrf_trusted_origins")

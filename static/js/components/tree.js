@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { agentsWords, duration, sourcesWords, usageFacts } from "../activity.js";
 import { agentLabel } from "../agents.js";
 import { parts, t, tn } from "../i18n.js";
-import { agentStatus, toolCalls, totalOf, treeOf, waitsFor } from "../plan.js";
+import { agentStatus, errorInWords, toolCalls, totalOf, treeOf, waitsFor } from "../plan.js";
 import { isEnded } from "../trace.js";
 import { AgentBadge } from "./badge.js";
 import { Entries } from "./entries.js";
@@ -61,7 +61,7 @@ function Told({ agent }) {
     ${status === "deleted" && html`<p class="row-told"><${Icon} name="stop" />${t("Stopped by you")}</p>`}
     ${modified && html`<p class="row-told"><${Icon} name="pencil" />${t("You changed its instructions")}</p>`}
     ${isWords && html`<p class="row-told"><${Icon} name="comment" /><span>${parts("You: {words}", { words: html`<span dir="auto">${comment}</span>` })}</span></p>`}
-    ${error && status !== "deleted" && html`<p class="row-error" dir="auto">${error}</p>`}`;
+    ${error && status !== "deleted" && html`<p class="row-error" dir="auto">${errorInWords(error)}</p>`}`;
 }
 
 function Detail({ node, trace, status, isLive, intervene, again }) {

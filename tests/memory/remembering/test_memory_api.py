@@ -98,7 +98,7 @@ def test_what_a_person_says_of_themselves_is_accepted_and_replaced_by_no_machine
         ({"critical": {"tone": "formal"}}, "critical.tone"),
         ({"critical": {"job_title": "x" * 121}}, "critical.job_title"),
         ({"critical": {"recent_projects": list("abcdef")}}, "critical.recent_projects"),
-        ({"preferences": {"tone": "formal"}, "critical": "Engineer"}, "critical.non_field_errors"),
+        ({"preferences": {"tone": "formal"}, "critical": "Engineer"}, "critical"),
     ],
 )
 def test_a_profile_that_cannot_be_said_is_refused_whole_and_named(

@@ -64,7 +64,7 @@ async def test_a_caller_whose_connection_breaks_leaves_nothing_running(hosting: 
     box = await alive.client.box(await people("alice"))
     (inside,) = alive.provider.opened
     wire = await alive.client.call(
-        {"op": "run", "box": box._id, "heard": False, "answers": False}
+        {"op": "run", "box": box.session_id, "heard": False, "answers": False}
         | {"command": {"argv": ["sleep"], "env": {}, "cwd": HOME, "wall_s": 60}}
     )
     await inside.sleeping.wait()
