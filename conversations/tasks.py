@@ -1,6 +1,7 @@
 """Background jobs of conversations. Each takes ids only, may run twice, and does the same the second time."""
 
 import uuid
+from collections.abc import Callable
 
 from agents.models import Execution
 from agents.notices import tell_of_the_end
@@ -39,31 +40,19 @@ def turn_finished(execution_id: str) -> None:
 @task
 def summary_finished(execution_id: str) -> None:
     """After the run that told a conversation in short."""
-    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
-    if execution is None or not execution.is_over:
-        return
-    summaries.keep(execution)
-    actions.mark_finish_handled(execution.id)
+    _handle(execution_id, summaries.keep)
 
 
 @task
 def afterwards_finished(execution_id: str) -> None:
     """After the run that did what a turn had left behind."""
-    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
-    if execution is None or not execution.is_over:
-        return
-    afterwards.finish(execution)
-    actions.mark_finish_handled(execution.id)
+    _handle(execution_id, afterwards.finish)
 
 
 @task
 def follow_ups_finished(execution_id: str) -> None:
     """After the run that thought about what may be asked next."""
-    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
-    if execution is None or not execution.is_over:
-        return
-    follow_ups.keep(execution)
-    actions.mark_finish_handled(execution.id)
+    _handle(execution_id, follow_ups.keep)
 
 
 @task(every_s=120)
@@ -80,6 +69,15 @@ def memory_forgotten(memory_id: str) -> None:
     memory = Memory.objects.filter(id=uuid.UUID(memory_id)).defer("embedding").first()
     if memory is not None:
         summaries.drop_derived(memory)
+
+
+def _handle(execution_id: str, keep: Callable[[Execution], None]) -> None:
+    """What a run beside a conversation found is kept, once it is over."""
+    execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()
+    if execution is None or not execution.is_over:
+        return
+    keep(execution)
+    actions.mark_finish_handled(execution.id)
 
 
 def _conversation_of(execution: Execution) -> Conversation | None:
