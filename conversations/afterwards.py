@@ -14,7 +14,7 @@ from agents.models import Execution
 from agents.unheard import unheard
 from conversations import actions
 from conversations.models import Conversation, Message
-from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.refusals import Refused
 
 log = structlog.get_logger(__name__)
 
@@ -80,5 +80,5 @@ def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> 
             options=options,
             after=reply.id,
         )
-    except (Refused, Conflict, NotThere) as refusal:
+    except Refused as refusal:
         log.warning("steering.not_asked", execution_id=str(execution.id), why=str(refusal))
