@@ -23,6 +23,7 @@ from agents.mail import admin as _mailboxes  # noqa: F401
 from agents.mcp import admin as _mcp  # noqa: F401
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
 from agents.sandbox import admin as _sandboxes  # noqa: F401
+from agents.tuning import admin as _tuning  # noqa: F401
 from agents.usage import admin as _usage  # noqa: F401
 from hitl.models import Request
 from hyperagent.lib.admin_values import ago, end_of_id, long_text, state
@@ -84,7 +85,7 @@ class ExecutionAdmin(ReadOnlyAdmin):
         "its_steps", "its_effects", "its_events",
     )  # fmt: skip
     fields = (
-        "id", "user", "talk", "status", "pipeline", "mode", "question", "answer", "input", "result",
+        "id", "user", "talk", "status", "pipeline", "mode", "question", "answer", "input", "tuning", "result",
         "error_code", "error_message", "created_at", "started_at", "ended_at", "took",
         "prompt_tokens", "completion_tokens", "cost_usd", "its_plan", "its_agents", "its_interventions", "its_requests",
         "epoch", "lease_until", "leased_by", "crashes", "cancel_requested_at", "cancelled_by", "woken_at",

@@ -14,6 +14,7 @@ from agents.engine.questions import is_yes
 from agents.engine.states import LIVE_AGENTS, AgentStatus, StepKind, StepStatus
 from agents.models import AgentExecution, Execution, Step
 from agents.runtime.attempts import REFUSED
+from agents.tuning.snapshot import kept_in_copy
 from hyperagent.lib.telemetry import tracing
 
 # What a step used was paid for in the run that it comes from. Their numbers keep the order in which they were recorded.
@@ -71,6 +72,7 @@ def begin(old: Execution, kept: Kept) -> Execution:
         mode=old.mode,
         task_id=old.task_id,
         input={**old.input, **tracing.carried()},
+        tuning=kept_in_copy(old.tuning) if kept.steps else None,
         on_finish=old.on_finish,
         pipeline=old.pipeline,
         forked_from=old,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.budget import RunBudget
 from agents.engine.events import Source
+from agents.tuning.values import UNTUNED, Tuning
 from hitl.kinds import Op
 from hyperagent.lib.llm.types import Message, ModelRequest, Tier
 
@@ -138,6 +139,22 @@ class Options(Value):
     """Whether they are another person's words than those of the person whose run it is."""
 
 
+def meant(options: Options, tuning: Tuning, tier: Tier) -> dict[str, Any]:
+    """Which model a request of an agent is for, as fields of the request. `tier`: what its code asks for.
+
+    Whoever asked the question is heard before the administrators, and they before the environment: where they chose a
+    tier for the agent, the model that the environment names for it is not asked.
+    """
+    names_one = options.provider or options.model
+    is_tuned = not names_one and (tuning.model is not None or tuning.tier is not None)
+    return {
+        "tier": Tier(options.tier) if options.tier else tuning.tier or tier,
+        "provider": options.provider,
+        "model": options.model,
+        "agent_model": ("" if options.tier else tuning.model or "") if is_tuned else None,
+    }
+
+
 class DependencyOutput(Value):
     """What an agent learns of one that it depends on: `result` in words, `data` as that agent's contract says."""
 
@@ -189,17 +206,23 @@ class AgentInput(Value):
     """The chain of handoffs that led here, oldest first."""
     skill: str | None = None
     """A dedicated mode begins with this skill instead of with a model."""
+    tuning: Tuning = Field(default=UNTUNED, exclude=True)
+    """What administrators chose for this agent. The run has it, and whoever begins the agent puts it here: it is no
+    part of what an agent is forked with."""
+
+    def tuned_by(self, tuning: Tuning) -> "AgentInput":
+        """As the agent is to go by it, whatever limits it was handed."""
+        limits = {name: value for name, value in tuning if value is not None and name in RetryConfig.model_fields}
+        retry_config = self.retry_config.model_copy(update=limits)
+        return self.model_copy(update={"tuning": tuning, "retry_config": retry_config})
 
     def request(self, *, agent: str, tier: Tier, messages: tuple[Message, ...], **more: Any) -> ModelRequest:
-        """A request to the model that whoever asked chose, else to the one that the settings give this agent."""
-        return ModelRequest(
-            tier=Tier(self.options.tier) if self.options.tier else tier,
-            messages=messages,
-            provider=self.options.provider,
-            model=self.options.model,
-            agent=agent,
-            **more,
-        )
+        """A request to the model that whoever asked chose, else to the one that administrators chose for this agent,
+        else to the one that the settings give it. What asks in another name, as a skill does, is not this agent."""
+        tuning = self.tuning if agent == self.agent_name else UNTUNED
+        if tuning.temperature is not None and not more.get("keeps_temperature"):
+            more |= {"temperature": tuning.temperature, "keeps_temperature": True}
+        return ModelRequest(messages=messages, agent=agent, **meant(self.options, tuning, tier), **more)
 
 
 class ResourceUsage(Value):

@@ -66,6 +66,9 @@ class Execution(models.Model):
     )
     question = models.TextField()
     input = ExactJSONField(help_text="Everything the run starts from, with a version.")
+    tuning = models.JSONField(
+        null=True, blank=True, editable=False, help_text="What administrators had chosen for its agents when it began."
+    )
     answer = models.TextField(blank=True)
     result = ExactJSONField(null=True, blank=True)
     error_code = models.CharField(max_length=64, blank=True)
@@ -370,4 +373,5 @@ from agents.guardrails.models import Verdict  # noqa: E402, F401
 from agents.mail.models import MailAccount  # noqa: E402, F401
 from agents.mcp.models import McpServer, McpSignIn, McpTool  # noqa: E402, F401
 from agents.sandbox.models import SandboxSession, SandboxSnapshot  # noqa: E402, F401
+from agents.tuning.models import AgentTuning  # noqa: E402, F401
 from agents.usage.models import ModelCall  # noqa: E402, F401

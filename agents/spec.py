@@ -1,12 +1,13 @@
 """What an agent says of itself: for the planner, for people, and for whoever runs it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
+from agents.tuning.values import MOST_RETRIES, Approval, Tuning
 from hyperagent.lib.llm.types import Tier
 
 AgentProgram = Callable[[AgentContext, AgentInput], Awaitable[Work]]
@@ -28,20 +29,25 @@ class AgentSpec(BaseModel):
     """Providers without which it cannot work at all (`agents.tools.providers`): it then says so, and asks no model."""
     handoffs: bool = True
     """Whether its model is offered the handoffs that the matrix allows."""
-    approval: Literal["at_calls", "before_agent"] = "at_calls"
+    approval: Approval = "at_calls"
     """Where a person is asked: for each call of a tool that needs it, or, besides that, before the agent begins."""
     tier: Tier = Tier.PRO
     temperature: float | None = None
     max_iterations: int = Field(default=5, ge=1, le=50)
     timeout_s: int = Field(default=600, ge=1)
     """For one attempt, without the time in which a person is asked."""
-    max_retries: int = Field(default=2, ge=0, le=5)
+    max_retries: int = Field(default=2, ge=0, le=MOST_RETRIES)
     data_fields: tuple[str, ...] = ()
     """Keys that `data` of its output has when the task is done; the contract suite looks for them."""
 
     def with_tools(self, names: Sequence[str]) -> "AgentSpec":
         """As it is in a run whose user has connected servers with these tools."""
         return self.model_copy(update={"tools": (*self.tools, *names)}) if names else self
+
+    def tuned_by(self, tuning: Tuning) -> "AgentSpec":
+        """As it is in a run for which administrators chose this."""
+        chosen = {name: value for name, value in tuning if value is not None and name in AgentSpec.model_fields}
+        return self.model_copy(update=chosen) if chosen else self
 
     def described(self) -> dict[str, Any]:
         """For the prompts of router and planner, and for the API."""

@@ -12,7 +12,7 @@ from typing import Final
 from agents.budget import Unit, told
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
-from agents.exchange import Options, Value
+from agents.exchange import Options, Value, meant
 from agents.pipeline.plans import PlanTask
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
@@ -87,14 +87,14 @@ def why_dear(cost: PlanCost, limit_usd: Decimal, *, goes_on: bool) -> list[str]:
 
 async def _cost_of(context: AgentContext, spec: AgentSpec, options: Options) -> PlanCost:
     """Of one task of this agent, at the model that it asks first; nothing where nobody serves it one."""
-    tier = Tier(options.tier) if options.tier else spec.tier
-    request = ModelRequest(tier=tier, messages=(), provider=options.provider, model=options.model, agent=spec.name)
+    chosen = meant(options, context.run.tuning_of(spec.name), spec.tier)
+    request = ModelRequest(messages=(), agent=spec.name, **chosen)
     prices: Mapping[str, Price | None] = await context.run.models.prices_of(request)
     if not prices:
         return NOTHING
     model, price = next(iter(prices.items()))
     if price is None:
         return PlanCost(unpriced=(model,))
-    call = A_CALL[tier]
+    call = A_CALL[request.tier]
     most = price.most(prompt_tokens=call.prompt_tokens, completion_tokens=call.completion_tokens)
     return PlanCost(usd=spec.max_iterations * most)

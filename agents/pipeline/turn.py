@@ -156,7 +156,10 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
         mode=turn["mode"],
         history=tuple(turn["history"]),
-        roster={name: spec.with_tools(connected.get(name, ())) for name, spec in specs().items()},
+        roster={
+            name: spec.with_tools(connected.get(name, ())).tuned_by(context.run.tuning_of(name))
+            for name, spec in specs().items()
+        },
         message_id=str(turn.get("message_id") or ""),
         is_temporary=bool(turn.get("is_temporary")),
         # Of the first try, as its copies have the note too. Runs from before it was noted: their own.

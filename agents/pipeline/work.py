@@ -5,7 +5,7 @@ What the roster's folders leave out is here, once for all of them: dependencies,
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from agents.runtime import attempts
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from agents.tools.checks import Instructed
+from agents.tuning.values import Tuning
 
 log = structlog.get_logger(__name__)
 
@@ -85,6 +86,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     began = await context.now()
     plan = Plan.model_validate(value["plan"]) if value["plan"] else None
     task, handed = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
+    agent, task = _as_tuned(agent, task, context.run.tuning_of(agent.spec.name))
     context.task_input = task
     if context.run.tools is not None:
         context.connected = await context.run.tools.connected(context)
@@ -146,6 +148,11 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
     return task.model_copy(update=changed), _Handed(tuple(outputs), board, states)
+
+
+def _as_tuned(agent: Agent, task: AgentInput, tuning: Tuning) -> tuple[Agent, AgentInput]:
+    """What administrators chose for an agent holds wherever its task comes from: a plan, another agent, a tool."""
+    return replace(agent, spec=agent.spec.tuned_by(tuning)), task.tuned_by(tuning)
 
 
 def _with_connected(task: AgentInput, spec: AgentSpec, connected: Mapping[str, Any]) -> AgentInput:

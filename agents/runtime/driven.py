@@ -19,6 +19,7 @@ from agents.runtime.spending import Terms
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace
 from agents.runtime.treasury import Treasury
+from agents.tuning.values import UNTUNED, Tuning
 from hyperagent.lib.text import GrowingText, clean_text
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ class DrivenRun(Run):
         self.under_suspicion = False
         self.trace = RunTrace()
         self.paid: list[dict[str, Any]] = []
+        self.tunings: Mapping[str, Tuning] = MappingProxyType({})
+        """What administrators had chosen for agents when it began, by their names."""
         self.turn: Mapping[str, Any] = MappingProxyType({})
         """What the run was begun with: question, history, where the texts of others in it come from."""
         self.reading: Any = None
@@ -120,6 +123,9 @@ class DrivenRun(Run):
     def is_held(self) -> bool:
         """Whether there may be a budget that it shares with others."""
         return self.treasury is not None and self.treasury.is_on
+
+    def tuning_of(self, agent: str) -> Tuning:
+        return self.tunings.get(agent, UNTUNED)
 
     def break_off(self, why: str) -> None:
         """A person ended the run from within it: whatever still runs of it is interrupted."""

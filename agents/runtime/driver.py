@@ -34,6 +34,7 @@ from agents.runtime.outbox import NotStored, Outbox, lost
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, trace_id_of, without_trace
 from agents.runtime.treasury import Treasury
+from agents.tuning.snapshot import tunings_of
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.telemetry import measures
@@ -241,6 +242,7 @@ class Driver:
             desk=Desk(self._tools.connection, Lacks(self.claim.lacks)),
         )
         run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
+        run.tunings = tunings_of(self.claim.tuning)
         run.treasury = self._tools.treasury
         run.effects_root = self.claim.effects_root
         run.draining = self._draining

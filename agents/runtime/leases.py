@@ -10,6 +10,7 @@ from django.db import connection as django_connection
 from psycopg.rows import class_row
 
 from agents.runtime.lacking import lacks
+from agents.tuning.snapshot import taken_or_kept
 
 MAX_CRASHES: Final = 3
 MAX_SUSPICION: Final = 20
@@ -97,11 +98,12 @@ WITH RECURSIVE person AS (
 )
 UPDATE agents_execution e
 SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
-    leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp())
+    leased_by = %(runner)s, woken_at = NULL, lost_by = '', started_at = coalesce(e.started_at, clock_timestamp()),
+    tuning = {taken_or_kept("e")}
 FROM was
 WHERE e.id = was.id
 RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
-          e.crashes, e.suspicion, e.on_finish, was.lost_by, was.status AS was_status,
+          e.crashes, e.suspicion, e.on_finish, e.tuning, was.lost_by, was.status AS was_status,
           e.cancel_requested_at IS NOT NULL AS cancel_requested, was.woken_at IS NOT NULL AS woken,
           coalesce(e.effects_root, e.id) AS effects_root, {lacks("e.user_id")} AS lacks,
           extract(epoch FROM clock_timestamp() - CASE WHEN was.woken_at IS NOT NULL THEN was.woken_at
@@ -147,6 +149,8 @@ class Claim:
     effects_root: UUID
     waited_s: float | None
     """Since somebody wanted it, or wanted it again; None where a driver before gave it back or was lost."""
+    tuning: dict[str, Any] | None = None
+    """What administrators had chosen for agents when it was first claimed (`agents.tuning.snapshot`)."""
     lacks: Sequence[str] = ()
     """What its person has none of (`agents.runtime.lacking`)."""
 

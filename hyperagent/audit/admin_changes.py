@@ -25,6 +25,7 @@ _KINDS: Final[Mapping[str, tuple[AuditKind | None, AuditKind | None, AuditKind |
     "auth.group": (AuditKind.GROUP_CHANGED,) * 3,
     "hitl.policy": (AuditKind.POLICY_CHANGED,) * 3,
     "hitl.switch": (None, CHANGED, DELETED),
+    "agents.agenttuning": (None, None, None),
 }
 _HOW: Final = {looks.READ: "read", looks.READ_PREVIEW: "preview", looks.EXPORTED: "export"}
 _WORDS: Final = ("added", "changed", "deleted")

@@ -49,6 +49,7 @@ class AuditKind(StrEnum):
     RULE_REVOKED = "rule.revoked"
     POLICY_CHANGED = "policy.changed"
     SWITCH_THROWN = "switch.thrown"
+    TUNING_CHANGED = "tuning.changed"
     # What leaves, and who reads it.
     EXPORT_ASKED = "export.asked"
     EXPORT_TAKEN = "export.taken"
@@ -86,7 +87,7 @@ _FAMILIES: Final[Mapping[Family, frozenset[str]]] = {
     Family.SIGNING_IN: frozenset({"sign_in", "sign_out", "sessions", "password", "mfa", "sso"}),
     Family.PEOPLE: frozenset({"user", "role", "group", "quota", "budget"}),
     Family.PROGRAMS: frozenset({"token", "service_account", "connection", "webhook"}),
-    Family.APPROVALS: frozenset({"decision", "rule", "policy", "switch"}),
+    Family.APPROVALS: frozenset({"decision", "rule", "policy", "switch", "tuning"}),
     Family.DATA: frozenset({"export", "share", "document", "project", "content", "audit"}),
 }
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from agents.guardrails.second_look import NAME as GUARDRAILS
 from agents.images.own import ASKING as VISION
 from agents.registry import INTERNAL_ROLES, agents
+from agents.tuning.faults import faults_of
+from agents.tuning.models import AgentTuning
 from agents.usage import prices
 from agents.usage.reading import unpriced_models
 from hyperagent.embedded.model_server import missing_packages
-from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
+from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, taken_whole_by
 from hyperagent.lib.llm.providers import BUNDLED, Choice
 from hyperagent.lib.llm.resolve import image_target
 from hyperagent.management.findings import Finding, State
@@ -56,11 +58,21 @@ def taken_whole(models: LLMSettings, asking: Iterable[str]) -> Iterable[tuple[st
     for agent in asking:
         name = models.agents.get(agent, Choice()).model or ""
         try:
-            owner, model = named_model(models, name)
+            owner = taken_whole_by(models, name)
         except UnknownProvider:
             continue
-        if "/" in name and model == name and name not in owner.tier_models.values():
+        if owner is not None:
             yield f"{agent.upper()}_MODEL", name, owner.name
+
+
+def check_tunings() -> Iterable[Finding]:
+    """What administrators chose for agents, held against what is configured by now."""
+    models = LLMSettings.from_env(os.environ)
+    for row in AgentTuning.objects.all():
+        for fault in faults_of(row.agent, row.chosen(), models).values():
+            yield Finding(
+                State.ERROR, f"the tuning of the {row.agent} agent: {fault}", "change it in the admin, or delete it"
+            )
 
 
 def check_images() -> Iterable[Finding]:

@@ -16,6 +16,7 @@ from hyperagent.accounts.models import User
 EXACTLY: dict[str, dict[str, Any]] = {
     "audit.AuditEvent": {"number": None, "hash": None},
     "agents.Execution": {"forked_from": None, "result": None},
+    "agents.AgentTuning": {"agent": "chat"},
     "agents.McpServer": {"owner": None},
     "conversations.Message": {"execution": None, "parent": None},
     "conversations.Schedule": {"paused_at": None, "cron": "0 9 * * *", "time_zone": "UTC"},

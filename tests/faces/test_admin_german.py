@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from agents import registry as agents
 from agents.guardrails.registry import found_scanners
 from deploy import messages
 from hyperagent.accounts.scopes import GROUP_ROLES, Scope
@@ -78,6 +79,7 @@ def test_no_page_of_the_admin_says_anything_in_english_to_whoever_reads_german(
         if str(message.string).casefold() == text.casefold()
     }
     names = {*_NAMES, *found_scanners(), "content", *Scope, *GROUP_ROLES, *Group.objects.values_list("name", flat=True)}
+    names |= {*agents.names()}
     left: dict[str, str] = {}
 
     for address in addresses(Rows(WORDS), admin_user):

@@ -18,8 +18,8 @@ ClientOf = Callable[[Any], Client]
 
 # All that anybody may write here. Everything else is a record.
 WRITABLE = {
-    "accounts.Budget", "accounts.User", "accounts.UserQuota", "agents.ModelPrice", "auth.Group", "hitl.Policy",
-    "hitl.Switch",
+    "accounts.Budget", "accounts.User", "accounts.UserQuota", "agents.AgentTuning", "agents.ModelPrice", "auth.Group",
+    "hitl.Policy", "hitl.Switch",
 }  # fmt: skip
 
 

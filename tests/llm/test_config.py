@@ -187,3 +187,31 @@ def test_every_default_model_is_known_and_has_a_price() -> None:
             target = resolve.Target(provider, provider.model_of(tier) or "")
             cost = adapter.cost_usd(target, Usage(prompt_tokens=1000, completion_tokens=1000))
             assert (cost or 0) > 0, target.model
+
+
+@pytest.mark.parametrize(
+    ("agent_model", "chosen"),
+    [
+        (None, [("mine", "named"), ("mine", "next")]),
+        ("mine/chosen", [("mine", "chosen"), ("mine", "next")]),
+        ("chosen", [("mine", "chosen"), ("mine", "next")]),
+        ("", [("mine", "m"), ("mine", "next")]),
+    ],
+)
+def test_what_a_request_says_of_its_agents_model_goes_before_the_agents_variables(
+    agent_model: str | None, chosen: list[tuple[str, str]]
+) -> None:
+    env = providers(MINE) | {"CHAT_MODEL": "named", "CHAT_MODEL_PROVIDER": "mine", "PRO_FALLBACKS": "mine/next"}
+
+    assert _chosen(env, agent="chat", agent_model=agent_model) == chosen
+
+
+def test_a_model_that_the_request_itself_names_goes_before_the_agents_and_has_no_fallback() -> None:
+    env = providers(MINE) | {"PRO_FALLBACKS": "mine/next"}
+
+    assert _chosen(env, agent="chat", agent_model="mine/chosen", model="asked") == [("mine", "asked")]
+
+
+def test_an_agents_model_of_a_provider_that_is_not_configured_is_told_with_the_way_out() -> None:
+    with pytest.raises(NoModelConfigured, match="'openai' is no configured model provider"):
+        _chosen(providers(MINE), agent="chat", agent_model="openai/x")

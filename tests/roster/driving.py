@@ -2,6 +2,7 @@
 tools over providers in memory, and the real model gateway on the scripted server."""
 
 import json
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
+from agents.tuning.values import Tuning
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.providers import Limits
@@ -86,6 +88,7 @@ class RosterCase(Case):
 
     models: ModelGateway = field(kw_only=True)
     gateway: Gateway | None = None
+    tunings: Mapping[str, Tuning] = field(default_factory=dict)
     run: DrivenRun | None = None
     journal: MemoryJournal | None = None
     """The newest driver's."""
@@ -102,6 +105,7 @@ class RosterCase(Case):
             about=About(self.execution_id, user_id=ALICE),
             tools=self.gateway,
         )
+        self.run.tunings = self.tunings
         return self.run, journal
 
     async def output(self) -> AgentOutput:

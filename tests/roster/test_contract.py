@@ -12,7 +12,9 @@ from agents.exchange import AgentInput, AgentOutput
 from agents.registry import Agent
 from agents.tools.providers import PROVIDER_NAMES, Providers
 from agents.tools.registry import tools
+from agents.tuning.values import Tuning
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.types import Tier
 from tests.doubles.memory_journal import Death
 from tests.roster.driving import Cases, RosterCase, found_by, prompt, task_for, without_usage
 from tests.scripted.server import ScriptedServer
@@ -23,6 +25,7 @@ AGENTS = sorted(registry.agents())
 FOLDER = Path(next(iter(roster.__path__)))
 # The bundled model reads about 90 tokens a second, and its prompts are to stay under 600.
 SMALL_PROMPT_CHARS = 2_400
+PROVIDER = '[{"name": "scripted", "base_url": "http://127.0.0.1:9/v1", "tier_models": {"pro": "p"}}]'
 MEMORY = {"critical": {"user_name": "Alice Ames"}, "preferences": {"tone": "brief"}}
 
 
@@ -74,6 +77,38 @@ async def test_an_agent_s_temperature_is_the_one_that_is_set_for_it_but_for_call
     sent = [call.body.get("temperature") for call in echoing.server.calls]
     assert 1.3 in sent
     assert set(sent) <= {1.3, 0, 0.1}
+
+
+@pytest.mark.parametrize("capable", [True, False])
+async def test_an_agent_asks_the_model_that_administrators_chose_for_it_at_their_temperature(
+    agent: Agent, capable: bool, echoing: Cases
+) -> None:
+    """Those that it forks have their own choice, which is the same here. Of the short ones, mail asks no model."""
+    name = agent.spec.name
+    case = echoing(_task(agent, capable=capable), fake_providers())
+    case.tunings = dict.fromkeys(AGENTS, Tuning(model="scripted/chosen", temperature=1.4))
+    by_hand = LLMSettings.from_env({f"{name.upper()}_TEMPERATURE": "1.3", f"{name.upper()}_MODEL": "scripted/named"})
+    case.models.settings = case.models.settings.model_copy(update={"agents": by_hand.agents})
+
+    await case.output()
+
+    sent = [(call.model, call.body.get("temperature")) for call in echoing.server.calls]
+    assert ("chosen", 1.4) in sent or (name, capable, sent) == ("mail", False, [])
+    assert set(sent) <= {("chosen", 1.4), ("chosen", 0), ("chosen", 0.1)}
+
+
+async def test_a_tier_that_administrators_chose_goes_before_the_model_that_the_environment_names(
+    agent: Agent, echoing: Cases
+) -> None:
+    case = echoing(_task(agent), fake_providers())
+    case.tunings = {agent.spec.name: Tuning(tier=Tier.MAX)}
+    env = {f"{agent.spec.name.upper()}_MODEL": "scripted/named", "MAX_MODEL": "scripted/strongest"}
+    by_hand = LLMSettings.from_env({"OPENAI_COMPATIBLE_PROVIDERS": PROVIDER, **env})
+    case.models.settings = case.models.settings.model_copy(update={"agents": by_hand.agents, "tiers": by_hand.tiers})
+
+    await case.output()
+
+    assert {call.model for call in echoing.server.calls} == {"strongest"}
 
 
 @pytest.mark.spec("S175", "S176")

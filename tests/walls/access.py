@@ -298,6 +298,7 @@ accounts.User                look: rights          add: rights  change: rights  
 accounts.UserQuota           look: rights          add: rights  change: rights  delete: rights
 admin.LogEntry               look: auditor staff
 agents.AgentExecution        look: staff
+agents.AgentTuning           look: auditor staff   add: staff   change: staff   delete: staff
 agents.App                   look: staff
 agents.Effect                look: staff
 agents.Event                 look: staff
@@ -353,7 +354,7 @@ agents.AgentExecution: agent_name error lineage step_id
 agents.App: started
 agents.Effect: key tool
 agents.Event: type
-agents.Execution: error_code error_message leased_by mode on_finish pipeline
+agents.Execution: error_code error_message leased_by mode on_finish pipeline tuning
 agents.MailAccount: address display_name imap_host smtp_host trouble
 agents.McpServer: agents folder name secret_names
 agents.McpTool: called name pin reviewed_pin
@@ -376,6 +377,7 @@ hitl.Policy: agent_name name tool
 """
 # Of requests and standing rules, for administrators and auditors: what was allowed for good is what they have to know.
 SHOWN_OF_DECISIONS: Final = """
+agents.AgentTuning: model
 agents.Verdict: agent_name kind reason scanner tool
 audit.AuditEvent: actor_name address browser details kind request_id target_id target_name target_type
 hitl.Decision: actor_name

@@ -127,6 +127,13 @@ def named_model(settings: LLMSettings, name: str, *, provider: str | None = None
     return owner, name
 
 
+def taken_whole_by(settings: LLMSettings, name: str) -> Provider | None:
+    """Who is asked for a model of this whole name, though it looks as if it began with a provider's; None: it does, or
+    that one is known to serve it. Raises UnknownProvider."""
+    owner, model = named_model(settings, name)
+    return owner if "/" in name and model == name and name not in owner.tier_models.values() else None
+
+
 def provider_named(settings: LLMSettings, name: str) -> Provider:
     """A configured provider, or one that LiteLLM serves with a key of its own. Raises UnknownProvider."""
     found = settings.provider(name)

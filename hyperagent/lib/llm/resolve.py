@@ -23,7 +23,7 @@ class Target:
 def targets(settings: LLMSettings, request: ModelRequest) -> tuple[Target, ...]:
     """Whom to ask, in order: the choice, then the tier's fallbacks.
 
-    What the request names wins over the agent's settings, those over the tier's, those over the default provider. A
+    What the request names wins over the agent's model, that over the tier's, that over the default provider. A
     request that names its provider or model gets exactly that, without fallbacks. Raises NoModelConfigured.
     """
     if not settings.providers and not _names_any(settings, request):
@@ -67,6 +67,8 @@ def _names_any(settings: LLMSettings, request: ModelRequest) -> bool:
 
 def _standing_choice(settings: LLMSettings, request: ModelRequest) -> Choice:
     agent = settings.agents.get((request.agent or "").lower(), Choice())
+    if request.agent_model is not None:
+        agent = Choice(model=request.agent_model or None)
     tier = settings.tiers.get(request.tier, Choice())
     return agent if agent.provider or agent.model else tier
 

@@ -122,6 +122,9 @@ class ModelRequest(Value):
     """JSON schema that the whole answer has to satisfy; sent natively, see `structured.py`."""
     agent: str | None = None
     """Name of the asking agent, for <AGENT>_MODEL and its kind."""
+    agent_model: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """In the place of <AGENT>_MODEL and <AGENT>_MODEL_PROVIDER: a name such as those take; empty: the tier's model,
+    whatever they say. Stored only where it is there."""
 
 
 class Usage(Value):

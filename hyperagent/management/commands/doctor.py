@@ -37,7 +37,13 @@ from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outage import StorageAway
 from hyperagent.lib.outside.egress import Egress
 from hyperagent.management.findings import Finding, State
-from hyperagent.management.model_checks import check_chosen_models, check_images, check_model, check_prices
+from hyperagent.management.model_checks import (
+    check_chosen_models,
+    check_images,
+    check_model,
+    check_prices,
+    check_tunings,
+)
 from hyperagent.management.probing import check_mails, check_services
 from hyperagent.settings import CONFIG
 from memory.embedding.asking import embedder_lives
@@ -289,7 +295,7 @@ def check_database(config: Config) -> Iterable[Finding]:
             State.ERROR, f"{len(unapplied)} migrations are not applied, first {unapplied[0]}", "run `manage.py migrate`"
         )
         return
-    for check in (check_people, check_runners, check_queue, check_months, check_embedder, check_prices):
+    for check in (check_people, check_runners, check_queue, check_months, check_embedder, check_prices, check_tunings):
         yield from check()
 
 
