@@ -20,7 +20,7 @@ from agents.mcp import listing
 from agents.mcp.definitions import OWN, SLUG, Risk
 from agents.mcp.folders import installed
 from agents.mcp.models import McpServer, McpTool, ServerKind, ServerState
-from agents.mcp.reading import face_of
+from agents.mcp.reading import bare_face, face_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
@@ -149,14 +149,16 @@ def look(user: User, server_id: uuid.UUID) -> McpServer:
     from agents.mcp.ways import ways_of
 
     server = seen(user, server_id)
+    face = bare_face(server)
     try:
-        found = asyncio.run(listed(face_of(server), ways_of(user.pk)))
+        face = face_of(server)
+        found = asyncio.run(listed(face, ways_of(user.pk)))
     except SecretsLost as error:
-        listing.keep_failure(server.id, str(error), needs_sign_in=False)
+        listing.keep_failure(face, str(error), needs_sign_in=False)
     except NotConnected as error:
-        listing.keep_failure(server.id, error.message, needs_sign_in=error.needs_sign_in)
+        listing.keep_failure(face, error.message, needs_sign_in=error.needs_sign_in)
     else:
-        listing.keep(server.id, found)
+        listing.keep(face, found)
     server.refresh_from_db()
     return server
 

@@ -2,20 +2,20 @@
 names no more are gone. Synchronous, idempotent; decides nothing else.
 """
 
-from uuid import UUID
-
 from django.db import transaction
 from django.db.models.functions import Now
 
 from agents.mcp.definitions import Definition, called
 from agents.mcp.models import McpServer, McpTool, ServerState
+from agents.mcp.reading import server_of
 from agents.mcp.sessions import Listing
+from agents.mcp.values import Face
 
 
-def keep(server_id: UUID, found: Listing) -> None:
-    """The server may be gone by now. Three queries, and one for each tool that is new or another."""
+def keep(face: Face, found: Listing) -> None:
+    """The server may be gone by now, or another one. Three queries, and one for each tool that is new or another."""
     with transaction.atomic():
-        server = McpServer.objects.select_for_update(no_key=True).filter(id=server_id).first()
+        server = server_of(face, McpServer.objects.select_for_update(no_key=True))
         if server is None:
             return
         known = {tool.name: tool for tool in server.tools.all()}
@@ -23,14 +23,15 @@ def keep(server_id: UUID, found: Listing) -> None:
             _keep(server, one, known)
         listed = {one.name for one in found.tools}
         server.tools.filter(gone_at=None).exclude(name__in=listed).update(gone_at=Now())
-        McpServer.objects.filter(id=server_id).update(
+        McpServer.objects.filter(id=server.id).update(
             state=ServerState.CONNECTED, last_error="\n".join(found.faults), listed_at=Now()
         )
 
 
-def keep_failure(server_id: UUID, message: str, *, needs_sign_in: bool) -> None:
+def keep_failure(face: Face, message: str, *, needs_sign_in: bool) -> None:
     state = ServerState.NEEDS_SIGN_IN if needs_sign_in else ServerState.FAILED
-    McpServer.objects.filter(id=server_id).update(state=state, last_error=message)
+    if server_of(face, McpServer.objects.all()) is not None:
+        McpServer.objects.filter(id=face.server_id).update(state=state, last_error=message)
 
 
 def _keep(server: McpServer, one: Definition, known: dict[str, McpTool]) -> None:

@@ -7,7 +7,6 @@ this file late.
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +20,7 @@ from mcp.shared.auth import (
 )
 
 from agents.mcp.models import McpServer
+from agents.mcp.reading import server_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
 from agents.mcp.values import Face
 from hyperagent.lib.threads import in_thread
@@ -52,7 +52,7 @@ def provider_of(
             "response_types": ["code"],
         }
     )
-    kept = _Kept(face.server_id)
+    kept = _Kept(face)
     provider = _Remembering(face.url, metadata, kept, shown, came_back)
     kept.provider = provider
     return provider
@@ -79,15 +79,15 @@ class _Remembering(OAuthClientProvider):
 
 
 class _Kept(TokenStorage):
-    """In the sealed column of the server's row."""
+    """In the sealed column of the server's row, as long as it is the server that this began with."""
 
     provider: OAuthClientProvider | None = None
 
-    def __init__(self, server_id: UUID) -> None:
-        self.server_id = server_id
+    def __init__(self, face: Face) -> None:
+        self.face = face
 
     async def get_tokens(self) -> OAuthToken | None:
-        found = (await in_thread(_read)(self.server_id)).get("tokens")
+        found = (await in_thread(_read)(self.face)).get("tokens")
         return OAuthToken.model_validate(found) if found else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -99,14 +99,14 @@ class _Kept(TokenStorage):
             "metadata": _dumped(context.oauth_metadata),
             "resource": _dumped(context.protected_resource_metadata),
         }
-        await in_thread(_write)(self.server_id, values)
+        await in_thread(_write)(self.face, values)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        found = (await in_thread(_read)(self.server_id)).get("client")
+        found = (await in_thread(_read)(self.face)).get("client")
         return OAuthClientInformationFull.model_validate(found) if found else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await in_thread(_write)(self.server_id, {"client": _dumped(client_info)})
+        await in_thread(_write)(self.face, {"client": _dumped(client_info)})
 
 
 def _dumped(value: Any) -> Any:
@@ -116,7 +116,7 @@ def _dumped(value: Any) -> Any:
 def _remind(provider: OAuthClientProvider) -> None:
     kept = provider.context.storage
     assert isinstance(kept, _Kept)
-    found, context = _read(kept.server_id), provider.context
+    found, context = _read(kept.face), provider.context
     context.token_expiry_time = found.get("expires_at")
     if found.get("metadata"):
         context.oauth_metadata = OAuthMetadata.model_validate(found["metadata"])
@@ -124,8 +124,8 @@ def _remind(provider: OAuthClientProvider) -> None:
         context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found["resource"])
 
 
-def _read(server_id: UUID) -> dict[str, Any]:
-    server = McpServer.objects.filter(id=server_id).first()
+def _read(face: Face) -> dict[str, Any]:
+    server = server_of(face, McpServer.objects.all())
     try:
         found: dict[str, Any] = opened(server.sealed).get("oauth", {}) if server else {}
     except SecretsLost:
@@ -133,10 +133,10 @@ def _read(server_id: UUID) -> dict[str, Any]:
     return found
 
 
-def _write(server_id: UUID, values: dict[str, Any]) -> None:
-    """Adds to what is kept. A server that is gone by now keeps nothing."""
+def _write(face: Face, values: dict[str, Any]) -> None:
+    """Adds to what is kept. A server that is gone by now, or another one, keeps nothing."""
     with transaction.atomic():
-        server = McpServer.objects.select_for_update(no_key=True).filter(id=server_id).first()
+        server = server_of(face, McpServer.objects.select_for_update(no_key=True))
         if server is None:
             return
         try:

@@ -91,7 +91,7 @@ class ConnectedServers:
         now = await session.listing()
         if any(one.name == offered.name and one.pin == offered.pin for one in now.tools):
             return
-        await in_thread(listing.keep)(face.server_id, now)
+        await in_thread(listing.keep)(face, now)
         log.warning("mcp.tool_changed", server=face.name, tool=offered.called)
         raise ToolError(CHANGED.format(called=offered.called))
 

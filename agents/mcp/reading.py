@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import structlog
+from django.db.models import QuerySet
 from psycopg import AsyncConnection
 
 from agents.mcp.definitions import Risk
@@ -46,6 +47,12 @@ def bare_face(server: McpServer) -> Face:
         args=tuple(server.args),
         folder=server.folder,
     )
+
+
+def server_of(face: Face, rows: QuerySet[McpServer]) -> McpServer | None:
+    """Its row, while that is the server that this face is of: one that was moved meanwhile is another. One query."""
+    found = rows.filter(id=face.server_id).first()
+    return found if found is not None and bare_face(found).where == face.where else None
 
 
 _HAS_ANY: Final = f"SELECT {has_servers('%s')}"

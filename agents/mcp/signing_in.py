@@ -40,8 +40,9 @@ LOOK_EVERY_S: Final = 0.5
 
 @dataclass
 class _Way:
-    """What the thread tells whoever began it."""
+    """What the thread tells whoever began it. `state`: the word that its row is known by; empty before it has one."""
 
+    state: str = ""
     address: str = ""
     told: threading.Event = field(default_factory=threading.Event)
 
@@ -85,46 +86,52 @@ def _follow(face: Face, user_id: UUID, way: _Way) -> None:
         log.exception("mcp.sign_in_failed", server=face.name)
     finally:
         way.told.set()
-        McpSignIn.objects.filter(server_id=face.server_id, user_id=user_id).update(is_over=True)
+        McpSignIn.objects.filter(state=way.state).update(is_over=True)
         connections.close_all()
 
 
 async def _connect(face: Face, user_id: UUID, way: _Way) -> None:
     """Connects, and lists the tools with what the person brought."""
-    state = ""
 
     async def shown(address: str) -> None:
-        nonlocal state
         try:
             address = canonical(address, allow_private=face.is_inner).url
         except BadAddress as fault:
             raise OAuthFlowError(str(fault)) from None
-        state = parse_qs(urlsplit(address).query).get("state", [""])[0]
-        await in_thread(_noted)(face.server_id, user_id, state)
+        way.state = parse_qs(urlsplit(address).query).get("state", [""])[0]
+        await in_thread(_noted)(face.server_id, user_id, way.state)
         way.address = address
         way.told.set()
 
     async def came_back() -> AuthorizationCodeResult:
         async with asyncio.timeout(PERSON_S):
             while True:
-                brought = await in_thread(_brought)(state)
+                brought = await in_thread(_brought)(way.state)
                 if brought:
-                    return AuthorizationCodeResult(code=brought["code"], state=state, iss=brought.get("issuer") or None)
+                    issuer = brought.get("issuer") or None
+                    return AuthorizationCodeResult(code=brought["code"], state=way.state, iss=issuer)
                 await asyncio.sleep(LOOK_EVERY_S)
 
     ways = ways_of(user_id, signed_in=lambda one: provider_of(one, shown=shown, came_back=came_back))
     try:
         found = await listed(face, ways, limit_s=PERSON_S + ADDRESS_S)
     except NotConnected as error:
-        await in_thread(listing.keep_failure)(face.server_id, error.message, needs_sign_in=True)
+        await in_thread(_failed)(face, way.state, error.message)
     else:
-        await in_thread(listing.keep)(face.server_id, found)
+        await in_thread(listing.keep)(face, found)
 
 
 def _noted(server_id: UUID, user_id: UUID, state: str) -> None:
     """Of the ways of this person to this server the newest counts."""
     McpSignIn.objects.filter(server_id=server_id, user_id=user_id).delete()
     McpSignIn.objects.create(server_id=server_id, user_id=user_id, state=state)
+
+
+def _failed(face: Face, state: str, message: str) -> None:
+    """What became of a way that is not the newest to this server says nothing of how the server stands."""
+    newest = McpSignIn.objects.filter(server_id=face.server_id).first()
+    if not state or (newest is not None and newest.state == state):
+        listing.keep_failure(face, message, needs_sign_in=True)
 
 
 def _brought(state: str) -> dict[str, str]:

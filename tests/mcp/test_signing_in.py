@@ -1,7 +1,9 @@
 """Signing in to a server by OAuth: found out, registered, out to its page and back, kept sealed, renewed."""
 
 import re
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,11 +14,38 @@ from agents.mcp import actions
 from agents.mcp.actions import Wanted
 from agents.mcp.models import McpServer, McpSignIn
 from agents.mcp.sealing import opened, sealed
+from hyperagent.accounts.models import User
 from hyperagent.embedded.instance import free_port
 from tests.mcp.servers import Served
 from tests.mcp.signing_server import Consent, guarded
 
 HERE = "/settings/mcp/"
+
+
+@pytest.fixture
+def guarding() -> Iterator[Served]:
+    port = free_port()
+    served = Served(guarded(Consent(), port), port=port).start()
+    yield served
+    served.stop()
+
+
+def connected(by: Any, served: Served) -> McpServer:
+    """Connected for everybody, and nobody has signed in yet."""
+    wanted = Wanted(name="guarded", url=served.url, is_inner=True, agents=("chat",), for_installation=True)
+    return actions.look(by, actions.add_server(by, wanted).pk)
+
+
+def gone_out(browser: Any, server: McpServer) -> str:
+    """Where the server's sign-in sends who clicked on it: path and query of our page."""
+    page = browser.post(f"{HERE}{server.pk}/sign-in/").content.decode()
+    (link,) = re.findall(r'href="(http://127[^"]+)"', page)
+    back = urlsplit(httpx.get(link.replace("&amp;", "&")).headers["location"])
+    return f"{back.path}?{back.query}"
+
+
+def waiting() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "mcp sign-in"}
 
 
 @pytest.mark.spec("B26")
@@ -68,3 +97,53 @@ def test_a_person_signs_in_in_their_browser_and_the_token_is_kept_and_renewed(
     consent.refreshing.clear()
     assert actions.look(bob, server.pk).state == "needs_sign_in"
     served.stop()
+
+
+def test_who_clicks_twice_signs_in_by_the_second(
+    bob: Any, client_of: Any, guarding: Served, transactional_db: None
+) -> None:
+    server, bobs = connected(bob, guarding), client_of(bob)
+    before = server.last_error
+    gone_out(bobs, server)
+    (first,) = waiting()
+
+    back = gone_out(bobs, server)
+    first.join(timeout=20)  # it finds out that it is not the newest any more
+    server.refresh_from_db()
+    after = server.last_error
+    done = bobs.get(back, follow=True)
+
+    assert (after, done.status_code) == (before, 200)
+    assert "Signed in to guarded." in done.content.decode()
+    assert actions.look(bob, server.pk).state == "connected"
+
+
+def test_a_sign_in_that_fails_takes_nothing_from_who_signed_in_after_it(
+    bob: Any, client_of: Any, guarding: Served, transactional_db: None
+) -> None:
+    dora = User.objects.create_user("dora@example.org", "a long password", is_staff=True)
+    server, bobs = connected(bob, guarding), client_of(bob)
+    early = gone_out(bobs, server)
+    assert (
+        "Signed in to guarded." in client_of(dora).get(gone_out(client_of(dora), server), follow=True).content.decode()
+    )
+
+    bobs.get(re.sub("code=[^&]+", "code=nonsense", early))
+
+    server.refresh_from_db()
+    assert (server.state, server.last_error) == ("connected", "")
+
+
+def test_what_a_server_gave_is_not_kept_for_another_address(
+    bob: Any, client_of: Any, guarding: Served, transactional_db: None
+) -> None:
+    server, bobs = connected(bob, guarding), client_of(bob)
+    back = gone_out(bobs, server)
+    elsewhere = Wanted(name="guarded", url="http://127.0.0.1:9/mcp", is_inner=True, agents=("chat",))
+    actions.change_server(bob, server.pk, elsewhere)
+
+    bobs.get(back)
+
+    server.refresh_from_db()
+    assert (server.state, list(server.tools.all())) == ("new", [])
+    assert not opened(server.sealed).get("oauth", {}).get("tokens")
