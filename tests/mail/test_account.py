@@ -1,19 +1,25 @@
 """The mailbox of an installation, against a real mailbox and a real mail server on this machine."""
 
 import asyncio
+import os
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from agents.mail.account import ServerAccount
+from agents.mail.files import AttachedFile
 from agents.mail.smtp import MAY_BE_SENT
+from agents.mail.writing import letter_of
 from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 from hyperagent.lib.mail_servers import imap_server, smtp_server
 from tests.mail.dovecot import Dovecot, Inside
+from tests.mail.pauses import with_longest_pause_s
 from tests.mail.rude import GREETING, HANG_UP, SMTP_UP_TO_DATA, Rude
 from tests.mail.sink import Arrived, Sink
 
@@ -147,6 +153,25 @@ async def test_many_mails_at_once_all_arrive_once(account: ServerAccount, sink: 
 
     assert sink.count() == dict.fromkeys([f"<{name}@hyperagent>" for name in names], 1)
     assert mailbox.message_ids("Sent") == sink.count()
+
+
+async def test_a_mail_with_a_large_file_is_written_and_read_beside_the_others(
+    account: ServerAccount, sink: Sink, mailbox: Inside
+) -> None:
+    report = AttachedFile("report.bin", "application/octet-stream", os.urandom(15_000_000))
+    began = time.monotonic()
+    letter_of(mail("large"), sender="team@example.org", at=datetime.now(UTC), files=[report])
+    takes_s = time.monotonic() - began
+
+    kept, saving_s = await with_longest_pause_s(account.save_draft(HERE, mail("large"), files=[report]))
+    draft, reading_s = await with_longest_pause_s(account.draft(HERE, kept.id))
+    sent, sending_s = await with_longest_pause_s(
+        account.send_draft(HERE, kept.id, message_id="<sent@hyperagent>", digest=draft.digest, touching=Touch())
+    )
+
+    assert [one.size_bytes for one in draft.attachments] == [15_000_000]
+    assert sent.message_id == "<sent@hyperagent>"
+    assert max(saving_s, reading_s, sending_s) < takes_s / 2
 
 
 # --- what surely did not happen, and what may have

@@ -9,21 +9,29 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from agents.mail.account import DRAFT_CHANGED, digest_of, newest_of, whole_attachment, without_own
 from agents.mail.files import AttachedFile
 from agents.mail.gmail.api import GmailApi, TooLarge
 from agents.mail.imap import MAIL_BYTES
-from agents.mail.reading import CUT, draft_of, head_of_fields, message_of
+from agents.mail.mailbox import (
+    MOVED,
+    NO_DRAFT,
+    NO_SUCH_MAIL,
+    OneMailbox,
+    Touching,
+    is_message_id,
+    newest_of,
+    whole_attachment,
+)
+from agents.mail.reading import CUT, head_of_fields, message_of
 from agents.mail.troubles import MailTrouble
-from agents.mail.writing import Letter, letter_of, letter_of_draft
+from agents.mail.writing import Letter
 from agents.runtime.driven import About
 from agents.tools.tool import ToolError
-from agents.tools.values import DraftMail, Folder, MailboxFacts, MailHeader, MailMessage, OutgoingMail, StoredMail
+from agents.tools.values import Folder, MailboxFacts, MailHeader, MailMessage
 
 AT_ONCE: Final = 8
 LABELS: Final = {"inbox": "INBOX", "sent": "SENT"}
@@ -34,22 +42,18 @@ LABELS_SHOWN: Final = 60
 _SAYS_WHERE: Final = re.compile(r"(?:^|[\s({-])(?:in|label|category):", re.IGNORECASE)
 _MAIL: Final = re.compile(r"^g\.([0-9a-zA-Z_-]{1,64})$")
 _DRAFT: Final = re.compile(r"^d\.([0-9a-zA-Z_-]{1,64})$")
-_MESSAGE_ID: Final = re.compile(r"^<[^\s<>\"\\]{1,490}>$")
 _HEAD: Final = "id,threadId,snippet,internalDate,payload/headers"
 
 
-class GmailAccount:
-    """`address`, `name`: whom its mails are from. `About` is not looked at: whose it is was decided before."""
-
+class GmailAccount(OneMailbox):
     def __init__(self, api: GmailApi, *, address: str, name: str = "") -> None:
+        super().__init__(address, name)
         self._api = api
-        self._address = address
-        self._name = name
         self._some = asyncio.Semaphore(AT_ONCE)
         self._sending: set[asyncio.Future[dict[str, Any]]] = set()
 
     async def accounts(self, about: About) -> tuple[MailboxFacts, ...]:
-        return (MailboxFacts(address=self._address, name=self._name, kind="gmail", is_default=True),)
+        return (MailboxFacts(address=self.address, name=self.sender_name, kind="gmail", is_default=True),)
 
     async def labels(self, about: About, *, account: str = "") -> tuple[str, ...]:
         """Those that the person made, for searching by `label:`."""
@@ -87,63 +91,6 @@ class GmailAccount:
             raise ToolError(f"This mail is larger than {MAIL_BYTES:,} bytes: look at it in Gmail.") from None
         return await asyncio.to_thread(whole_attachment, raw, number, is_cut=False)
 
-    async def save_draft(
-        self, about: About, mail: OutgoingMail, *, files: Sequence[AttachedFile] = (), account: str = ""
-    ) -> StoredMail:
-        letter = self._letter(mail, files)
-        message = {"raw": _encoded(_marked(letter)), **({"threadId": mail.thread_id} if mail.thread_id else {})}
-        said = await self._api.post("drafts", {"message": message})
-        id_ = f"d.{said['id']}" if "id" in said else mail.message_id
-        return StoredMail(id=id_, message_id=mail.message_id, to=mail.to, subject=mail.subject, sender=self._address)
-
-    async def draft(self, about: About, draft_id: str, *, account: str = "") -> DraftMail:
-        raw = await self._raw_draft(draft_id)
-        return await asyncio.to_thread(draft_of, draft_id, raw, digest=digest_of(raw))
-
-    async def send(
-        self,
-        about: About,
-        mail: OutgoingMail,
-        *,
-        touching: Callable[[], Awaitable[None]],
-        files: Sequence[AttachedFile] = (),
-        account: str = "",
-    ) -> StoredMail:
-        """Leaves the account's own address out of an answer to all. ToolError says whether it may have been sent."""
-        mail = without_own(mail, self._address)
-        said = await self._hand_over(self._letter(mail, files), touching, thread_id=mail.thread_id)
-        return StoredMail(
-            id=f"g.{said['id']}" if "id" in said else mail.message_id,
-            message_id=mail.message_id,
-            to=mail.to,
-            subject=mail.subject,
-            sender=self._address,
-        )
-
-    async def send_draft(
-        self,
-        about: About,
-        draft_id: str,
-        *,
-        message_id: str,
-        digest: str,
-        touching: Callable[[], Awaitable[None]],
-        account: str = "",
-    ) -> StoredMail:
-        raw = await self._raw_draft(draft_id)
-        if digest_of(raw) != digest:
-            raise ToolError(DRAFT_CHANGED)
-        letter = letter_of_draft(
-            raw, message_id=message_id, sender=self._address, sender_name=self._name, at=datetime.now(UTC)
-        )
-        said = await self._hand_over(letter, touching, thread_id=None)
-        facts = draft_of(draft_id, raw, digest=digest)
-        # It was sent: that it stays among the drafts is no reason to say otherwise.
-        with suppress(ToolError):
-            await self._api.delete(f"drafts/{draft_id.removeprefix('d.')}")
-        id_ = f"g.{said['id']}" if "id" in said else message_id
-        return StoredMail(id=id_, message_id=message_id, to=facts.to, subject=facts.subject, sender=self._address)
-
     async def holds(self, about: About, folder: Folder, message_id: str, *, account: str = "") -> bool | None:
         """Whether a mail that was sent with this Message-ID is there now; None if the mailbox cannot tell."""
         kind = "drafts" if folder == "drafts" else "messages"
@@ -180,11 +127,11 @@ class GmailAccount:
     async def _id_of(self, message_id: str) -> str:
         if _MAIL.match(message_id) or _DRAFT.match(message_id):
             return message_id
-        if not _MESSAGE_ID.match(message_id):
-            raise ToolError(f"There is no mail with the id {message_id}: search for it, and take the id from there.")
+        if not is_message_id(message_id):
+            raise ToolError(NO_SUCH_MAIL.format(id=message_id))
         found = await self._listed("messages", {"q": f"rfc822msgid:{message_id.strip('<>')}", "maxResults": 1})
         if not found:
-            raise ToolError(f"The mail {message_id} is no longer where it was: search for it again.")
+            raise ToolError(MOVED.format(id=message_id))
         return f"g.{found[0]['id']}"
 
     async def _read(self, shown: str) -> MailMessage:
@@ -206,22 +153,26 @@ class GmailAccount:
         async with self._some:
             said = await self._api.get(path, {"format": "raw"}, max_bytes=MAIL_BYTES * 3 // 2)
         message = said.get("message", {}) if draft else said
-        return _decoded(message.get("raw")), message
+        return await asyncio.to_thread(_decoded, message.get("raw")), message
 
     async def _raw_draft(self, draft_id: str) -> bytes:
         if not _DRAFT.match(draft_id):
-            raise ToolError(f"{draft_id} is no draft's id: take one as search_drafts gives it.")
+            raise ToolError(NO_DRAFT.format(id=draft_id))
         try:
             return (await self._raw(draft_id))[0]
         except TooLarge:
             raise ToolError("This draft is too large to be sent from here. Send it in Gmail.") from None
 
-    def _letter(self, mail: OutgoingMail, files: Sequence[AttachedFile]) -> Letter:
-        return letter_of(mail, sender=self._address, sender_name=self._name, at=datetime.now(UTC), files=files)
+    async def _keep_draft(self, letter: Letter, *, thread_id: str | None) -> str:
+        raw = await asyncio.to_thread(_encoded, _marked(letter))
+        message = {"raw": raw, **({"threadId": thread_id} if thread_id else {})}
+        said = await self._api.post("drafts", {"message": message})
+        return f"d.{said['id']}" if "id" in said else ""
 
-    async def _hand_over(
-        self, letter: Letter, touching: Callable[[], Awaitable[None]], *, thread_id: str | None
-    ) -> dict[str, Any]:
+    async def _remove_draft(self, draft_id: str) -> None:
+        await self._api.delete(f"drafts/{draft_id.removeprefix('d.')}")
+
+    async def _hand_over(self, letter: Letter, touching: Touching, *, thread_id: str | None) -> str:
         raw = _marked(letter)
         encoded = await asyncio.to_thread(_encoded, raw)
         await self._api.ready()
@@ -230,7 +181,8 @@ class GmailAccount:
         sending = asyncio.ensure_future(self._api.send(raw, encoded=encoded, thread_id=thread_id))
         self._sending.add(sending)
         sending.add_done_callback(self._sending.discard)
-        return await asyncio.shield(sending)
+        said = await asyncio.shield(sending)
+        return f"g.{said['id']}" if "id" in said else ""
 
 
 def _asked(folder: Folder, query: str, limit: int) -> dict[str, str | int]:
