@@ -6,13 +6,13 @@ Knows no connection: who speaks for whom is the server's business. Rows and stor
 import asyncio
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import structlog
 from django.db import DatabaseError
@@ -91,7 +91,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self.is_any_open = asyncio.Event()
         self._opening: set[Owner] = set()
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tended: dict[str, asyncio.Task[None]] = {}
         self._packing = asyncio.Semaphore(2)
 
@@ -100,7 +100,7 @@ class Sessions:
     async def get_or_create_runtime(self, owner: Owner, *, counts: bool = True) -> tuple[Session, bool]:
         """The session of this user and task, and whether it is new. `counts`: whether their seconds must not be used
         up. Raises SandboxError."""
-        async with self._locks[owner.key]:
+        async with self._lock(owner):
             session = await self._living(owner)
             if session is not None:
                 session.used_at = time.monotonic()
@@ -124,7 +124,7 @@ class Sessions:
         return await self.get_or_create_runtime(Owner(user_id, task_id, BoxType.DESKTOP), counts=counts)
 
     async def existing(self, owner: Owner) -> Session | None:
-        async with self._locks[owner.key]:
+        async with self._lock(owner):
             return await self._living(owner)
 
     def by_id(self, session_id: UUID) -> Session | None:
@@ -161,7 +161,7 @@ class Sessions:
 
     async def close(self, session: Session, because: EndedBecause, *, keeps: bool = True) -> None:
         """With a snapshot first, unless what lies in it is to be forgotten. Again: nothing."""
-        async with self._locks[session.owner.key]:
+        async with self._lock(session.owner):
             await self._close(session, because, keeps=keeps)
 
     async def close_all(self, *, within_s: float) -> None:
@@ -191,6 +191,13 @@ class Sessions:
 
     # --- inside
 
+    def _lock(self, owner: Owner) -> asyncio.Lock:
+        """Of one box there is or will be; it lasts as long as somebody holds it or waits for it."""
+        lock = self._locks.get(owner.key)
+        if lock is None:
+            lock = self._locks[owner.key] = asyncio.Lock()
+        return lock
+
     async def _tend(self, session: Session) -> None:
         try:
             if not session.box.alive:
@@ -198,7 +205,7 @@ class Sessions:
             elif session.idle_s >= self.terms.idle_s:
                 await self.close(session, EndedBecause.IDLE)
             elif session.changed and session.idle_s >= self.terms.checkpoint_after_s:
-                async with self._locks[session.owner.key]:
+                async with self._lock(session.owner):
                     await self._snapshot(session)
         except Exception:
             # Whatever one box did, the others are tended, and this one in the next round.
@@ -257,7 +264,7 @@ class Sessions:
             await door.close()
             if web is not None:
                 await web.close()
-            folder.cleanup()
+            await asyncio.to_thread(folder.cleanup)
             raise
         return session
 
@@ -289,7 +296,7 @@ class Sessions:
             await self._close_oldest(self._open.values(), FULL.format(limit=self.terms.boxes, whose="of this machine"))
 
     async def _close_oldest(self, sessions: Any, why_not: str) -> None:
-        idle = [one for one in sessions if not one.busy and not self._locks[one.owner.key].locked()]
+        idle = [one for one in sessions if not one.busy and not self._lock(one.owner).locked()]
         if not idle:
             raise SandboxError(why_not)
         await self.close(min(idle, key=lambda one: one.used_at), EndedBecause.ROOM)

@@ -4,6 +4,7 @@ Knows how calls are asked and answered; what a session is and how long it lives 
 """
 
 import asyncio
+import select
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -213,7 +214,8 @@ class Answering:
             finally:
                 session.busy += 1
         finally:
-            writer.close()
+            # What is not sent by now is for a program that does not read it.
+            writer.transport.abort()
 
     async def _write(self, wire: Wire, session: Session, asked: Any) -> None:
         content = await _content(wire, int(asked["size"]))
@@ -306,10 +308,26 @@ async def _content(wire: Wire, size: int) -> bytes:
 
 
 async def _joined(
-    one: tuple[asyncio.StreamReader, asyncio.StreamWriter], other: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    caller: tuple[asyncio.StreamReader, asyncio.StreamWriter], app: tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ) -> None:
-    """Carries bytes both ways until both sides have ended."""
-    await asyncio.gather(_carried(one[0], other[1]), _carried(other[0], one[1]))
+    """Carries bytes both ways until both sides have ended, or the caller has hung up."""
+    both = asyncio.gather(_carried(caller[0], app[1]), _carried(app[0], caller[1]))
+    tasks: list[asyncio.Future[Any]] = [both, asyncio.ensure_future(_hung_up(caller[1]))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _hung_up(writer: asyncio.StreamWriter) -> None:
+    """Until the other side has closed its socket. That it sends no more is not enough, and is not even seen while an
+    app takes nothing of what it sent before."""
+    looking = select.poll()
+    looking.register(writer.get_extra_info("socket"), 0)
+    while not looking.poll(0):
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 async def _carried(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -25,6 +25,7 @@ NOT_FOUND, CANNOT_RUN = 127, 126
 _SUBREAPER = 36
 _LOOK_S = 0.02
 _PATIENCE_S = 5.0
+_HEARS_ON_S = 3.0
 
 
 class Refused(Exception):
@@ -145,7 +146,9 @@ def _pid_of(token: str) -> int | None:
 
 
 def relay(port: int) -> int:
-    """Standard input and output as a connection to a port of this computer."""
+    """Standard input and output as a connection to a port of this computer. Where the input has ended, nobody may be
+    there any more: what listens has a little while to answer."""
+    reading = os.getpid()
     with socket.socket() as there:
         try:
             there.connect(("127.0.0.1", port))
@@ -158,6 +161,9 @@ def relay(port: int) -> int:
             while piece := os.read(0, 65_536):
                 there.sendall(piece)
             there.shutdown(socket.SHUT_WR)
+            time.sleep(_HEARS_ON_S)
+            if os.getppid() == reading:
+                os.kill(reading, signal.SIGKILL)
             os._exit(0)
         while piece := there.recv(65_536):
             os.write(1, piece)

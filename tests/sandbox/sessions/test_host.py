@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agents.sandbox.base import HOME, BoxGone, BoxType, Command, Ending, SandboxError
+from tests.runtime.driving import until
 from tests.sandbox.sessions.memory_box import MemoryProvider
 
 
@@ -152,6 +153,37 @@ async def test_a_preview_speaks_with_what_listens_in_the_box(hosting: Any, peopl
     await server.wait_closed()
     with pytest.raises(SandboxError, match="Nothing listens"):
         await box.connect(port)
+
+
+@pytest.mark.parametrize("size", [10, 5_000_000], ids=["all of it sent", "more than the app takes"])
+async def test_who_leaves_a_preview_of_an_app_that_never_answers_leaves_no_connection_to_it(
+    hosting: Any, people: Any, size: int
+) -> None:
+    def held() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    async def left() -> bool:
+        """What is there then are the three ends of the app itself."""
+        return held() == before + 3
+
+    async def sleep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(writer)
+
+    accepted: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(sleep, "127.0.0.1", 0)
+    alive = await hosting()
+    box = await alive.client.box(await people("alice"))
+    before = held()
+
+    for _ in range(3):
+        _, writer = await box.connect(server.sockets[0].getsockname()[1])
+        writer.write(b"x" * size)
+        writer.transport.abort()
+
+    await until(left, timeout_s=15)
+    for writer in accepted:
+        writer.close()
+    server.close()
 
 
 async def test_nobody_else_on_the_machine_may_open_the_socket_and_its_path_may_be_long(

@@ -1,14 +1,19 @@
 """What becomes of a box over time: idle, full, handed on, kept, forgotten (S203, S204, F22, T30)."""
 
 import asyncio
+import gc
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from agents.sandbox.base import HOME, OUTPUTS, BoxType, Command, SandboxError
 from hyperagent.lib.threads import in_thread
+from tests.sandbox.sessions.memory_box import MemoryProvider
 from tests.sandbox.sessions.working import handed_on, until_closed
 
 
@@ -323,3 +328,37 @@ async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_o
     await _until(is_ended)
     assert [inside.alive for inside in alive.provider.opened] == [False, True]
     assert await in_thread(_snapshots)() == []
+
+
+async def test_who_only_asks_whether_there_is_a_box_leaves_nothing_behind(hosting: Any, people: Any) -> None:
+    def locks() -> int:
+        return sum(type(one) is asyncio.Lock for one in gc.get_objects())
+
+    alive = await hosting()
+    alice = await people("alice")
+    await alive.client.existing(alice.user_id, uuid4())
+    before = locks()
+
+    for _ in range(50):
+        assert await alive.client.existing(alice.user_id, uuid4()) is None
+
+    assert locks() <= before + 5
+
+
+async def test_what_is_left_of_a_box_that_did_not_open_is_cleared_away_beside_the_others(
+    hosting: Any, people: Any
+) -> None:
+    cleared: list[str] = []
+
+    def note(event: str, arguments: Any) -> None:
+        if event == "shutil.rmtree" and "box-" in str(arguments[0]):
+            cleared.append(threading.current_thread().name)
+
+    sys.addaudithook(note)
+    alive = await hosting(MemoryProvider(why="Namespaces are forbidden here."))
+
+    with pytest.raises(SandboxError, match="forbidden"):
+        await alive.client.box(await people("alice"))
+
+    assert len(cleared) == 1
+    assert threading.main_thread().name not in cleared
