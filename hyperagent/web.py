@@ -8,7 +8,7 @@ if __name__ == "__main__":
     import_bare(WEB)
     from daphne.cli import CommandLineInterface
 
-    from hyperagent.resting_server import RestingServer
+    from hyperagent.paced_answers import PacedServer
 
-    CommandLineInterface.server_class = RestingServer
+    CommandLineInterface.server_class = PacedServer
     CommandLineInterface.entrypoint()

@@ -9,6 +9,19 @@ from typing import Any, Final
 import h11
 
 Headers = Sequence[tuple[bytes, bytes]]
+HOP_BY_HOP: Final = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"upgrade",
+    }
+)
+"""Of one connection, and not passed on (RFC 9110, 7.6.1). How a body is framed is for whoever passes it on to say."""
 _READ_BYTES: Final = 65_536
 
 
@@ -56,7 +69,8 @@ class Exchange:
                 return
 
     def close(self) -> None:
-        self._writer.close()
+        """Whatever is not sent by now is of no use to the other side."""
+        self._writer.transport.abort()
 
     async def _send(self, event: Any) -> None:
         try:

@@ -9,20 +9,20 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import structlog
 from django.db import DatabaseError
 
 from agents.apps import records
-from agents.apps.exchange import BadAnswer, Exchange, Head, Headers
+from agents.apps.exchange import HOP_BY_HOP, BadAnswer, Exchange, Head, Headers
 from agents.apps.joining import REFUSED, carry, is_of_its_page
 from agents.apps.records import LABEL_LENGTH, LABEL_LETTERS, AppRow
 from agents.apps.sockets import AppSocket
 from agents.sandbox.base import SandboxError
 from agents.sandbox.host.client import SandboxHost
+from hyperagent.lib.asgi import CUT_OFF
 from hyperagent.lib.threads import in_thread
 
 log = structlog.get_logger(__name__)
@@ -40,18 +40,6 @@ MOST_SOCKETS_OF_ONE: Final = 32
 MOST_SOCKETS: Final = 256
 """In one process, of all apps."""
 _LABEL: Final = re.compile(rf"[{LABEL_LETTERS}]{{{LABEL_LENGTH}}}")
-# Of one connection, and not of what is passed on (RFC 9110, 7.6.1).
-_HOP_BY_HOP: Final = {
-    b"connection",
-    b"keep-alive",
-    b"proxy-authenticate",
-    b"proxy-authorization",
-    b"te",
-    b"trailer",
-    b"transfer-encoding",
-    b"upgrade",
-    b"proxy-connection",
-}
 POLICY: Final = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self'; form-action 'self'; "
     "base-uri 'self'; worker-src 'self' blob:"
@@ -63,8 +51,9 @@ _OURS: Final = (
     (b"x-robots-tag", b"noindex"),
     (b"cache-control", b"no-store"),
 )
+_PASSED_BY: Final = HOP_BY_HOP | {b"transfer-encoding"}
 # What would weaken ours, or reach beyond this origin.
-_NOT_THEIRS: Final = _HOP_BY_HOP | {name for name, _ in _OURS} | {b"strict-transport-security", b"clear-site-data"}
+_NOT_THEIRS: Final = _PASSED_BY | {name for name, _ in _OURS} | {b"strict-transport-security", b"clear-site-data"}
 ASLEEP: Final = "This app is not running any more. Open its preview in the conversation again: that starts it."
 UNKNOWN: Final = "There is no app here."
 NO_ANSWER: Final = "The app does not answer. What it wrote stands in the conversation; ask for it to be mended there."
@@ -189,27 +178,44 @@ class _TooBig(Exception):
 
 async def _passed_on(exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
     begun = False
-    try:
-        async with asyncio.timeout(ANSWERS_WITHIN_S):
-            await exchange.ask(scope["method"], _target(scope), request_headers(scope["headers"]))
-            async for piece in _body(receive):
-                await exchange.give(piece)
-            head = await exchange.head()
+
+    async def answer(clock: asyncio.Timeout) -> None:
+        nonlocal begun
+        head = await exchange.head()
+        clock.reschedule(None)
         await send({"type": "http.response.start", "status": head.status, "headers": answer_headers(head)})
         begun = True
         async for piece in exchange.body():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
+
+    try:
+        async with asyncio.timeout(ANSWERS_WITHIN_S) as clock:
+            await exchange.ask(scope["method"], _target(scope), request_headers(scope["headers"]))
+            async for piece in _body(receive):
+                await exchange.give(piece)
+            await _unless_gone(receive, answer(clock))
     except _TooBig:
         await _say(send, 413, TOO_BIG)
     except (BadAnswer, TimeoutError, OSError) as error:
         log.info("preview.no_answer", why=str(error))
         if begun:
-            # Cut in the middle: the browser sees that there should be more.
-            with suppress(OSError):
-                await send({"type": "http.response.body", "body": b""})
+            await send(CUT_OFF)
         else:
             await _say(send, 502, NO_ANSWER)
+
+
+async def _unless_gone(receive: Receive, answering: Coroutine[Any, Any, None]) -> None:
+    """Ends it where the browser goes away: once it has asked, that is all that is still heard of it."""
+    tasks = [asyncio.ensure_future(answering), asyncio.ensure_future(receive())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        answered, _ = await asyncio.gather(*tasks, return_exceptions=True)
+    if isinstance(answered, Exception):
+        raise answered
 
 
 def _target(scope: Scope) -> bytes:
@@ -222,7 +228,7 @@ def _target(scope: Scope) -> bytes:
 def request_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
     """What a browser sent, for an app: one connection for each request. Its body has the length that it said, or comes
     in pieces."""
-    kept = [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP | {b"expect"}]
+    kept = [(name, value) for name, value in headers if name.lower() not in _PASSED_BY | {b"expect"}]
     names = {name.lower() for name, _ in kept}
     chunked = b"content-length" not in names and any(name.lower() == b"transfer-encoding" for name, _ in headers)
     return [*kept, (b"connection", b"close"), *([(b"transfer-encoding", b"chunked")] if chunked else [])]

@@ -111,7 +111,11 @@ class AppSocket:
             with suppress(OSError):
                 self._protocol.send_close(_told(code))
                 self._flush()
-        self._writer.close()
+        if self._writer.transport.get_write_buffer_size():
+            # The app does not read: it would be waited for without an end.
+            self._writer.transport.abort()
+        else:
+            self._writer.close()
 
     # --- inside
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import h11
 import structlog
 
-from agents.apps.exchange import BadAnswer, Exchange, Head, Headers
+from agents.apps.exchange import HOP_BY_HOP, BadAnswer, Exchange, Head, Headers
 from agents.sandbox.host.address import short_path
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.outside.tunnel import READ_BYTES, Because, Lookup, NotConnected, asked_of_dns, connected
@@ -25,19 +25,7 @@ log = structlog.get_logger(__name__)
 STATUS_HEADER: Final = "proxy-status"
 """Has the reason, where the proxy and not the site answered; a site's own is taken out."""
 _HEAD_BYTES: Final = 1 << 16
-_HOP_BY_HOP: Final = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"proxy-connection",
-        STATUS_HEADER.encode(),
-        b"te",
-        b"trailer",
-        b"upgrade",
-    }
-)
+_NOT_THEIRS: Final = HOP_BY_HOP | {STATUS_HEADER.encode()}
 _STATUSES: Final = {Because.PROHIBITED: 403, Because.TIMEOUT: 504}
 
 NO_REQUEST: Final = "What the browser asked for is no request to a proxy."
@@ -197,7 +185,7 @@ class _Asker:
             yield bytes(event.data)
 
     async def answer(self, head: Head) -> None:
-        kept = [(name, value) for name, value in head.headers if name.lower() not in _HOP_BY_HOP]
+        kept = [(name, value) for name, value in head.headers if name.lower() not in _NOT_THEIRS]
         await self._send(h11.Response(status_code=head.status, headers=[*kept, (b"connection", b"close")]))
 
     async def give(self, piece: bytes) -> None:
@@ -245,7 +233,7 @@ def _place(target: str) -> tuple[str, int]:
 
 
 def _passed_on(request: h11.Request, host: bytes) -> Headers:
-    not_theirs = _HOP_BY_HOP | {b"host", b"expect"}
+    not_theirs = _NOT_THEIRS | {b"host", b"expect"}
     kept = [(name, value) for name, value in request.headers.raw_items() if name.lower() not in not_theirs]
     return [(b"Host", host), *kept, (b"Connection", b"close")]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ from agents.apps.proxy import Previews, answer_headers, request_headers
 from agents.apps.records import AppRow
 from agents.apps.views import address_of
 from agents.sandbox.base import SandboxError
+from hyperagent.lib.asgi import CUT_OFF
 
 LABEL = "abcdefgh" * 4
 APP = AppRow(uuid4(), uuid4(), uuid4(), "Shop", "serve", 5173, LABEL, "1")
@@ -33,8 +34,8 @@ class Box:
 
 
 @asynccontextmanager
-async def shown(serve: Serving | None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    """A browser at the app that `serve` answers for; None: nothing listens."""
+async def previewing(serve: Serving | None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
+    """What shows the app that `serve` answers for; None: nothing listens."""
 
     async def existing(*_: Any) -> Box:
         return Box(server.sockets[0].getsockname()[1] if server else 0)
@@ -45,14 +46,50 @@ async def shown(serve: Serving | None, monkeypatch: pytest.MonkeyPatch) -> Async
     monkeypatch.setattr(records, "by_label", lambda label: APP if label == LABEL else None)
     server = await asyncio.start_server(serve, "127.0.0.1", 0) if serve else None
     host: Any = type("Host", (), {"existing": staticmethod(existing)})
-    previews: Any = Previews(inner, suffix="localhost", host=lambda: host)
-    transport = httpx.ASGITransport(app=previews)
     try:
-        async with httpx.AsyncClient(transport=transport, base_url=f"http://{LABEL}.localhost") as client:
-            yield client
+        yield Previews(inner, suffix="localhost", host=lambda: host)
     finally:
         if server:
             server.close()
+
+
+@asynccontextmanager
+async def shown(serve: Serving | None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser at that app."""
+    async with previewing(serve, monkeypatch) as previews:
+        transport = httpx.ASGITransport(app=previews)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{LABEL}.localhost") as client:
+            yield client
+
+
+class Asking:
+    """One GET, as a server passes it on. `leaves` once the answer has begun, or stays."""
+
+    scope: Any = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"host", f"{LABEL}.localhost".encode())],
+    }
+
+    def __init__(self, *, leaves: bool = False) -> None:
+        self.said: list[Any] = []
+        self._leaves = leaves
+        self._begun = asyncio.Event()
+        self._heard = iter([{"type": "http.request", "body": b""}])
+
+    async def receive(self) -> Any:
+        for message in self._heard:
+            return message
+        await self._begun.wait()
+        if not self._leaves:
+            await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.said.append(message)
+        self._begun.set()
 
 
 def saying(answer: bytes, heard: list[bytes] | None = None) -> Serving:
@@ -94,6 +131,45 @@ async def test_what_is_no_http_is_told_in_a_sentence(answer: bytes, monkeypatch:
         got = await browser.get("/")
 
     assert (got.status_code, got.text) == (502, proxy.NO_ANSWER)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nwo",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhello",
+    ],
+)
+async def test_an_answer_that_the_app_does_not_end_is_not_given_as_whole(
+    answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Asking()
+
+    async with previewing(saying(answer), monkeypatch) as previews:
+        await previews(browser.scope, browser.receive, browser.send)
+
+    assert browser.said[0]["type"] == "http.response.start"
+    assert browser.said[-1] == CUT_OFF
+    assert all(message["more_body"] for message in browser.said[1:-1])
+
+
+async def test_a_browser_that_leaves_is_not_answered_any_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = asyncio.Event()
+
+    async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        with suppress(ConnectionError):
+            await reader.read()
+        left.set()
+        writer.close()
+
+    browser = Asking(leaves=True)
+    async with previewing(stream, monkeypatch) as previews, asyncio.timeout(10):
+        await previews(browser.scope, browser.receive, browser.send)
+        await left.wait()
+
+    assert browser.said[0]["status"] == 200
 
 
 async def test_where_nothing_listens_and_where_too_much_is_sent_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,87 @@
+"""Answers over HTTP, as Daphne does not give them: no faster than they are read, so that nobody who reads slowly makes
+this process hold what they have not read; and cut off where they cannot be given to their end, so that it shows.
+"""
+
+import asyncio
+from typing import Any
+
+from daphne import http_protocol
+from daphne.http_protocol import WebRequest
+
+from hyperagent.lib.asgi import CUT_OFF
+from hyperagent.resting_server import RestingServer
+
+# Whoever has read nothing for so long is not there any more.
+STALLED_S = 120.0
+
+
+class PacedRequest(WebRequest):  # type: ignore[misc]
+    """`_room` is there while Twisted has more of the answer than it wants to hold."""
+
+    _room: asyncio.Event | None = None
+
+    async def may_go_on(self) -> None:
+        if self._room is None:
+            return
+        try:
+            async with asyncio.timeout(STALLED_S):
+                await self._room.wait()
+        except TimeoutError:
+            self._cut_off()
+
+    def handle_reply(self, message: Any) -> None:
+        if message["type"] == CUT_OFF["type"]:
+            self._cut_off()
+            return
+        if message.get("more_body") and self.producer is None and self.channel is not None:
+            self.registerProducer(self, True)
+        super().handle_reply(message)
+
+    def handle_exception(self, exception: BaseException) -> None:
+        # Daphne would begin another answer, fail over that, and never again look after its connections.
+        if self._response_started:
+            self._cut_off()
+        else:
+            super().handle_exception(exception)
+
+    def finish(self) -> None:
+        self._let_go()
+        super().finish()
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802 - Twisted's
+        self._let_go()
+        super().connectionLost(reason)
+
+    # --- what Twisted asks of who produces an answer
+
+    def pauseProducing(self) -> None:  # noqa: N802 - Twisted's
+        self._room = self._room or asyncio.Event()
+
+    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's
+        room, self._room = self._room, None
+        if room is not None:
+            room.set()
+
+    stopProducing = resumeProducing  # noqa: N815 - Twisted's
+
+    # --- inside
+
+    def _let_go(self) -> None:
+        if self.producer is not None:
+            self.unregisterProducer()
+        self.resumeProducing()
+
+    def _cut_off(self) -> None:
+        if self.channel is not None:
+            self.channel.transport.abortConnection()
+
+
+class PacedServer(RestingServer):
+    def run(self) -> None:
+        http_protocol.WebRequest = PacedRequest
+        super().run()
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        await super().handle_reply(protocol, message)
+        if isinstance(protocol, PacedRequest):
+            await protocol.may_go_on()

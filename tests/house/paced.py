@@ -1,0 +1,41 @@
+"""A `PacedServer` on the socket that it is given. `/flood` answers with more than anybody reads at once, `/sent` says
+how much of that it got rid of, `/falls` and `/cut` break off, `/known` says of how many connections it knows."""
+
+import sys
+from typing import Any
+
+from hyperagent.lib.asgi import CUT_OFF
+from hyperagent.paced_answers import PacedServer
+
+PIECE = b"x" * 65_536
+PIECES = 1_000
+
+
+def main(socket: str) -> None:
+    sent = 0
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal sent
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        match scope["path"]:
+            case "/flood":
+                for _ in range(PIECES):
+                    await send({"type": "http.response.body", "body": PIECE, "more_body": True})
+                    sent += len(PIECE)
+                await send({"type": "http.response.body", "body": b""})
+            case "/falls" | "/cut":
+                await send({"type": "http.response.body", "body": b"the first half", "more_body": True})
+                if scope["path"] == "/falls":
+                    raise ValueError("in the middle")
+                await send(CUT_OFF)
+            case "/sent":
+                await send({"type": "http.response.body", "body": str(sent).encode()})
+            case _:
+                await send({"type": "http.response.body", "body": str(len(server.connections)).encode()})
+
+    server = PacedServer(application, endpoints=[f"unix:{socket}"])
+    server.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
