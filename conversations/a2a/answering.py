@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
-from a2a.types import ListTasksRequest, ListTasksResponse, StreamResponse, Task
+from a2a.types import Artifact, ListTasksRequest, ListTasksResponse, StreamResponse, Task
 from a2a.types.a2a_pb2 import TaskState
 from a2a.utils.errors import A2AError, InternalError, UnsupportedOperationError
 from django.conf import settings
@@ -77,28 +78,38 @@ def _said(user: User, call: Call) -> HttpResponseBase:
 
 
 def _task(user: User, execution: Execution, *, length: int | None, telling: told.Telling | None = None) -> Task:
-    """Five queries at most. `telling`: what has been told of it until now, for one that goes on."""
-    run = {
+    """Three queries at most. `telling`: what has been told of it until now, for one that goes on."""
+    artifacts = _artifacts([execution])[execution.id] if telling is None else telling.artifacts
+    message = turns.question_of(execution) if length != 0 else None
+    question = {"id": str(message.pk), "text": message.text} if message is not None else None
+    asks = _asks(user, [execution])[execution.id]
+    return told.task(_run(execution), artifacts=artifacts, requests=asks, question=question, length=length)
+
+
+def _run(execution: Execution) -> dict[str, Any]:
+    return {
         **shapes.finished(execution, ()),
         "at": execution.ended_at or execution.started_at or execution.created_at,
         "error": shapes.error_of(execution),
     }
-    if telling is not None:
-        artifacts = telling.artifacts
-    elif execution.status in TERMINAL_STATUSES:
-        files = [told.event_of(body) for body in turns.files_of(execution)]
-        artifacts = told.artifacts_of(run, files, site=settings.CONFIG.site_url)
-    else:
-        artifacts = []
-    asks = _asks(user, execution) if execution.status == ExecutionStatus.AWAITING_USER else []
-    message = turns.question_of(execution) if length != 0 else None
-    question = {"id": str(message.pk), "text": message.text} if message is not None else None
-    return told.task(run, artifacts=artifacts, requests=asks, question=question, length=length)
 
 
-def _asks(user: User, execution: Execution) -> list[dict[str, Any]]:
-    waiting = turns.waiting_for(user, execution)
-    return [{**request_shape(one), "by_message": turns.is_answered_by_words(one)} for one in waiting]
+def _artifacts(executions: Sequence[Execution]) -> dict[UUID, list[Artifact]]:
+    """Of those that are over. One query."""
+    over = [one for one in executions if one.status in TERMINAL_STATUSES]
+    files, site = turns.files_of(over), settings.CONFIG.site_url
+    whole = {one.id: told.artifacts_of(_run(one), map(told.event_of, files[one.id]), site=site) for one in over}
+    return {one.id: whole.get(one.id, []) for one in executions}
+
+
+def _asks(user: User, executions: Sequence[Execution]) -> dict[UUID, list[dict[str, Any]]]:
+    """What those that wait ask people. One query."""
+    waiting = turns.waiting_for(user, [one for one in executions if one.status == ExecutionStatus.AWAITING_USER])
+    asked = {
+        id_: [{**request_shape(one), "by_message": turns.is_answered_by_words(one)} for one in requests]
+        for id_, requests in waiting.items()
+    }
+    return {one.id: asked.get(one.id, []) for one in executions}
 
 
 def _shown(user: User, call: Call, execution: Execution, length: int | None) -> JsonResponse:
@@ -116,10 +127,12 @@ def _page(user: User, wanted: ListTasksRequest) -> ListTasksResponse:
     any_state = wanted.status == TaskState.TASK_STATE_UNSPECIFIED
     statuses = [] if any_state else told.statuses_of(wanted.status)
     page = turns.page_of(user, context_id=wanted.context_id, statuses=statuses, after=wanted.page_token, size=size)
-    tasks = [_task(user, one, length=0) for one in page.tasks]
-    if not wanted.include_artifacts:
-        for task in tasks:
-            task.ClearField("artifacts")
+    asks = _asks(user, page.tasks)
+    artifacts = _artifacts(page.tasks) if wanted.include_artifacts else {}
+    tasks = [
+        told.task(_run(one), artifacts=artifacts.get(one.id, ()), requests=asks[one.id], question=None, length=0)
+        for one in page.tasks
+    ]
     return ListTasksResponse(tasks=tasks, next_page_token=page.next_token, page_size=size, total_size=page.total)
 
 
@@ -239,8 +252,7 @@ def _as_it_is(user: User, execution: Execution) -> _AsItIs:
 
 
 def _asks_now(user: User, execution: Execution) -> list[dict[str, Any]]:
-    now = _again(user, execution)
-    return _asks(user, now) if now.status == ExecutionStatus.AWAITING_USER else []
+    return _asks(user, [_again(user, execution)])[execution.id]
 
 
 def _again(user: User, execution: Execution) -> Execution:

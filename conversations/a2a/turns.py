@@ -14,8 +14,9 @@ from a2a.utils.errors import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Window
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import RowNumber
 
 from agents import actions as runs
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
@@ -90,9 +91,15 @@ def page_of(user: User, *, context_id: str, statuses: Iterable[str], after: str,
     return Page(found[:size], str(found[size - 1].id) if len(found) > size else "", total)
 
 
-def waiting_for(user: User, execution: Execution) -> list[Request]:
-    """What this run asks people, as far as this person may see it."""
-    return list(Request.objects.read_by(user).pending().filter(execution_id=execution.id).order_by("created_at"))
+def waiting_for(user: User, executions: Iterable[Execution]) -> dict[UUID, list[Request]]:
+    """What each of these runs asks people, as far as this person may see it. One query."""
+    found: dict[UUID, list[Request]] = {one.id: [] for one in executions}
+    if found:
+        for request in (
+            Request.objects.read_by(user).pending().filter(execution_id__in=list(found)).order_by("created_at")
+        ):
+            found[request.execution_id].append(request)
+    return found
 
 
 def question_of(execution: Execution) -> Message | None:
@@ -101,10 +108,15 @@ def question_of(execution: Execution) -> Message | None:
     return asked.filter(role=Role.USER).first()
 
 
-def files_of(execution: Execution) -> list[str]:
-    """What the log says of files of the conversation, oldest first, as JSON texts."""
-    rows = Event.objects.filter(execution=execution, type__in=FILE_EVENTS).order_by("-seq")
-    return list(rows.values_list("body", flat=True)[:MOST_FILES])[::-1]
+def files_of(executions: Iterable[Execution]) -> dict[UUID, list[str]]:
+    """What the log of each says of files of its conversation, oldest first, as JSON texts. One query."""
+    found: dict[UUID, list[str]] = {one.id: [] for one in executions}
+    if found:
+        rows = Event.objects.filter(execution_id__in=list(found), type__in=FILE_EVENTS)
+        newest = rows.annotate(place=Window(RowNumber(), partition_by="execution", order_by="-seq"))
+        for id_, body in newest.filter(place__lte=MOST_FILES).order_by("seq").values_list("execution_id", "body"):
+            found[id_].append(body)
+    return found
 
 
 def is_answered_by_words(request: Request) -> bool:
@@ -145,7 +157,7 @@ def _answered(user: User, wish: Wish) -> Execution:
         raise UnsupportedOperationError(
             f"This task is {execution.status}. Leave taskId out: the message is then a new task of its context."
         )
-    request = _asked(waiting_for(user, execution), wish.request_id, execution)
+    request = _asked(waiting_for(user, [execution])[execution.id], wish.request_id, execution)
     options = options_of(request.question)
     chooses = wish.text.strip() in options
     if options and request.kind == RequestKind.DECISION and not chooses:

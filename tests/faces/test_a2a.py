@@ -1,5 +1,6 @@
 """Agents of other programs: the Agent2Agent protocol's own client against a live server, in both versions of it."""
 
+import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -30,12 +31,17 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from agents.engine.events import Complete, WorkspaceUpdate
 from agents.models import Execution
 from conversations.a2a import told
+from conversations.a2a.answering import answered
 from conversations.models import Conversation
 from hitl.models import Request
 from tests.faces.conftest import token_of
+from tests.faces.runs import append, make_request, make_run
 from tests.faces.web import Web
 from tests.loop.driving import calls
 from tests.runtime.driving import Runners
@@ -324,3 +330,31 @@ async def test_where_it_is_off_nobody_is_told_anything(alice: Any, settings: Any
 
     assert (card.status_code, door.status_code) == (404, 404)
     assert card.json()["error"]["code"] == "a2a_is_off"
+
+
+def test_a_page_of_tasks_costs_as_many_queries_as_one_task_and_has_artifacts_only_where_they_are_wanted(
+    alice: Any,
+) -> None:
+    conversation = Conversation.objects.create(user=alice)
+    for number in range(6):
+        run = make_run(alice, conversation.pk)
+        append(run, WorkspaceUpdate(path=f"{number}.md", operation="written"), Complete(answer=f"Answer {number}"))
+        make_request(make_run(alice, conversation.pk, status="awaiting_user"))
+
+    def listed(size: int, **more: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"pageSize": size, **more}}
+        with CaptureQueriesContext(connection) as caught:
+            answer = answered(alice, body, version="1.0")
+        return json.loads(answer.content)["result"]["tasks"], len(caught)  # type: ignore[attr-defined]
+
+    listed(1)
+    (_, of_one), (all_, of_all) = listed(2), listed(20)
+    (_, of_one_whole), (whole, of_whole) = listed(2, includeArtifacts=True), listed(20, includeArtifacts=True)
+
+    assert (len(all_), of_all) == (12, of_one)
+    assert (of_whole, of_one_whole) == (of_all + 1, of_all + 1)
+    assert not any(task.get("artifacts") for task in all_)
+    assert sum("Which?" in str(task["status"]) for task in all_) == 6
+    parts = [part for task in whole for one in task.get("artifacts", ()) for part in one["parts"]]
+    left = {part.get("text") or part.get("filename") for part in parts}
+    assert left >= {f"Answer {number}" for number in range(6)} | {f"{number}.md" for number in range(6)}

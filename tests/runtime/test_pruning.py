@@ -83,7 +83,7 @@ ASKED: dict[str, tuple[Callable[[Execution], Any], tuple[partitions.Log, ...]]] 
     "a page without tokens": (lambda run: reading.events_without("token", run.id, 0), (EVENTS,)),
     "how far it is": (lambda run: reading.progress_of(run.id), (EVENTS,)),
     "its plan": (lambda run: plan_reading.told_by_log(run.id), (EVENTS,)),
-    "its files": (turns.files_of, (EVENTS,)),
+    "its files": (lambda run: turns.files_of([run]), (EVENTS,)),
     "its hashes": (lambda run: list(verify(run)), (EVENTS,)),
     "folding": (lambda run: folding.fold(run.id), (EVENTS,)),
     "what agents used": (lambda run: agent_reading.with_usage(run.agents.all()), (STEPS,)),
