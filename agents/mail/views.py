@@ -1,6 +1,5 @@
 """The page of one's mailboxes. All of it works without JavaScript. The verbs are in `actions`."""
 
-import time
 import uuid
 from typing import Any, Final
 
@@ -22,11 +21,10 @@ from agents.mail.kinds import AccountKind
 from agents.mail.known_servers import servers_of
 from agents.mail.models import MailAccount
 from hyperagent.accounts.models import User
+from hyperagent.lib import oauth
 from hyperagent.lib.refusals import NotThere, Refused
 
 GOING: Final = "mail_going_to_google"
-# A person who comes back from Google later than this begins again.
-AWAY_AT_MOST_S: Final = 900
 LOST: Final = gettext_noop("That took too long, or was begun in another window. Connect Gmail again from here.")
 
 
@@ -104,7 +102,7 @@ def to_google(request: HttpRequest, account_id: uuid.UUID | None = None) -> Http
     except Refused as refused:
         messages.error(request, refused.message)
         return redirect("mail:mailboxes")
-    request.session[GOING] = {"state": going.state, "verifier": going.verifier, "at": time.time()}
+    oauth.keep(request.session, GOING, going.state, {"verifier": going.verifier})
     return redirect(url)
 
 
@@ -113,10 +111,9 @@ def to_google(request: HttpRequest, account_id: uuid.UUID | None = None) -> Http
 @require_GET
 def from_google(request: HttpRequest) -> HttpResponse:
     """A person comes back: once, soon, and in the browser that went."""
-    kept = request.session.pop(GOING, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
-    is_own = isinstance(kept, dict) and kept.get("state") == state and kept["at"] > time.time() - AWAY_AT_MOST_S
-    if not is_own:
+    kept = oauth.taken(request.session, GOING, state)
+    if kept is None:
         messages.error(request, _(LOST))
     elif not code:
         messages.error(request, _("Google was not given leave, so Gmail is not connected."))

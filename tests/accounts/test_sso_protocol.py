@@ -43,7 +43,7 @@ def test_a_document_that_says_no_provider_or_leads_out_of_https_is_none(document
 def test_a_person_is_sent_with_a_challenge_a_state_and_a_nonce_that_nobody_guesses() -> None:
     provider = protocol.provider_in(DOCUMENT, issuer="https://acme.example")
     assert provider is not None
-    first, second = (Going.fresh(Doing.SIGN_IN, next_url="/", now_s=1.0) for _ in range(2))
+    first, second = (Going.fresh(Doing.SIGN_IN, next_url="/") for _ in range(2))
     url = protocol.authorization_url(provider, ACME, first, redirect_url="https://us.example/back")
 
     assert url.startswith("https://acme.example/authorize?tenant=1&response_type=code&")

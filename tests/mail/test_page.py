@@ -179,6 +179,16 @@ def test_gmail_is_connected_by_way_of_google_and_only_by_whoever_went_there(
     assert MailAccount.objects.count() == 0
 
 
+def test_who_went_to_google_twice_comes_back_from_either(alice: Any, client_of: ClientOf, google: Google) -> None:
+    page = client_of(alice)
+    first = google.consent(page.get("/mail/gmail/").headers["Location"])
+    page.get("/mail/gmail/")  # in another window, or by a second click
+
+    done = page.get("/mail/gmail/callback/", first, follow=True).content.decode()
+
+    assert f"{ADDRESS} is connected." in done
+
+
 def test_without_a_client_of_google_the_page_says_what_to_do(
     alice: Any, bob: Any, client_of: ClientOf, settings: Any
 ) -> None:

@@ -1,8 +1,5 @@
 """How a person lets us into their Gmail (OAuth 2 with PKCE), how we stay in, and how we leave. Knows no table."""
 
-import base64
-import hashlib
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +13,7 @@ from agents.mail.credentials import Grant
 from agents.mail.gmail.google import SCOPES, Google
 from agents.mail.kinds import AccountState
 from agents.mail.troubles import MailTrouble
+from hyperagent.lib import oauth
 from hyperagent.lib.outside.calling import Answer, NotAnswered, NotJson, call
 
 log = structlog.get_logger(__name__)
@@ -45,20 +43,18 @@ class Going:
 
     @classmethod
     def fresh(cls) -> "Going":
-        return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(48))
+        return cls(oauth.fresh_state(), oauth.fresh_verifier())
 
 
 def consent_url(google: Google, going: Going, *, redirect_url: str, address: str = "") -> str:
     """Where a person is sent. `address`: the mailbox that is to be connected again, if it is known."""
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(going.verifier.encode()).digest()).rstrip(b"=").decode()
     asked = {
         "response_type": "code",
         "client_id": google.client_id,
         "redirect_uri": redirect_url,
         "scope": " ".join(SCOPES),
         "state": going.state,
-        "code_challenge": challenge,
-        "code_challenge_method": "S256",
+        **oauth.challenged(going.verifier),
         # Offline with consent: else Google gives no refresh token to whoever gave leave before.
         "access_type": "offline",
         "prompt": "consent",

@@ -1,7 +1,5 @@
 """OpenID Connect as arithmetic: what a provider says of itself, where a person is sent, what the claims say. Pure."""
 
-import base64
-import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
@@ -11,6 +9,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 
 from hyperagent.accounts.addresses import looks_like_another
+from hyperagent.lib import oauth
 from hyperagent.lib.sign_on import SignOn
 from hyperagent.lib.text import clean_text
 
@@ -49,13 +48,10 @@ class Going:
     verifier: str
     doing: Doing
     next: str
-    began_at: float
 
     @classmethod
-    def fresh(cls, doing: Doing, *, next_url: str, now_s: float) -> Self:
-        return cls(
-            secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), doing, next_url, now_s
-        )
+    def fresh(cls, doing: Doing, *, next_url: str) -> Self:
+        return cls(oauth.fresh_state(), secrets.token_urlsafe(24), oauth.fresh_verifier(), doing, next_url)
 
     def stored(self) -> dict[str, Any]:
         return asdict(self)
@@ -122,7 +118,6 @@ def is_same_issuer(one: str, other: str) -> bool:
 
 def authorization_url(provider: Provider, sign_on: SignOn, going: Going, *, redirect_url: str) -> str:
     """Where the person is sent."""
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(going.verifier.encode()).digest()).rstrip(b"=").decode()
     asked = {
         "response_type": "code",
         "client_id": sign_on.client_id,
@@ -130,8 +125,7 @@ def authorization_url(provider: Provider, sign_on: SignOn, going: Going, *, redi
         "scope": " ".join(sign_on.scopes),
         "state": going.state,
         "nonce": going.nonce,
-        "code_challenge": challenge,
-        "code_challenge_method": "S256",
+        **oauth.challenged(going.verifier),
     }
     if going.doing is Doing.CONFIRM:
         # With a greatest age a provider has to say when they were asked.

@@ -1,9 +1,8 @@
 """To the provider and back. Whatever goes wrong is a sentence on the page where it was begun, and a line in the log."""
 
 import secrets
-import time
 import uuid
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from django.conf import settings
@@ -28,14 +27,13 @@ from hyperagent.accounts.sso import arriving, protocol, provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.accounts.sso.protocol import Doing, Going
 from hyperagent.audit.recording import record
+from hyperagent.lib import oauth
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.sign_on import SignOn
 
 log = structlog.get_logger(__name__)
 GOING: Final = "sso_going"
 LINKING: Final = "sso_linking"
-MOST_GOING: Final = 5
-AWAY_AT_MOST_S: Final = 900
 CODE_CHARS: Final = 4000
 
 
@@ -52,14 +50,12 @@ def begin(request: HttpRequest) -> HttpResponse:
     next_url = entering.safe_next(request, request.GET.get("next", ""))
     if doing is Doing.SIGN_IN and request.user.is_authenticated:
         return redirect(next_url)
-    going = Going.fresh(doing, next_url=next_url, now_s=time.time())
+    going = Going.fresh(doing, next_url=next_url)
     try:
         there = provider.discover(sign_on)
     except NotSignedOn as problem:
         return _not_signed_on(request, going, problem)
-    held = _held(request)
-    newest = sorted(held.items(), key=lambda item: item[1].get("began_at", 0))[-MOST_GOING + 1 :]
-    request.session[GOING] = {**dict(newest), going.state: going.stored()}
+    oauth.keep(request.session, GOING, going.state, going.stored())
     return redirect(protocol.authorization_url(there, sign_on, going, redirect_url=redirect_url()))
 
 
@@ -67,7 +63,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_safe
 def callback(request: HttpRequest) -> HttpResponse:
     sign_on = _sign_on()
-    going = _taken(request)
+    going = Going.read(oauth.taken(request.session, GOING, request.GET.get("state", "")))
     if going is None:
         return _not_signed_on(request, None, NotSignedOn(Why.LOST, name=sign_on.name))
     address = address_of(request)
@@ -148,23 +144,6 @@ def _doing(request: HttpRequest) -> Doing | None:
     if "confirm" in request.GET:
         return Doing.CONFIRM if request.user.is_authenticated else None
     return Doing.SIGN_IN
-
-
-def _held(request: HttpRequest) -> dict[str, Any]:
-    held = request.session.get(GOING)
-    return held if isinstance(held, dict) else {}
-
-
-def _taken(request: HttpRequest) -> Going | None:
-    """What this coming back belongs to. Once: it is gone then, also for whoever comes a second time."""
-    held = _held(request)
-    going = Going.read(held.pop(request.GET.get("state", ""), None))
-    if going is None:
-        return None
-    request.session[GOING] = held
-    # At once: two that come at the same instant are told apart by the provider, which takes the code once.
-    request.session.save()
-    return going if 0 <= time.time() - going.began_at < AWAY_AT_MOST_S else None
 
 
 def _not_signed_on(request: HttpRequest, going: Going | None, problem: NotSignedOn) -> HttpResponse:
