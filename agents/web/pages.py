@@ -13,9 +13,8 @@ from agents.web.extracting import READ_S, Extracted, extracted
 from agents.web.found import one_line
 from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
 from hyperagent.lib.outside.egress import Egress
-from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, fetch
-from hyperagent.lib.outside.robots import MAX_BYTES as ROBOTS_BYTES
-from hyperagent.lib.outside.robots import may_read
+from hyperagent.lib.outside.fetching import Fetched, NotFetched, fetch
+from hyperagent.lib.outside.robots import NotAsked, may_read, robots_of
 from memory.reading.values import Unreadable
 
 if TYPE_CHECKING:
@@ -118,7 +117,10 @@ class GuardedPages:
         """Raises ToolError for what the site asks programs not to read."""
         kept = self._robots.get(address.origin)
         if kept is None or kept[0] < time.monotonic():
-            text = await self._read_robots(address.origin)
+            try:
+                text = await robots_of(address.origin, self._through_the_door)
+            except NotAsked as fault:
+                raise ToolError(f"{fault} Use another source.") from None
             while len(self._robots) >= ROBOTS_KEPT:
                 del self._robots[next(iter(self._robots))]
             kept = self._robots[address.origin] = (time.monotonic() + ROBOTS_KEPT_S, text)
@@ -127,20 +129,6 @@ class GuardedPages:
                 f"{address.origin} asks programs not to read this page (robots.txt), and that is respected. "
                 "Use another source, or tell the person to open it."
             )
-
-    async def _read_robots(self, origin: str) -> str:
-        """A site without the file allows everything; one that cannot be asked allows nothing for now (RFC 9309)."""
-        try:
-            found = await self._through_the_door(f"{origin}/robots.txt", max_bytes=ROBOTS_BYTES)
-        except NotFetched as fault:
-            if fault.fault is Fault.TOO_BIG:
-                raise ToolError(f"The robots.txt of {origin} is too long to be read. Use another source.") from None
-            raise ToolError(f"{origin} could not be read: {fault}") from None
-        if 400 <= found.status < 500:
-            return ""
-        if found.status >= 300:
-            raise ToolError(f"{origin} could not be read: it answered {found.status}. Use another source.")
-        return found.body.decode("utf-8", errors="replace")
 
 
 def _refusal(found: Fetched) -> str:

@@ -10,9 +10,8 @@ from django.conf import settings
 
 from hyperagent.lib.html_text import text_of
 from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
-from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, fetch
-from hyperagent.lib.outside.robots import MAX_BYTES as ROBOTS_BYTES
-from hyperagent.lib.outside.robots import may_read
+from hyperagent.lib.outside.fetching import Fetched, NotFetched, fetch
+from hyperagent.lib.outside.robots import NotAsked, may_read, robots_of
 from memory.connecting.values import LookFailed, Read
 
 TIMEOUT_S: Final = 20.0
@@ -57,7 +56,7 @@ class Site:
         """Raises NotRead for what the site asks programs not to read, LookFailed if it cannot be asked, NotFetched."""
         address = self._address(url)
         self._ask_robots(address)
-        found = self._fetch(address.url, max_bytes=max_bytes, headers=headers)
+        found = asyncio.run(self._fetch(address.url, max_bytes=max_bytes, headers=headers))
         if found.url != address.url:
             self._ask_robots(self._address(found.url))
         return found
@@ -95,40 +94,27 @@ class Site:
         except BadAddress as error:
             raise NotRead(str(error)) from None
 
-    def _fetch(self, url: str, *, max_bytes: int, headers: Mapping[str, str] | None = None) -> Fetched:
-        return asyncio.run(
-            fetch(
-                url,
-                max_bytes=max_bytes,
-                timeout_s=TIMEOUT_S,
-                accept=_ACCEPT,
-                allow_private=self.allow_private,
-                headers=headers,
-            )
+    async def _fetch(self, url: str, *, max_bytes: int, headers: Mapping[str, str] | None = None) -> Fetched:
+        return await fetch(
+            url,
+            max_bytes=max_bytes,
+            timeout_s=TIMEOUT_S,
+            accept=_ACCEPT,
+            allow_private=self.allow_private,
+            headers=headers,
         )
 
     def _ask_robots(self, address: Address) -> None:
         if address.origin not in self._robots:
-            self._robots[address.origin] = self._read_robots(address.origin)
+            try:
+                self._robots[address.origin] = asyncio.run(robots_of(address.origin, self._fetch))
+            except NotAsked as error:
+                self._robots[address.origin] = LookFailed(str(error))
         text = self._robots[address.origin]
         if isinstance(text, LookFailed):
             raise text
         if not may_read(text, address.path):
             raise NotRead("Its site asks programs not to read it (robots.txt).")
-
-    def _read_robots(self, origin: str) -> str | LookFailed:
-        """A site without the file allows everything; one that cannot be asked allows nothing for now (RFC 9309)."""
-        try:
-            found = self._fetch(f"{origin}/robots.txt", max_bytes=ROBOTS_BYTES)
-        except NotFetched as error:
-            if error.fault is Fault.TOO_BIG:
-                return LookFailed(f"The robots.txt of {origin} is too long to be read.")
-            return LookFailed(f"{origin} cannot be read: {error}")
-        if 400 <= found.status < 500:
-            return ""
-        if found.status >= 300:
-            return LookFailed(f"{origin} cannot be read: it answered {found.status} for its robots.txt.")
-        return found.body.decode("utf-8", errors="replace")
 
 
 def filename_of(address: Address, content_type: str) -> str:

@@ -1,17 +1,45 @@
-"""What a site asks of programs that read it (RFC 9309), as pure rules on the text of its robots.txt."""
+"""What a site asks of programs that read it (RFC 9309): its robots.txt, read by the door of whoever wants to know, and
+pure rules on its text.
+"""
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
+
+from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched
 
 MAX_BYTES: Final = 512_000
 _NAME: Final = "hyperagent"
+
+
+class NotAsked(Exception):
+    """A site that cannot be asked allows nothing for now. The message is a sentence for people."""
+
+
+class Reads(Protocol):
+    async def __call__(self, url: str, *, max_bytes: int) -> Fetched:
+        """Raises NotFetched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     allows: bool
     pattern: str
+
+
+async def robots_of(origin: str, read: Reads) -> str:
+    """The text of its robots.txt; empty where there is none, which allows everything. Raises NotAsked."""
+    try:
+        found = await read(f"{origin}/robots.txt", max_bytes=MAX_BYTES)
+    except NotFetched as error:
+        if error.fault is Fault.TOO_BIG:
+            raise NotAsked(f"The robots.txt of {origin} is too long to be read.") from None
+        raise NotAsked(f"{origin} could not be read: {error}") from None
+    if 400 <= found.status < 500:
+        return ""
+    if found.status >= 300:
+        raise NotAsked(f"{origin} could not be read: it answered {found.status} for its robots.txt.")
+    return found.body.decode("utf-8", errors="replace")
 
 
 def may_read(text: str, path: str) -> bool:
