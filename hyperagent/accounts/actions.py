@@ -1,6 +1,5 @@
 """Everything that changes an account. Pages, endpoints, admin and commands call these verbs and decide nothing."""
 
-import secrets
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import attempts
-from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.attempts import Try
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import EMAIL_TAKEN, ApiToken, User
@@ -26,7 +24,6 @@ from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.refusals import Refused
 
-FIRST_ADMINISTRATOR_EMAIL = "admin@localhost"
 UNNAMED = "API token"
 
 
@@ -73,27 +70,6 @@ def new_person(email: str, password: str, *, display_name: str = "") -> User:
             return User.objects.create_user(email, password, display_name=display_name)
     except IntegrityError:
         raise ValidationError({"email": EMAIL_TAKEN}) from None
-
-
-def create_first_administrator(email: str | None, password: str | None) -> tuple[User, str | None]:
-    """The administrator, and the password if it was made up here: it is stored nowhere and has to be shown now.
-
-    If there is one already, that one is returned and nothing changes.
-    """
-    administrator = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined").first()
-    if administrator is not None:
-        return administrator, None
-    email = email or FIRST_ADMINISTRATOR_EMAIL
-    check_address(email)
-    generated = None if password else secrets.token_urlsafe(15)
-    # Whoever has the address already gets the operator's password with the rights: rights never go to a stranger.
-    user = User.objects.with_email(email).first() or User(email=email, display_name="Administrator")
-    user.is_staff = user.is_superuser = user.is_active = True
-    user.set_password(password or generated)
-    with transaction.atomic():
-        user.save()
-        revoke_all_tokens(user)
-    return user, generated
 
 
 def change_password(user: User, new_password: str) -> int:

@@ -1,4 +1,4 @@
-"""`manage.py prepare` and a database that is not there yet."""
+"""`manage.py prepare`: a database that is not there yet, and the first administrator."""
 
 import os
 import socket
@@ -7,13 +7,22 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
+from pydantic import SecretStr
 
 from hyperagent.embedded import instance
 from hyperagent.lib.conf import BASE_DIR
 
-pytestmark = [pytest.mark.slow]
+slow = pytest.mark.slow
+
+
+@pytest.fixture
+def operator(settings: Any) -> None:
+    named = {"admin_email": "Root@example.org", "admin_password": SecretStr("chosen by the operator")}
+    settings.CONFIG = settings.CONFIG.model_copy(update=named)
 
 
 def prepare(port: int, *options: str) -> subprocess.CompletedProcess[str]:
@@ -23,6 +32,7 @@ def prepare(port: int, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=BASE_DIR, env=env, capture_output=True, text=True, check=False)
 
 
+@slow
 def test_one_that_does_not_answer_is_told_at_once_without_its_password() -> None:
     done = prepare(instance.free_port())
 
@@ -31,6 +41,7 @@ def test_one_that_does_not_answer_is_told_at_once_without_its_password() -> None
     assert "word" not in done.stderr
 
 
+@slow
 def test_one_that_is_starting_is_waited_for() -> None:
     """What answers on its port after a while refuses everybody: that it was asked is what is looked at."""
     port, asked = instance.free_port(), threading.Event()
@@ -50,3 +61,31 @@ def test_one_that_is_starting_is_waited_for() -> None:
 
     assert asked.is_set()
     assert (done.returncode, "does not answer" in done.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("operator", "db")
+def test_the_first_administrator_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from hyperagent.accounts.models import User  # the models exist once Django is set up
+
+    call_command("prepare")
+    call_command("prepare")
+
+    user = User.objects.get(is_superuser=True)
+    assert user.email == "Root@example.org"
+    assert user.is_staff
+    assert user.check_password("chosen by the operator")
+    assert capsys.readouterr().out.split("\n")[:2] == [
+        '{"administrator": "Root@example.org"}',
+        '{"administrator": null}',
+    ]
+
+
+@pytest.mark.usefixtures("operator")
+def test_rights_never_go_to_whoever_registered_with_the_address_of_the_first_administrator(alice: Any) -> None:
+    type(alice).objects.filter(pk=alice.pk).update(email="root@example.org")
+
+    with pytest.raises(CommandError, match="Set another ADMIN_EMAIL"):
+        call_command("prepare")
+
+    alice.refresh_from_db()
+    assert not alice.is_superuser

@@ -72,13 +72,12 @@ from agents.mail import credentials
 from agents.mail.models import MailAccount
 from agents.mcp import sealing
 from agents.mcp.models import McpServer
-from hyperagent.accounts import actions
 from hyperagent.accounts.models import User
 from hyperagent.notices.models import Endpoint
 from hyperagent.notices.signing import seal
 from django.conf import settings
 mail, mcp, hook = {stored!r}
-actions.create_first_administrator("root@example.org", settings.CONFIG.admin_password.get_secret_value())
+User.objects.create_superuser("root@example.org", settings.CONFIG.admin_password.get_secret_value())
 user = User.objects.get(email="{email}")
 MailAccount.objects.create(user=user, kind="imap", address="a@example.org",
                            sealed=credentials.sealed(credentials.Password(password=mail)))

@@ -5,8 +5,9 @@ import sys
 import time
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
@@ -14,12 +15,12 @@ from agents import partitions
 from conversations.samples import make_samples
 from hyperagent.accounts.models import User
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
-from hyperagent.settings import CONFIG
 from memory.samples import make_sample_documents
 
 # Any number, the same for all who prepare.
 LOCK = 0x68617067
 AGAIN_AFTER_S = 1.0
+TAKEN = "{email} has an account here already, which is no administrator's. Set another ADMIN_EMAIL for the first one."
 
 
 class Command(BaseCommand):
@@ -61,10 +62,13 @@ def _unanswered(wait_s: int) -> str:
 
 def _make_administrator() -> str | None:
     """The first one, with the samples; the address, or `None` if there is one already or no password was given."""
-    password = CONFIG.admin_password.get_secret_value()
+    email, password = settings.CONFIG.admin_email, settings.CONFIG.admin_password.get_secret_value()
     if not password or User.objects.filter(is_superuser=True).exists():
         return None
-    user = User.objects.create_superuser(CONFIG.admin_email, password)
+    if User.objects.with_email(email).exists():
+        # Whoever registered with it may be a stranger, who gets no rights.
+        raise CommandError(TAKEN.format(email=email))
+    user = User.objects.create_superuser(email, password)
     make_samples(user)
     make_sample_documents(user)
     return user.email
