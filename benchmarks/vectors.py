@@ -27,7 +27,7 @@ from benchmarks.figure import percentile  # noqa: E402
 from hyperagent.accounts.models import User  # noqa: E402
 from memory.embedding import chosen  # noqa: E402
 from memory.embedding.asking import QueryVector  # noqa: E402
-from memory.embedding.local import DIMENSIONS, LocalModel  # noqa: E402
+from memory.embedding.local import LocalModel  # noqa: E402
 from memory.embedding.model import LOCAL  # noqa: E402
 from memory.embedding.wake import wake  # noqa: E402
 from memory.ids import chunk_id  # noqa: E402
@@ -38,6 +38,8 @@ from memory.vectors.nearest import nearest  # noqa: E402
 from memory.vectors.writing import literal  # noqa: E402
 
 CHUNKS_A_DOCUMENT = 30
+# Of the local model.
+DIMENSIONS = 384
 SUBJECTS, SUBJECTS_OF_ONE = 400, 20
 # What is said of a subject differs in far fewer ways than a vector has numbers.
 WAYS, SPREAD, NOISE = 64, 0.7, 0.005

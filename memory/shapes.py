@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from hyperagent.accounts.models import User
 
 Json = dict[str, Any]
-NEEDS_LOADED = ("owner",), ("groups",)
-"""What `document_shape` reads of other tables: for `select_related` and `prefetch_related`."""
 
 
 def document_shape(document: Document, viewer: "User | None" = None) -> Json:

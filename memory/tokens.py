@@ -1,4 +1,4 @@
-"""Tokens of the local embedding model: how long a text is for it, and where each token stands. No model is run."""
+"""Tokens of the local embedding model: which they are in a text, and how many. No model is run."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -14,11 +14,6 @@ _FILE: Final = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokeniz
 def count_tokens(text: str) -> int:
     """Without the two that stand around each text."""
     return len(_tokenizer().encode(text, add_special_tokens=False))
-
-
-def token_spans(text: str) -> list[tuple[int, int]]:
-    """Where each token stands in `text`: [start, end) in characters, in its order."""
-    return list(_tokenizer().encode(text, add_special_tokens=False).offsets)
 
 
 def token_ids(text: str) -> list[int]:

@@ -115,11 +115,6 @@ def draft_of(id_: str, raw: bytes, *, digest: str) -> DraftMail:
     )
 
 
-def header_in(raw: bytes, name: str) -> str:
-    """One header's value of a mail's beginning, in letters; empty if it has none."""
-    return _line(_headers(raw), name, FIELD_CHARS)
-
-
 def _read(raw: bytes) -> tuple[Message, str, tuple[MailAttachment, ...]]:
     """Headers, text and what is attached."""
     message = _parsed(raw)

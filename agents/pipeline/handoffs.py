@@ -69,11 +69,11 @@ class HandoffManager:
         return tuple(dict.fromkeys(names))
 
     def can_handoff(self, source: str, target: str) -> bool:
-        return not self._why_not(source, target)
+        return not self.why_not(source, target)
 
     def record_handoff(self, source: str, target: str, task: str, context: str = "") -> "HandoffManager":
         """With this handoff as well. Raises HandoffRefused."""
-        why_not = self._why_not(source, target)
+        why_not = self.why_not(source, target)
         if why_not:
             raise HandoffRefused(why_not)
         handoff = HandoffInfo(source_agent=source, target_agent=target, task_description=task, context=context)
@@ -86,7 +86,8 @@ class HandoffManager:
             for number, handoff in enumerate(self.handoff_history, start=1)
         )
 
-    def _why_not(self, source: str, target: str) -> str:
+    def why_not(self, source: str, target: str) -> str:
+        """In words for the model; empty where it may."""
         return decide(source, target, chain=self.handoff_history, count=self.handoff_count, limit=self.max_handoffs)
 
 

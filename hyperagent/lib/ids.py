@@ -22,12 +22,5 @@ def earliest(moment: datetime) -> UUID:
     return UUID(int=_milliseconds(moment) << _RANDOM_BITS)
 
 
-def moment_of(id_: UUID) -> datetime | None:
-    """When it was made, in UTC, to the millisecond; None of ids that do not carry it."""
-    if id_.version != 7:
-        return None
-    return _EPOCH + (id_.int >> _RANDOM_BITS) * _MILLISECOND
-
-
 def _milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MILLISECOND

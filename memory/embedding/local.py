@@ -12,7 +12,6 @@ from uuid import UUID
 from memory.embedding.model import LOCAL, Pulse, Unusable, Vector
 from memory.tokens import token_ids
 
-DIMENSIONS: Final = 384
 WINDOW_TOKENS: Final = 254
 OVERLAP_TOKENS: Final = 32
 # More at once is no faster on one thread, and takes gigabytes from 32 on.

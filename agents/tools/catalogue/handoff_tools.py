@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from agents.exchange import AgentInput, HandoffInfo
-from agents.pipeline.handoffs import MATRIX, decide
+from agents.pipeline.handoffs import MATRIX, HandoffManager
 from agents.runtime.context import AgentContext
 from agents.tools.tool import Function, Reply, Tool, ToolError, tool
 
@@ -29,7 +29,7 @@ async def hand_over(
 
     def why_not() -> str:
         count, limit = context.run.count_noted("handoff", ""), context.run.settings.max_handoffs
-        refusal = decide(source, target, chain=chain, count=count, limit=limit)
+        refusal = HandoffManager(chain, count, limit).why_not(source, target)
         return refusal or context.refusal_of_fork(takes_over=True)
 
     refusal: str = await context.note("handoff", why_not)

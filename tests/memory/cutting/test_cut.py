@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.cutting.cut import pieces
 from memory.kinds import BlockKind
-from memory.tokens import count_tokens, token_spans
+from memory.tokens import count_tokens, token_ids
 from memory.values import Block, Page
 
 Count = Callable[[str], int]
@@ -280,11 +280,10 @@ def test_a_sentence_is_not_torn_where_it_fits() -> None:
     assert max(piece.tokens for piece in cut) < 75
 
 
-def test_the_tokens_of_the_local_model_are_counted_and_placed() -> None:
+def test_the_tokens_of_the_local_model_are_counted() -> None:
     text = "Net sales rose by 7.5 %."
 
-    assert count_tokens(text) == len(token_spans(text)) == 9
-    assert [text[start:end] for start, end in token_spans(text)][:3] == ["Net", "sales", "rose"]
+    assert count_tokens(text) == len(token_ids(text)) == 9
     assert count_tokens("sales " * 1000) == 1000
 
 
