@@ -3,6 +3,7 @@ open this file late.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
@@ -21,9 +22,15 @@ from hyperagent.lib.outside.http_client import Auth, GuardedTransport, HttpError
 CONNECT_S: Final = 25.0
 SILENCE_S: Final = 300.0
 MAX_BYTES: Final = 16 << 20
+# The library reads on our loop: 900,000 values took it 12 s.
+MAX_VALUES: Final = 100_000
 MOST_LISTED: Final = 300
+# Of all that a server says of its tools: to look at 14,000 characters of schema takes 70 ms.
+LISTED_CHARS: Final = 500_000
 _MOST_PAGES: Final = 20
 _SAID_CHARS: Final = 300
+_TOO_MANY: Final = f"It has more tools than the {MOST_LISTED} that are looked at."
+_TOO_LONG: Final = f"It describes its tools in more than the {LISTED_CHARS:,} characters that are looked at."
 _NOT_BEGUN: Final = (mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_PARAMS, mcp_types.HEADER_MISMATCH)
 NEEDS_SIGN_IN: Final = "The server wants to know who you are. Sign in to it, or enter the header that it expects."
 
@@ -97,26 +104,19 @@ async def definitions_of(client: Client) -> tuple[tuple[Definition, ...], tuple[
 
     Raises Broken, and Failed.
     """
-    found: dict[str, Definition] = {}
-    faults: list[str] = []
+    listed = _Listed()
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = await _asked(client.list_tools(cursor=cursor))
-        for tool in page.tools:
-            try:
-                one = _definition(tool)
-                if one.name in found:
-                    raise BadDefinition(f"There are two tools called '{one.name}'.")
-                found[one.name] = one
-            except BadDefinition as fault:
-                faults.append(str(fault))
+        # Seconds for what is at the bounds, in which other runs go on.
+        await asyncio.to_thread(listed.take, page.tools)
         cursor = page.next_cursor
-        if cursor is None or len(found) > MOST_LISTED:
+        if cursor is None or listed.too_much:
             break
-    kept = sorted(found.values(), key=lambda one: one.name)
-    if len(kept) > MOST_LISTED or cursor is not None:
-        faults.append(f"It has more tools than the {MOST_LISTED} that are looked at.")
-    return tuple(kept[:MOST_LISTED]), tuple(faults[:MOST_LISTED])
+    if cursor is not None and not listed.too_much:
+        listed.too_much = _TOO_MANY
+    faults = [*listed.faults[: MOST_LISTED - 1], *([listed.too_much] if listed.too_much else [])]
+    return tuple(sorted(listed.found.values(), key=lambda one: one.name)), tuple(faults)
 
 
 async def called(client: Client, name: str, arguments: dict[str, Any], *, key: str) -> mcp_types.CallToolResult:
@@ -144,6 +144,37 @@ async def _asked(answer: Any) -> Any:
         raise Broken("What it answered is no answer by the protocol.") from error
 
 
+class _Listed:
+    """What is taken of the pages of a server's list. `too_much`: why there is no more, if there would be."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Definition] = {}
+        self.faults: list[str] = []
+        self.too_much = ""
+        self._looked_at = 0
+        self._chars = 0
+
+    def take(self, tools: Sequence[mcp_types.Tool]) -> None:
+        for tool in tools:
+            self._looked_at += 1
+            self._chars += len(tool.description or "") + len(json.dumps(tool.input_schema))
+            if self._looked_at > MOST_LISTED:
+                self.too_much = _TOO_MANY
+            elif self._chars > LISTED_CHARS:
+                self.too_much = _TOO_LONG
+            if self.too_much:
+                return
+            try:
+                self._take(_definition(tool))
+            except BadDefinition as fault:
+                self.faults.append(str(fault))
+
+    def _take(self, one: Definition) -> None:
+        if one.name in self.found:
+            raise BadDefinition(f"There are two tools called '{one.name}'.")
+        self.found[one.name] = one
+
+
 class _Watched:
     transport: GuardedTransport | None = None
 
@@ -160,6 +191,7 @@ async def _transport(face: Face, transports: Transports, watched: _Watched) -> A
     client, watched.transport = guarded_http_client(
         allow_private=face.is_inner,
         max_bytes=MAX_BYTES,
+        max_values=MAX_VALUES,
         read_timeout_s=SILENCE_S,
         headers=face.headers,
         auth=transports.auth(face),

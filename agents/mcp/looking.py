@@ -18,4 +18,6 @@ async def listed(face: Face, transports: Transports, *, limit_s: float = LOOK_S)
     except Failed as error:
         raise NotConnected(f"'{face.name}' does not tell its tools: {error.said or 'it gave no reason'}") from error
     except (Broken, TimeoutError) as error:
-        raise NotConnected(f"'{face.name}' connected, and then did not tell its tools.") from error
+        # A time that is over has no words.
+        said = f"'{face.name}' connected, and then did not tell its tools. {error}"
+        raise NotConnected(said.strip()) from error

@@ -119,7 +119,9 @@ async def test_what_was_let_through_for_its_host_stays_there(web: Web, to: str, 
 
 @pytest.mark.threat("T12", "T31")
 async def test_connected_servers_and_the_browser_reach_no_other_hosts_either(web: Web, tmp_path: Path) -> None:
-    client, _ = guarded_http_client(allow_private=True, max_bytes=1_000, read_timeout_s=5, lookup=loopback, egress=OURS)
+    client, _ = guarded_http_client(
+        allow_private=True, max_bytes=1_000, max_values=10, read_timeout_s=5, lookup=loopback, egress=OURS
+    )
     async with client:
         with pytest.raises(Refused, match="is not among those"):
             await client.get(f"http://evil.example:{web.port}/there")

@@ -19,9 +19,9 @@ from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 from hyperagent.lib.mail_servers import imap_server, smtp_server
 from tests.mail.dovecot import Dovecot, Inside
-from tests.mail.pauses import with_longest_pause_s
 from tests.mail.rude import GREETING, HANG_UP, SMTP_UP_TO_DATA, Rude
 from tests.mail.sink import Arrived, Sink
+from tests.pauses import with_longest_pause_s
 
 pytestmark = pytest.mark.filterwarnings("ignore:Requiring AUTH")
 

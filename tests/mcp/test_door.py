@@ -1,6 +1,7 @@
 """The door for what speaks MCP: where it connects to, and how much it reads."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx2
@@ -16,7 +17,13 @@ PUBLIC = "93.184.215.14"
 
 
 async def got(url: str, **more: Any) -> httpx2.Response:
-    values: dict[str, Any] = {"allow_private": True, "max_bytes": 10_000, "read_timeout_s": 5, **more}
+    values: dict[str, Any] = {
+        "allow_private": True,
+        "max_bytes": 10_000,
+        "max_values": 100,
+        "read_timeout_s": 5,
+        **more,
+    }
     client, _ = guarded_http_client(**values)
     async with client:
         return await client.get(url)
@@ -83,6 +90,15 @@ async def test_no_more_is_read_than_the_bound(web: Web) -> None:
 
     with pytest.raises(TooMuch, match="more than 10,000 bytes"):
         await got(f"{web.url}/")
+
+
+async def test_no_more_values_are_read_than_the_bound(web: Web) -> None:
+    web.pages["/few"] = json.dumps({"text": "[1,2,3]," * 500, "values": [1, 2, 3]}).encode()
+    web.pages["/many"] = b"[" + b"1," * 200 + b"1]"
+
+    assert len((await got(f"{web.url}/few")).json()["values"]) == 3
+    with pytest.raises(TooMuch, match="more than 100 values"):
+        await got(f"{web.url}/many")
 
 
 async def test_packed_answers_are_refused_for_nobody_knows_how_large_they_are(web: Web) -> None:

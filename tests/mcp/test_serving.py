@@ -38,7 +38,9 @@ class Caller:
         return await self.use(lambda client: client.call_tool(name, arguments))
 
     async def use(self, ask: Any) -> Any:
-        http, _ = guarded_http_client(allow_private=True, max_bytes=1 << 20, read_timeout_s=60, headers=self.headers)
+        http, _ = guarded_http_client(
+            allow_private=True, max_bytes=1 << 20, max_values=10_000, read_timeout_s=60, headers=self.headers
+        )
         async with http, Client(streamable_http_client(self.url, http_client=http), mode=self.mode) as client:
             return await ask(client)
 

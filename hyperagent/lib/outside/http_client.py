@@ -18,6 +18,7 @@ from hyperagent.lib.outside.client import Lookup, asked_of_dns
 from hyperagent.lib.outside.egress import Egress
 from hyperagent.lib.outside.egress import egress as configured
 from hyperagent.lib.outside.fetching import USER_AGENT
+from hyperagent.lib.outside.json_values import ValueCounter
 
 # For who catches and types them: httpx2 is imported here only.
 Auth = httpx2.Auth
@@ -43,11 +44,12 @@ class TooMuch(httpx2.ReadError):
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """`last_status`: of the newest answer, for who gets no more than "it failed" from the library above."""
 
-    def __init__(self, *, allow_private: bool, max_bytes: int, lookup: Lookup, egress: Egress) -> None:
+    def __init__(self, *, allow_private: bool, max_bytes: int, max_values: int, lookup: Lookup, egress: Egress) -> None:
         self.last_status = 0
         self._egress = egress
         self._allow_private = allow_private
         self._max_bytes = max_bytes
+        self._max_values = max_values
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl.create_default_context(),
             max_connections=CONNECTIONS,
@@ -79,7 +81,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         response = httpx2.Response(
             answer.status,
             headers=answer.headers,
-            stream=_Bounded(answer.stream, self._max_bytes, request),
+            stream=_Bounded(answer.stream, self._max_bytes, self._max_values, request),
             extensions=answer.extensions,
         )
         if response.headers.get("content-encoding", "identity").lower() != "identity":
@@ -134,21 +136,26 @@ class _Backend(httpcore2.AsyncNetworkBackend):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """What a server sends, up to a bound."""
+    """What a server sends, up to its bounds."""
 
-    def __init__(self, stream: Any, max_bytes: int, request: httpx2.Request) -> None:
+    def __init__(self, stream: Any, max_bytes: int, max_values: int, request: httpx2.Request) -> None:
         self._stream = stream
         self._max_bytes = max_bytes
+        self._max_values = max_values
         self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._max_bytes
+        left, values = self._max_bytes, ValueCounter()
         try:
             async for piece in self._stream:
                 left -= len(piece)
                 if left < 0:
                     raise TooMuch(
                         f"The server sends more than {self._max_bytes:,} bytes at once.", request=self._request
+                    )
+                if values.take(piece) > self._max_values:
+                    raise TooMuch(
+                        f"The server sends more than {self._max_values:,} values at once.", request=self._request
                     )
                 yield piece
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
@@ -164,16 +171,20 @@ def guarded_http_client(
     *,
     allow_private: bool,
     max_bytes: int,
+    max_values: int,
     read_timeout_s: float,
     headers: Mapping[str, str] | None = None,
     auth: httpx2.Auth | None = None,
     lookup: Lookup = asked_of_dns,
     egress: Egress | None = None,
 ) -> tuple[httpx2.AsyncClient, GuardedTransport]:
-    """To be closed by whoever opens it. `max_bytes`: of each answer. `read_timeout_s`: of silence within one. `egress`:
+    """To be closed by whoever opens it. `max_bytes`: of each answer. `max_values`: of the JSON
+    in it, which is what reading it takes time by. `read_timeout_s`: of silence within one. `egress`:
     as the installation is configured, unless it is given."""
     rules = configured() if egress is None else egress
-    transport = GuardedTransport(allow_private=allow_private, max_bytes=max_bytes, lookup=lookup, egress=rules)
+    transport = GuardedTransport(
+        allow_private=allow_private, max_bytes=max_bytes, max_values=max_values, lookup=lookup, egress=rules
+    )
     client = httpx2.AsyncClient(
         transport=transport,
         headers={"user-agent": USER_AGENT, **(headers or {})},
