@@ -5,19 +5,31 @@ the driver; they are no errors, are never recorded, and derive from BaseExceptio
 `except Exception` lets them through.
 """
 
+from typing import Any
+
 
 class OutsideError(Exception):
     """Something outside said no for good. `retryable`: a person may try the whole again later.
 
-    `may_have_happened` is for effects: true where the call may have changed the world all the same.
+    `may_have_happened` is for effects: true where the call may have changed the world all the same. `usage` is for
+    steps: what was used all the same, as in an `Outcome`.
     """
 
-    def __init__(self, code: str, message: str, *, retryable: bool = False, may_have_happened: bool = False) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        may_have_happened: bool = False,
+        usage: Any = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.retryable = retryable
         self.may_have_happened = may_have_happened
+        self.usage = usage
 
 
 class StepFailed(Exception):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
+from agents.engine.canonical import plain
 from agents.engine.clock import Life
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.events import Body, JournalCut
@@ -141,7 +142,8 @@ class Place:
 
     def _record_failure(self, step: StepRecord, error: OutsideError) -> StepFailed:
         failure = StepFailed(error.code, error.message, retryable=error.retryable)
-        self._record(replace(step, status=StepStatus.FAILED, response=failure.as_json()))
+        failed = replace(step, status=StepStatus.FAILED, response=failure.as_json(), usage=plain(error.usage))
+        self._record(failed)
         return failure
 
     def _ordinal(self, what: str, name: str, hashed: bytes) -> int:

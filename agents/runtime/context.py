@@ -24,7 +24,7 @@ from agents.runtime.outbox import Flagged
 from agents.runtime.spending import Heard, Spending, usage_of
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
-from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
+from hyperagent.lib.llm.errors import ModelError
 from hyperagent.lib.llm.structured import REPAIRS
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
 from hyperagent.lib.text import clean_text, clean_value, title_from
@@ -157,13 +157,12 @@ class AgentContext(Spending):
                 with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked, request, Heard()):
                     found = await self.run.models.structured(self.last_of(request), schema)
             except ModelError as error:
-                again = isinstance(error, ModelBusy | ModelUnavailable)
-                raise OutsideError(error.code, error.user_message, retryable=again) from error
+                raise self.failed_call(error) from error
+            used = self.settled(usage_of(*found.replies))
             try:
                 value = plain(clean_value(found.value.model_dump(mode="json")))
             except (ValueError, RecursionError) as error:
-                raise OutsideError("model_garbled", f"The answer cannot be stored: {error}.") from error
-            used = self.settled(usage_of(*found.replies))
+                raise OutsideError("model_garbled", f"The answer cannot be stored: {error}.", usage=used) from error
             return Outcome({"value": value, "usage": used}, used)
 
         recorded = await self.paid_step(stage, asked, perform)
@@ -216,8 +215,7 @@ class AgentContext(Spending):
                         reply = _cleaned(delta)
                         return (reply, ()) if watch is None else (self._screened(reply, watch), watch.lines)
         except ModelError as error:
-            again = isinstance(error, ModelBusy | ModelUnavailable)
-            raise OutsideError(error.code, error.user_message, retryable=again) from error
+            raise self.failed_call(error) from error
         raise OutsideError("model_garbled", "The model's stream ended without a reply. Try again.", retryable=True)
 
     def _show(self, channel: str, given: str | Anew) -> None:

@@ -40,7 +40,7 @@ from agents.runtime.outbox import BrokenOff, Settled
 from agents.runtime.reserves import Reserve, Wanted
 from agents.runtime.treasury import Driving, Held, Lacking
 from agents.usage.estimates import estimate_of
-from hyperagent.lib.llm.errors import ModelError
+from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.types import ModelReply, ModelRequest
 from hyperagent.lib.llm.types import Usage as ModelUsage
 
@@ -173,6 +173,16 @@ class Spending(Context):
         elif used is not None and self.run.treasury is not None:
             self.run.treasury.count_late(self.run.about.user_id)
         return used
+
+    def failed_call(self, error: ModelError) -> OutsideError:
+        """What is recorded of a call that came to nothing: the provider's trouble in words for people, and what it took
+        all the same, which is settled."""
+        return OutsideError(
+            error.code,
+            error.user_message,
+            retryable=isinstance(error, ModelBusy | ModelUnavailable),
+            usage=self.settled(usage_of(*error.paid) if error.paid else None),
+        )
 
     @property
     def is_within_budget(self) -> bool:

@@ -236,6 +236,20 @@ async def test_both_paths_raise_the_same_class_of_error(
     assert f"'{protocol}'" in errors[0].user_message
 
 
+async def test_what_a_provider_has_said_of_a_stream_that_then_broke_is_known(scripted_server: ScriptedServer) -> None:
+    """Anthropic begins with it, and the scripted one has then written a token."""
+    gateway = ModelGateway(_settings(scripted_server))
+    scripted_server.script(Script(text="one two three four", cut_after=2))
+
+    with pytest.raises(ModelError) as raised:
+        await gateway.complete(_request("anthropic"))
+
+    (paid,) = raised.value.paid
+    assert (paid.text.strip(), paid.usage.completion_tokens) == ("one two", 1)
+    assert paid.cost_usd is not None
+    await gateway.aclose()
+
+
 @pytest.mark.parametrize("protocol", MODELS)
 async def test_an_answer_to_a_schema_is_its_text_on_both_paths(scripted_server: ScriptedServer, protocol: str) -> None:
     settings = _settings(scripted_server)

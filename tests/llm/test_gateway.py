@@ -270,12 +270,57 @@ async def test_an_empty_answer_is_asked_for_once_more(
 
 
 async def test_two_empty_answers_are_an_error(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
-    scripted_server.script(Script(text="  ", times=2))
+    scripted_server.script(Script(text="  ", cost_usd=0.01, times=2))
 
     with pytest.raises(ModelGarbled) as raised:
         await gateway_with().complete(ask())
 
     assert raised.value.reason is Reason.EMPTY_ANSWER
+    assert took(*raised.value.paid) == (22, Decimal("0.02"))
+
+
+async def test_an_answer_counts_what_the_ones_before_it_took(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text="", cost_usd=0.01), Script(text="something", cost_usd=0.02))
+
+    reply = await gateway_with().complete(ask())
+
+    assert took(reply) == (22, Decimal("0.03"))
+
+
+async def test_an_answer_whose_predecessor_has_no_known_price_has_none(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text=""), Script(text="something", cost_usd=0.02))
+
+    assert took(await gateway_with().complete(ask())) == (22, None)
+
+
+async def test_when_all_fail_the_error_has_what_was_paid_for_each(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(PRO_FALLBACKS="mine/second")
+    scripted_server.script(
+        Script(model="m-pro", text="", cost_usd=0.01, times=2),
+        Script(model="second", text="", finish_reason="content_filter", cost_usd=0.05),
+    )
+
+    with pytest.raises(ModelGarbled) as raised:
+        await gateway.complete(ask())
+
+    assert raised.value.reason is Reason.EMPTY_ANSWER
+    assert [reply.model for reply in raised.value.paid] == ["m-pro", "m-pro", "second"]
+    assert took(*raised.value.paid) == (33, Decimal("0.07"))
+
+
+def took(*replies: ModelReply) -> tuple[int, Decimal | None]:
+    """Tokens of prompts, and dollars; None: not known."""
+    costs = [reply.cost_usd for reply in replies]
+    known = [cost for cost in costs if cost is not None]
+    return sum(reply.usage.prompt_tokens for reply in replies), sum(known, Decimal(0)) if len(known) == len(
+        costs
+    ) else None
 
 
 @pytest.mark.parametrize(("finish", "reason"), [("content_filter", Reason.FILTERED), ("length", Reason.ALL_THOUGHT)])
@@ -288,6 +333,7 @@ async def test_an_answer_that_was_withheld_is_not_asked_for_again(
         await gateway_with().complete(ask())
 
     assert raised.value.reason is reason
+    assert took(*raised.value.paid) == (11, None)
 
 
 @pytest.mark.parametrize(

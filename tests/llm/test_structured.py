@@ -83,10 +83,22 @@ async def test_the_model_is_told_what_was_wrong(scripted_server: ScriptedServer,
 async def test_after_two_repairs_it_is_given_up(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
     scripted_server.script(Script(text="I would rather not.", times=3))
 
-    with pytest.raises(ModelGarbled):
+    with pytest.raises(ModelGarbled) as raised:
         await gateway_with().structured(ask(), Route)
 
     assert len(scripted_server.calls) == 3
+    assert [reply.usage.prompt_tokens for reply in raised.value.paid] == [11, 11, 11]
+
+
+async def test_what_was_paid_for_before_a_refusal_is_told_with_it(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text="I would rather not."), Script(status=401))
+
+    with pytest.raises(ModelRefused) as raised:
+        await gateway_with().structured(ask(), Route)
+
+    assert [reply.text for reply in raised.value.paid] == ["I would rather not."]
 
 
 async def test_another_refusal_is_not_taken_for_a_missing_schema_mode(

@@ -234,7 +234,8 @@ def has_schemas(target: Target) -> bool:
 async def stream_through_litellm(
     target: Target, request: ModelRequest, *, temperature: float | None, limits: Limits, call_prefix: str
 ) -> AsyncGenerator[Piece | Answer, None]:
-    """The reference path: LiteLLM sends and reads. Raises ModelError."""
+    """The reference path: LiteLLM sends and reads. Ends with the Answer; of a stream that broke, with what there is of
+    it, before the error. Raises ModelError."""
     reader = OpenAIReader(call_prefix=call_prefix)
     try:
         async with asyncio.timeout(limits.first_token_timeout_s):
@@ -262,6 +263,7 @@ async def stream_through_litellm(
             except StopAsyncIteration:
                 break
             except Exception as error:
+                yield reader.answer()
                 raise _error(error, target, begun=begun) from error
             begun = True
             for piece in reader.feed_event(chunk.model_dump()):

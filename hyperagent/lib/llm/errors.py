@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 
+from hyperagent.lib.llm.types import ModelReply
 from hyperagent.lib.text import clean_text
 
 _KEY_SHAPES = re.compile(
@@ -40,6 +41,8 @@ class ModelError(Exception):
     """Base of all. `code` is for programs, `user_message` for people, `detail` for the log (scrubbed, clipped)."""
 
     code = "model_error"
+    paid: tuple[ModelReply, ...] = ()
+    """Answers that could not be used, of all attempts, as far as providers said what they took."""
 
     def __init__(
         self,

@@ -65,16 +65,18 @@ class ModelGateway:
         """Pieces as they come, Restarted where all of them must be taken back, the ModelReply last.
 
         Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once.
-        Raises ModelError: that of the model asked first, when it and all of its fallbacks failed.
+        Raises ModelError: that of the model asked first, when it and all of its fallbacks failed; it has what was paid
+        for all of them.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
         first_error: ModelError | None = None
+        paid: tuple[ModelReply, ...] = ()
         for target in resolve.targets(self.settings, request):
             for attempt in count(1):
                 shown = False
                 try:
-                    async with aclosing(self._attempt(target, request)) as items:
+                    async with aclosing(self._attempt(target, request, paid)) as items:
                         async for item in items:
                             shown = True
                             yield item
@@ -82,6 +84,7 @@ class ModelGateway:
                 except ModelError as error:
                     failed = error
                 first_error = first_error or failed
+                paid = (*paid, *failed.paid)
                 step = retry.after(
                     failed, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
                 )
@@ -92,6 +95,7 @@ class ModelGateway:
                     break
                 await asyncio.sleep(step.wait_s)
         assert first_error is not None  # there is at least one target, and each left the loop by an error
+        first_error.paid = paid
         raise first_error
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -104,7 +108,17 @@ class ModelGateway:
 
     async def structured(self, request: ModelRequest, schema: type[T]) -> Structured[T]:
         """The answer as a value of `schema`: by the provider's own schema mode where there is one, else asked for in
-        words; what does not fit goes back to the model twice. Raises ModelError, ModelGarbled at the end."""
+        words; what does not fit goes back to the model twice. Raises ModelError, ModelGarbled at the end; it has what
+        was paid for all of them."""
+        paid: list[ModelReply] = []
+        try:
+            return await self._structured(request, schema, paid)
+        except ModelError as error:
+            error.paid = (*paid, *error.paid)
+            raise
+
+    async def _structured(self, request: ModelRequest, schema: type[T], paid: list[ModelReply]) -> Structured[T]:
+        """`paid` gets each answer as it comes."""
         target = resolve.targets(self.settings, request)[0]
         native = await self._has_schemas(target)
         asked = structured.ask_natively(request, schema) if native else structured.ask_in_words(request, schema)
@@ -113,18 +127,19 @@ class ModelGateway:
         except ModelRefused as error:
             if not native or error.reason is not Reason.BAD_REQUEST:
                 raise
+            paid.extend(error.paid)
             self._without_schemas.add((target.provider.name, target.model))
             asked = structured.ask_in_words(request, schema)
             reply = await self.complete(asked)
-        replies = [reply]
+        paid.append(reply)
         for repairs in range(structured.REPAIRS + 1):
             value = structured.read(reply.text, schema)
             if not isinstance(value, Unfit):
-                return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(replies))
+                return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(paid))
             if repairs < structured.REPAIRS:
                 asked = structured.ask_again(asked, schema, reply, value)
                 reply = await self.complete(asked)
-                replies.append(reply)
+                paid.append(reply)
         raise model_error(
             Reason.MALFORMED,
             provider=reply.provider,
@@ -201,13 +216,12 @@ class ModelGateway:
         """In the place of the reply of a call that was interrupted: who was asked first, and what so much of it costs
         there. Raises ModelError."""
         target = resolve.targets(self.settings, request)[0]
-        cost = self._cost_of_tokens(target, usage)
         return ModelReply(
             finish_reason=FinishReason.LENGTH,
             provider=target.provider.name,
             model=target.model,
             usage=usage,
-            cost_usd=cost,
+            cost_usd=self._cost_of_tokens(target, usage),
         )
 
     def _own_price(self, target: Target) -> Price | None:
@@ -242,29 +256,52 @@ class ModelGateway:
             await asyncio.sleep(step.wait_s)
         raise AssertionError("unreachable")
 
-    async def _attempt(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | ModelReply, None]:
-        """One call to one model: its pieces, then its reply. Raises ModelError."""
+    async def _attempt(
+        self, target: Target, request: ModelRequest, unusable: Sequence[ModelReply]
+    ) -> AsyncGenerator[Piece | ModelReply, None]:
+        """One call to one model: its pieces, then its reply, which counts what the answers before it took, too. Raises
+        ModelError."""
         if not target.provider.plain and not adapter.is_loaded():
             await asyncio.to_thread(adapter.litellm_library)
         with Watched(target, request) as watched:
-            async with self._slot(target):
-                watched.asked()
-                answer: Answer | None = None
-                async with aclosing(self._open(target, request)) as items:
-                    async for item in items:
-                        if isinstance(item, Answer):
-                            answer = item
-                        else:
-                            if not watched.has_begun:
-                                watched.begun()
-                            yield item
-            if answer is None:
-                raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
-            reply = _reply(target, answer, cost_usd=self._cost_usd(target, answer))
+            answer: Answer | None = None
+            try:
+                async with self._slot(target):
+                    watched.asked()
+                    async with aclosing(self._open(target, request)) as items:
+                        async for item in items:
+                            if isinstance(item, Answer):
+                                answer = item
+                            else:
+                                if not watched.has_begun:
+                                    watched.begun()
+                                yield item
+                if reason := _why_unusable(answer):
+                    raise model_error(reason, provider=target.provider.name, model=target.model)
+            except ModelError as error:
+                if answer is not None and answer.is_counted:
+                    error.paid = (self._reply(target, answer),)
+                raise
+            assert answer is not None
+            reply = self._reply(target, answer)
             watched.answered(reply)
-        yield reply
+        yield reply.after(unusable)
+
+    def _reply(self, target: Target, answer: Answer) -> ModelReply:
+        return ModelReply(
+            text=answer.text,
+            thinking=answer.thinking,
+            thinking_signature=answer.thinking_signature,
+            tool_calls=answer.tool_calls,
+            finish_reason=answer.finish_reason or FinishReason.LENGTH,
+            usage=answer.usage,
+            provider=target.provider.name,
+            model=target.model,
+            cost_usd=self._cost_usd(target, answer),
+        )
 
     def _open(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
+        """The pieces, then the Answer; of a stream that broke what there is of it, before the error."""
         if adapter.reads_itself(target, request):
             return self._read(target, request)
         return adapter.stream_through_litellm(
@@ -276,17 +313,17 @@ class ModelGateway:
         )
 
     async def _read(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
-        """The cheap path: we send and read. Ends with the Answer."""
+        """The cheap path: we send and read."""
+        call = adapter.wire_call(
+            target,
+            request,
+            temperature=resolve.temperature(self.settings, request),
+            call_prefix=_call_prefix(),
+        )
+        posting = self._transport.post(call.url, headers=call.headers, body=call.body)
+        reader = call.reader
+        del call  # What was asked is long, and not held while the answer comes.
         try:
-            call = adapter.wire_call(
-                target,
-                request,
-                temperature=resolve.temperature(self.settings, request),
-                call_prefix=_call_prefix(),
-            )
-            posting = self._transport.post(call.url, headers=call.headers, body=call.body)
-            reader = call.reader
-            del call  # What was asked is long, and not held while the answer comes.
             async with await posting as response:
                 await _refuse_bad_status(response, target)
                 if response.content_type == "application/json":
@@ -299,6 +336,7 @@ class ModelGateway:
                     yield piece
                 yield reader.answer()
         except (TransportFault, WireFault, ErrorInStream) as fault:
+            yield reader.answer()
             raise _error(fault, target) from fault
 
     @asynccontextmanager
@@ -376,27 +414,16 @@ def _error(fault: TransportFault | WireFault | ErrorInStream, target: Target) ->
     )
 
 
-def _reply(target: Target, answer: Answer, *, cost_usd: Decimal | None) -> ModelReply:
-    """Raises ModelError for an answer that is cut off or empty."""
-    if answer.finish_reason is None:
-        raise model_error(Reason.STREAM_CUT, provider=target.provider.name, model=target.model)
-    if not answer.text.strip() and not answer.tool_calls:
-        reason = {
-            FinishReason.CONTENT_FILTER: Reason.FILTERED,
-            FinishReason.LENGTH: Reason.ALL_THOUGHT,
-        }.get(answer.finish_reason, Reason.EMPTY_ANSWER)
-        raise model_error(reason, provider=target.provider.name, model=target.model)
-    return ModelReply(
-        text=answer.text,
-        thinking=answer.thinking,
-        thinking_signature=answer.thinking_signature,
-        tool_calls=answer.tool_calls,
-        finish_reason=answer.finish_reason,
-        usage=answer.usage,
-        provider=target.provider.name,
-        model=target.model,
-        cost_usd=cost_usd,
-    )
+def _why_unusable(answer: Answer | None) -> Reason | None:
+    """An answer that is cut off or empty is none."""
+    if answer is None or answer.finish_reason is None:
+        return Reason.STREAM_CUT
+    if answer.text.strip() or answer.tool_calls:
+        return None
+    return {
+        FinishReason.CONTENT_FILTER: Reason.FILTERED,
+        FinishReason.LENGTH: Reason.ALL_THOUGHT,
+    }.get(answer.finish_reason, Reason.EMPTY_ANSWER)
 
 
 def _call_prefix() -> str:

@@ -28,7 +28,7 @@ class Structured(Generic[T]):
     repairs: int
     """How often the model had to be told what was wrong."""
     replies: tuple[ModelReply, ...] = ()
-    """All of its answers, the last included: each was paid for."""
+    """All of its answers, the last included, and those that could not even be read: each was paid for."""
 
 
 @dataclass(frozen=True, slots=True)

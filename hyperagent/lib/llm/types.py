@@ -5,6 +5,7 @@ once per token is a slotted dataclass: it is never stored and must be cheap to m
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -135,6 +136,14 @@ class Usage(Value):
     reasoning_tokens: int = Field(default=0, ge=0)
     """Part of `completion_tokens` that was thought and not said."""
 
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
 
 class Embedded(Value):
     """One vector for each text, in order. `tokens`: of all texts; as a bound by their bytes where the provider does not
@@ -156,10 +165,24 @@ class ModelReply(Value):
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: FinishReason
     usage: Usage = Usage()
+    """Also of the answers before it that could not be used."""
     provider: str
     model: str
     cost_usd: Decimal | None = None
-    """None: the price is not known. It is never guessed and never zero for want of a price."""
+    """Of all that `usage` counts. None: the price is not known. It is never guessed and never zero for want of one."""
+
+    def after(self, unusable: Sequence["ModelReply"]) -> "ModelReply":
+        """The same, with what these took: who asked has this one answer for all of it."""
+        if not unusable:
+            return self
+        replies = (self, *unusable)
+        costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+        return self.model_copy(
+            update={
+                "usage": sum((reply.usage for reply in unusable), self.usage),
+                "cost_usd": sum(costs, Decimal(0)) if len(costs) == len(replies) else None,
+            }
+        )
 
     def as_message(self) -> Message:
         """This reply as the assistant's message in the next request."""

@@ -30,6 +30,11 @@ class Answer:
     cost_usd: Decimal | None
     """What the provider itself says that the call cost."""
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the provider has said what it took."""
+        return self.usage != Usage() or self.cost_usd is not None
+
 
 @dataclass(slots=True)
 class OpenCall:
