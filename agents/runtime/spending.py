@@ -154,7 +154,9 @@ class Spending(Context):
         try:
             reply = self.run.models.taken_by(sent, ModelUsage(prompt_tokens=prompt, completion_tokens=heard.tokens))
         except ModelError:
-            return  # nobody was asked
+            return  # nobody serves models
+        if reply is None:
+            return
         used = self.settled({**usage_of(reply), "is_estimate": True})
         self.run.paid.append(used)
         path = self._performing[:-1]

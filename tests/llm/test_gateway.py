@@ -497,3 +497,19 @@ def test_the_gateway_does_not_load_litellm(scripted_server: ScriptedServer) -> N
     )
 
     assert done.stdout.split() == ["hello", "False", "False"]
+
+
+def test_nor_does_a_call_that_is_interrupted_before_it_was_loaded() -> None:
+    """It takes ten seconds, and whoever is interrupted stands on the loop. Nobody was asked, so nothing was taken."""
+    program = (
+        "import sys\n"
+        "from hyperagent.lib.llm import *\n"
+        "from hyperagent.lib.llm.types import Usage\n"
+        "gateway = ModelGateway(LLMSettings.from_env({'OPENAI_API_KEY': 'k', 'PRO_MODEL_PROVIDER': 'openai'}))\n"
+        "request = ModelRequest(tier='pro', messages=(Message(role='user', content='hi'),))\n"
+        "print(gateway.taken_by(request, Usage(prompt_tokens=9)), 'litellm' in sys.modules)\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["None", "False"]

@@ -212,10 +212,12 @@ class ModelGateway:
             for target in asked
         }
 
-    def taken_by(self, request: ModelRequest, usage: Usage) -> ModelReply:
+    def taken_by(self, request: ModelRequest, usage: Usage) -> ModelReply | None:
         """In the place of the reply of a call that was interrupted: who was asked first, and what so much of it costs
-        there. Raises ModelError."""
+        there. None where nobody was asked yet. Raises ModelError."""
         target = resolve.targets(self.settings, request)[0]
+        if not _can_be_asked(target):
+            return None
         return ModelReply(
             finish_reason=FinishReason.LENGTH,
             provider=target.provider.name,
@@ -261,7 +263,7 @@ class ModelGateway:
     ) -> AsyncGenerator[Piece | ModelReply, None]:
         """One call to one model: its pieces, then its reply, which counts what the answers before it took, too. Raises
         ModelError."""
-        if not target.provider.plain and not adapter.is_loaded():
+        if not _can_be_asked(target):
             await asyncio.to_thread(adapter.litellm_library)
         with Watched(target, request) as watched:
             answer: Answer | None = None
@@ -412,6 +414,11 @@ def _error(fault: TransportFault | WireFault | ErrorInStream, target: Target) ->
         model=target.model,
         detail=scrub(str(fault), target.provider.secrets),
     )
+
+
+def _can_be_asked(target: Target) -> bool:
+    """Whether everything is loaded that a call to it takes."""
+    return target.provider.plain or adapter.is_loaded()
 
 
 def _why_unusable(answer: Answer | None) -> Reason | None:
