@@ -46,17 +46,20 @@ SELECT id FROM held
 """
 
 # Steps that follow each other, as one JSON text: a statement for each took a tenth of the CPU of a short turn.
-_STEPS = """
-INSERT INTO agents_step (agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage, epoch,
-                         started_at, ended_at)
-SELECT w.agent_id, w.path, w.kind, w.name, coalesce(w.request, 'null'), decode(w.request_hash, 'hex'), w.status,
-       coalesce(w.response, 'null'), w.effect_key, w.usage, e.epoch, clock_timestamp(),
-       CASE WHEN w.status <> 'started' THEN clock_timestamp() END
-FROM agents_execution e
+_STEP_COLUMNS = """agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage, epoch,
+                         started_at, ended_at"""
+_STEP_VALUES = """w.agent_id, w.path, w.kind, w.name, coalesce(w.request, 'null'), decode(w.request_hash, 'hex'),
+       w.status, coalesce(w.response, 'null'), w.effect_key, w.usage, e.epoch, clock_timestamp(),
+       CASE WHEN w.status <> 'started' THEN clock_timestamp() END"""
+_STEPS_GIVEN = """agents_execution e
 CROSS JOIN json_to_recordset(%(steps)s::json)
      AS w(agent_id uuid, path int[], kind text, name text, request json, request_hash text, status text, response json,
           effect_key text, usage json)
-WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s"""
+_STEPS = f"""
+INSERT INTO agents_step ({_STEP_COLUMNS})
+SELECT {_STEP_VALUES}
+FROM {_STEPS_GIVEN}
 ON CONFLICT (agent_id, path) WHERE cut_at IS NULL
 DO UPDATE SET status = excluded.status, response = excluded.response, usage = excluded.usage, epoch = excluded.epoch,
               ended_at = excluded.ended_at
@@ -84,16 +87,9 @@ ON CONFLICT (step_id) DO UPDATE SET provider = excluded.provider, model = exclud
 # A call that was interrupted: no step that counts, but paid for.
 _BROKEN_OFF = f"""
 WITH s AS (
-    INSERT INTO agents_step (agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage,
-                             epoch, started_at, ended_at, cut_at)
-    SELECT w.agent_id, w.path, w.kind, w.name, coalesce(w.request, 'null'), decode(w.request_hash, 'hex'), w.status,
-           coalesce(w.response, 'null'), w.effect_key, w.usage, e.epoch, clock_timestamp(), clock_timestamp(),
-           clock_timestamp()
-    FROM agents_execution e
-    CROSS JOIN json_to_recordset(%(steps)s::json)
-         AS w(agent_id uuid, path int[], kind text, name text, request json, request_hash text, status text,
-              response json, effect_key text, usage json)
-    WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
+    INSERT INTO agents_step ({_STEP_COLUMNS}, cut_at)
+    SELECT {_STEP_VALUES}, clock_timestamp()
+    FROM {_STEPS_GIVEN}
     RETURNING *
 )
 {_LEDGER}
