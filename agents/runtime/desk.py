@@ -6,13 +6,13 @@ decides by it takes what was decided as a step.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from itertools import chain, repeat
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
 import structlog
 
+from agents.runtime.connecting import may_pass, waits_s
 from agents.runtime.lacking import Lacks
 from hitl import standing as hitl_standing
 from hitl.policy import Standing
@@ -21,7 +21,6 @@ log = structlog.get_logger(__name__)
 
 Connect = Callable[[], Any]
 T = TypeVar("T")
-RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class Desk:
@@ -75,11 +74,13 @@ class Desk:
 
     async def _patiently(self, ask: Callable[[psycopg.AsyncConnection[Any]], Awaitable[T]]) -> T:
         """Asks until the database answers: a restart of it is no reason to fail a run, nor to let a call through."""
-        for wait_s in chain(RETRY_S, repeat(RETRY_S[-1])):
+        for wait_s in waits_s():
             try:
                 async with self._connection() as connection:
                     return await ask(connection)
-            except psycopg.OperationalError as error:
+            except psycopg.Error as error:
+                if not may_pass(error):
+                    raise
                 log.warning("desk.database_away", why=str(error).split("\n")[0])
             await asyncio.sleep(wait_s)
-        raise AssertionError("repeat has no end")
+        raise AssertionError("the waits have no end")

@@ -6,13 +6,13 @@ of all that the runner drives would have run out.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 
+from agents.runtime.connecting import Connection, connect
+
 T = TypeVar("T")
-IDLE_IN_TRANSACTION_S = 10
-Connection = psycopg.AsyncConnection[Any]
 
 
 class Line:
@@ -32,9 +32,7 @@ class Line:
                     return await self._asked(self._connection, work)
                 except psycopg.OperationalError:
                     pass
-            self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
-            # Cut off in the middle of a claim, it would hold the rows, and nobody else could claim them.
-            await self._connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
+            self._connection = await connect(self._dsn)
             return await self._asked(self._connection, work)
 
     async def aclose(self) -> None:

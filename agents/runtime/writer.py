@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -18,6 +17,7 @@ import structlog
 
 from agents.runtime import store
 from agents.runtime.announcer import Announcer
+from agents.runtime.connecting import Connection, connect, may_pass, waits_s
 from agents.runtime.outbox import NotStored, Outbox, Parcel, Settled, lost
 from hitl.deadlines import Deadlines
 from hyperagent.lib.telemetry import measures
@@ -30,8 +30,6 @@ CROWDED = 16
 OVER = float("-inf")
 """The last tick, where nothing need wait for the next."""
 READ_WITHIN_S = 0.005
-RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
-IDLE_IN_TRANSACTION_S = 10
 LAST_WORDS_S = 3.0
 # All that is looked for here has an index. A plan that was made while a month was empty would read all of the month.
 BY_INDEX = "SET enable_seqscan = off"
@@ -75,8 +73,8 @@ class Writer:
         self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
-        self._durable_connection: psycopg.AsyncConnection[Any] | None = None
-        self._frames_connection: psycopg.AsyncConnection[Any] | None = None
+        self._durable_connection: Connection | None = None
+        self._frames_connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self.commits = 0
@@ -181,8 +179,9 @@ class Writer:
             self._on_settled()
 
     async def _store_patiently(self, parcels: list[Parcel]) -> set[UUID]:
-        """Tries until the database is there again. Storing the same parcels twice changes nothing."""
-        attempt = 0
+        """Tries until the database is there again. Storing the same parcels twice changes nothing. Raises psycopg.Error
+        where it is there and refuses them."""
+        waits = waits_s()
         while True:
             try:
                 return await self._commit(parcels)
@@ -190,11 +189,12 @@ class Writer:
                 parcels = [parcel for parcel in parcels if parcel.outbox.execution_id in refusal.held]
                 if not parcels:
                     return set()
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            except psycopg.Error as error:
+                if not may_pass(error):
+                    raise
                 await self._drop_connections()
-                wait_s = RETRY_S[min(attempt, len(RETRY_S) - 1)]
-                log.warning("writer.database_away", attempt=attempt, retry_in_s=wait_s, error=str(error).split("\n")[0])
-                attempt += 1
+                wait_s = next(waits)
+                log.warning("writer.database_away", retry_in_s=wait_s, error=str(error).split("\n")[0])
                 await asyncio.sleep(wait_s)
 
     async def _commit(self, parcels: list[Parcel]) -> set[UUID]:
@@ -217,18 +217,16 @@ class Writer:
                 raise _NotHeld(held)
             return held
 
-    async def _durably(self) -> psycopg.AsyncConnection[Any]:
+    async def _durably(self) -> Connection:
         if self._durable_connection is None:
-            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
-            # Cut off in the middle of a transaction, it would hold its runs' rows, and nobody could take them over.
-            await connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION_S}s'")
+            connection = await connect(self._dsn)
             await connection.execute(BY_INDEX)
             self._durable_connection = connection
         return self._durable_connection
 
-    async def _frames(self) -> psycopg.AsyncConnection[Any]:
+    async def _frames(self) -> Connection:
         if self._frames_connection is None:
-            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            connection = await connect(self._dsn)
             await connection.execute("SET synchronous_commit = off")
             await connection.execute(BY_INDEX)
             self._frames_connection = connection

@@ -1,13 +1,18 @@
 """A run whose look at the database met a broken connection goes on; what the database itself refused ends it."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 
 from agents.runtime.context import AgentContext
+from agents.runtime.desk import Desk
 from hyperagent.lib.threads import in_thread
-from tests.runtime.driving import ended, events, start
+from tests.runtime.driving import database_dsn, ended, events, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,3 +58,20 @@ async def test_what_the_database_refused_is_not_tried_for_ever(alice: Any, echo_
 
     assert (run.status, run.error_code, looks) == ("failed", "internal", ["look"])
     assert "statement timeout" not in run.error_message
+
+
+async def test_nor_is_what_a_run_looks_up_before_it_lets_something_through() -> None:
+    """The desk waits for a database that is away, not for a statement that its role may not take so long for."""
+
+    @asynccontextmanager
+    async def hurried() -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as made:
+            await made.execute("SET statement_timeout = 50")
+            yield made
+
+    async def ask(made: psycopg.AsyncConnection[Any]) -> None:
+        await made.execute("SELECT pg_sleep(5)")
+
+    async with asyncio.timeout(10):
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            await Desk(hurried).read(ask)

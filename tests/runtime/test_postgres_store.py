@@ -156,6 +156,27 @@ async def test_a_record_that_postgres_refuses_harms_no_other_run(store: Postgres
     assert loaded.agents["root"].id == root.id
 
 
+async def test_a_statement_that_takes_longer_than_its_role_may_is_refused_and_harms_no_other_run(
+    store: PostgresUnderTest,
+) -> None:
+    """The database is there: to try again for ever would stop all runs of the process."""
+    good, bad = await store.new_execution(), await store.new_execution()
+    (good_journal, _), (bad_journal, _) = await store.take_over(good), await store.take_over(bad)
+    store.writer._dsn += " options='-c statement_timeout=300'"
+    async with await psycopg.AsyncConnection.connect(database_dsn()) as holding:
+        await holding.execute("SELECT FROM agents_execution WHERE id = %s FOR UPDATE", [bad])
+
+        bad_journal.write(agent())
+        good_journal.write(root := agent())
+
+        async with asyncio.timeout(10):
+            await good_journal.committed()
+            with pytest.raises(NotStored, match="statement timeout"):
+                await bad_journal.committed()
+    loaded, _ = await store._load(good)
+    assert loaded.agents["root"].id == root.id
+
+
 async def test_a_writer_whose_database_is_gone_for_good_ends_when_it_is_told_to() -> None:
     announcer = Announcer(settings.CONFIG.redis_url.get_secret_value())
     writer = Writer("postgresql://127.0.0.1:1/nowhere", announcer=announcer, deadlines=Deadlines())

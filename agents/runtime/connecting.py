@@ -1,0 +1,43 @@
+"""How a runner's connections to the database are opened, and how long is waited where it is away. Knows no statement of
+runs."""
+
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import Any, Final
+
+import psycopg
+
+from hyperagent.lib.outage import database_was_away
+
+Connection = psycopg.AsyncConnection[Any]
+
+_IDLE_IN_TRANSACTION_S: Final = 10
+_WAITS_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+# SQL's classes "insufficient resources" and "transaction rollback" (so that another could go on), and the end of who
+# was cut off for too long (`bound`).
+_PASSING: Final = ("53", "40", "25P03")
+
+
+async def connect(dsn: str) -> Connection:
+    """Raises psycopg.Error where the database is away."""
+    connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+    await bound(connection)
+    return connection
+
+
+async def bound(connection: Connection) -> None:
+    """Cut off in the middle of a transaction, it would hold its rows, and nobody else could take them over."""
+    await connection.execute(f"SET idle_in_transaction_session_timeout = '{_IDLE_IN_TRANSACTION_S}s'")
+
+
+def waits_s() -> Iterator[float]:
+    """How long to wait before each next try; without an end."""
+    return chain(_WAITS_S, repeat(_WAITS_S[-1]))
+
+
+def may_pass(error: psycopg.Error) -> bool:
+    """Whether the same may well work a moment later. Not so what the database refused, such as a statement that took
+    longer than its role may: it would be refused again, for ever."""
+    if isinstance(error, psycopg.InterfaceError) or database_was_away(error):
+        return True
+    return error.sqlstate is not None and error.sqlstate.startswith(_PASSING)
