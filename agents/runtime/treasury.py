@@ -262,29 +262,31 @@ class Treasury:
                 await connection.execute(purse_sql.MOVE, prepare=True)
 
     async def _tidy(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Gives back what calls reserved that were interrupted here, and now and then what the dead hold."""
-        abandoned, self._abandoned = self._abandoned, []
-        for user_id in self._due_late():
+        """Gives back what calls reserved that were interrupted here, and now and then what the dead hold. Each is
+        forgotten once it is done: the database may go away at any statement."""
+        for user_id, since in self._due_late():
             limits = await self._read_limits(connection, user_id)
             if limits:
                 await connection.execute(purse_sql.RECOUNT, {"purses": [limit.purse_id for limit in limits]})
-        for driving, call_id in abandoned:
+            if self._late[user_id] == since:
+                del self._late[user_id]
+        is_any_abandoned = bool(self._abandoned)
+        while self._abandoned:
+            driving, call_id = self._abandoned[0]
             values = {"call_id": call_id, "execution_id": driving.execution_id, "epoch": driving.epoch}
             await connection.execute(purse_sql.SETTLE, {**values, "usd": 0, "tokens": 0, "is_unpriced": False})
-        if abandoned or (self.is_on and time.monotonic() - self._freed_at > FREE_EVERY_S):
-            self._freed_at = time.monotonic()
+            del self._abandoned[0]
+        if is_any_abandoned or (self.is_on and time.monotonic() - self._freed_at > FREE_EVERY_S):
             await self._clear(connection)
+            self._freed_at = time.monotonic()
 
-    def _due_late(self) -> list[UUID | None]:
-        """Where nobody has a budget, for a while none: one that was just set is not known yet."""
+    def _due_late(self) -> list[tuple[UUID | None, float]]:
+        """With since when. Where nobody has a budget, for a while none: one that was just set is not known yet."""
         now = time.monotonic()
         if not self.is_on:
             self._late = {one: since for one, since in self._late.items() if now - since < 2 * KNOWN_FOR_S}
             return []
-        due = [one for one, since in self._late.items() if now - since > WRITTEN_WITHIN_S]
-        for one in due:
-            del self._late[one]
-        return due
+        return [(one, since) for one, since in self._late.items() if now - since > WRITTEN_WITHIN_S]
 
     @staticmethod
     async def _clear(connection: psycopg.AsyncConnection[Any]) -> None:

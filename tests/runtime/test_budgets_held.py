@@ -35,6 +35,7 @@ from hyperagent.accounts.budget_models import Budget, Hold, Purse
 from hyperagent.lib.llm.prices import Price
 from tests import template
 from tests.faces.web import ROOT, database_url
+from tests.runtime.cutting import cut_off_at
 from tests.runtime.driving import database_dsn, ended, model_env, start, until
 from tests.scripted.script import Script, ScriptedUsage
 from tests.scripted.server import ScriptedServer
@@ -287,6 +288,31 @@ async def test_a_runner_killed_in_mid_call_leaves_nothing_reserved_and_nothing_c
     assert reserved > 4 * 400
     assert (now.held_tokens, now.used_tokens) == (0, taken["at"])
     assert 4 * 500 <= now.used_tokens <= 100_000
+
+
+async def test_what_is_to_be_tidied_up_stays_to_be_done_where_the_database_goes_away_meanwhile(
+    alice: Any, houses: Any
+) -> None:
+    await allow("user", 1, user=alice)
+    (house,) = await houses(1)
+    driving = the_only(await running(alice))
+    held = await house.hold(driving)
+    assert isinstance(held, Held)
+    house.treasury._abandoned.append((driving, held.call_id))  # as of a call that was interrupted once it was held
+    await sync_to_async(ledger)(alice, "0.25", 100, 1)
+    house.treasury.count_late(alice.pk)
+    await house.treasury.begin()
+
+    async with cut_off_at("accounts_purse"):
+        keeping = asyncio.create_task(house.treasury.keep())
+
+    async def is_tidy() -> bool:
+        now = await purse(f"user:{alice.pk}")
+        return (now.used_usd, now.held_usd) == (Decimal("0.25"), Decimal(0))
+
+    await until(is_tidy, timeout_s=15)
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
 
 
 def ledger(user: Any, usd: str | None, tokens: int, number: int) -> None:
