@@ -120,20 +120,20 @@ class Driver:
     async def hear(self) -> None:
         """Somebody answered, or wants something of an agent, while the run goes on.
 
-        What comes too late for this driver is left to the next: the mark that there is something stays, or is set anew.
+        What is read is the run's before the mark that there is something is cleared for good; the mark stays where the
+        connection breaks, and where it comes too late for this driver.
         """
         run = self._run
         if run is None or self._is_done_with(run):
             return
-        async with self._tools.connection() as connection:
+        async with self._tools.connection() as connection, connection.transaction():
             news = await loading.read_news(connection, self.claim.id, self.claim.epoch)
             if self._is_done_with(run):
-                await loading.hear_again(connection, self.claim.id)
-                return
-        for request_id, answer in news.answers.items():
-            run.answer(request_id, answer)
-        for intervention in news.interventions:
-            intervene(run, intervention)
+                raise psycopg.Rollback
+            for request_id, answer in news.answers.items():
+                run.answer(request_id, answer)
+            for intervention in news.interventions:
+                intervene(run, intervention)
 
     def _is_done_with(self, run: DrivenRun) -> bool:
         return self.is_leaving or run.at_rest or run.outbox.error is not None

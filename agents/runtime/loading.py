@@ -172,24 +172,17 @@ class News:
     interventions: tuple[Intervention, ...]
 
 
-_HEARD = "UPDATE agents_execution SET woken_at = NULL WHERE id = %s AND epoch = %s"
-_HEAR_AGAIN = """
-WITH told AS (
-    UPDATE agents_execution SET woken_at = clock_timestamp() WHERE id = %s AND ended_at IS NULL RETURNING id
-)
-SELECT pg_notify('hyperagent_runs', id::text) FROM told
-"""
+# Not of a run that its driver has left: what came too late for that one is what the next is claimed for.
+_HEARD = "UPDATE agents_execution SET woken_at = NULL WHERE id = %s AND epoch = %s AND status = 'running'"
 
 
 async def read_news(connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int) -> News:
-    """What is new, and what is not. The mark that there is something is cleared first: a later one sets it again."""
-    await connection.execute(_HEARD, [execution_id, epoch])
-    answers = await connection.execute(READ_ANSWERS, [execution_id])
-    interventions = await connection.execute(_LOAD_INTERVENTIONS, [execution_id])
+    """What is new, and what is not, in one round trip. The mark that there is something is cleared first: a later one
+    sets it again. Within a transaction that is not committed before the news are used: what is cleared is not found
+    again."""
+    async with connection.pipeline():
+        await connection.execute(_HEARD, [execution_id, epoch])
+        answers = await connection.execute(READ_ANSWERS, [execution_id])
+        interventions = await connection.execute(_LOAD_INTERVENTIONS, [execution_id])
     made = _interventions(await interventions.fetchall())
     return News(answers_of(await answers.fetchall()), tuple(one for one in made.values() if not one.applied))
-
-
-async def hear_again(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> None:
-    """Sets the mark anew: its driver came to rest before it could use what it read, and another has to."""
-    await connection.execute(_HEAR_AGAIN, [execution_id])

@@ -22,6 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
+from agents.runtime.connecting import bound
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
@@ -106,7 +107,7 @@ class Runner:
     async def run(self) -> None:
         kwargs = {"autocommit": True}
         async with AsyncConnectionPool(
-            self.options.dsn, min_size=1, max_size=3, kwargs=kwargs, open=False, check=_is_alive
+            self.options.dsn, min_size=1, max_size=3, kwargs=kwargs, open=False, configure=bound, check=_is_alive
         ) as self._pool:
             await self._line.ask(WALL_CLOCK.compare)
             self._announcer.start()

@@ -14,6 +14,7 @@ from agents.runtime.context import AgentContext
 from hitl.actions import Decided, decide
 from hitl.models import Request, RequestStatus
 from hyperagent.lib.refusals import NotThere
+from tests.runtime.cutting import cut_off_at
 from tests.runtime.driving import Runners, ended, events, execution, start, until
 
 NO_MODEL = "http://127.0.0.1:9"
@@ -130,3 +131,31 @@ async def test_a_run_that_waits_can_be_cancelled_and_its_question_is_closed(alic
 
 async def _nothing(runner: Any) -> bool:
     return not runner.driving
+
+
+async def test_an_answer_is_heard_though_the_connection_broke_while_it_was_read(
+    alice: Any, make_runner: Runners
+) -> None:
+    """The run comes to rest after it; the mark that there is something is all by which another driver finds it."""
+    go_on = asyncio.Event()
+
+    async def asks_beside(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+        async def ask(branch: AgentContext) -> Any:
+            return await branch.ask("input", {"question": turn["question"]})
+
+        async def work(branch: AgentContext) -> None:
+            await go_on.wait()
+
+        said, _ = await context.all(ask, work)
+        return {"answer": f"They said {said['text']}", "sources": []}
+
+    await make_runner(NO_MODEL, lease_s=3600, extra={"asks_beside": asks_beside})
+    id_ = await start(alice, "May I?", pipeline="asks_beside")
+    request = await request_of(id_)
+
+    async with cut_off_at("agents_intervention"):
+        await answer(request, alice)
+    go_on.set()
+
+    run = await ended(id_)
+    assert (run.status, run.answer) == ("completed", "They said yes")
