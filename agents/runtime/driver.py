@@ -86,6 +86,10 @@ class Driver:
             return False
         return self._run is None or self._run.under_suspicion
 
+    @property
+    def is_claimed(self) -> bool:
+        return self._claimed.is_set()
+
     # --- what others ask of it
 
     def claimed(self) -> None:
@@ -139,7 +143,7 @@ class Driver:
         return self.is_leaving or run.at_rest or run.outbox.error is not None
 
     def _wake_writer(self, outbox: Outbox, at_once: bool) -> None:
-        if self._claimed.is_set():
+        if self.is_claimed:
             self._tools.wake_writer(outbox, at_once)
         else:
             self._waiting = outbox
@@ -167,7 +171,9 @@ class Driver:
             except (LeaseLost, psycopg.Error) as error:
                 self._trace.end("lost", error="lease_lost" if isinstance(error, LeaseLost) else "database_away")
                 log.warning("run.lost", why=str(error).split("\n")[0])
-                await self._give_up()
+                # Of a claim that came to nothing, or nobody knows whether it did, the runner makes sure.
+                if self.is_claimed:
+                    await self._give_up()
                 return
             finally:
                 self._trace.end("interrupted")
@@ -185,7 +191,7 @@ class Driver:
         """Whether or not the lease is still ours. If not even that can be said, it runs out."""
         try:
             async with self._tools.connection() as connection:
-                await leases.give_up(connection, self.claim.id, self.claim.epoch)
+                await leases.give_up(connection, self.claim)
         except psycopg.Error as error:
             log.warning("run.not_given_up", why=str(error).split("\n")[0])
 

@@ -102,7 +102,7 @@ SET status = 'running', epoch = e.epoch + 1, lease_until = clock_timestamp() + m
     tuning = {taken_or_kept("e")}
 FROM was
 WHERE e.id = was.id
-RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.pipeline, e.mode, e.question, e.input,
+RETURNING e.id, e.user_id, e.conversation_id, e.epoch, e.leased_by, e.pipeline, e.mode, e.question, e.input,
           e.crashes, e.suspicion, e.on_finish, e.tuning, was.lost_by, was.status AS was_status,
           e.cancel_requested_at IS NOT NULL AS cancel_requested, was.woken_at IS NOT NULL AS woken,
           coalesce(e.effects_root, e.id) AS effects_root, {lacks("e.user_id")} AS lacks,
@@ -135,6 +135,7 @@ class Claim:
     user_id: UUID | None
     conversation_id: UUID | None
     epoch: int
+    leased_by: str
     pipeline: str
     mode: str
     question: str
@@ -243,14 +244,14 @@ async def look(connection: psycopg.AsyncConnection[Any], *, lease_s: float) -> F
     return Found(freed=row[0], is_any_waiting=row[1] or row[0] > 0)
 
 
+# By its epoch alone no lease is known: a claim that came to nothing leaves its number to the next.
 _GIVE_UP = """
 WITH given AS (
     UPDATE agents_execution SET status = 'pending', lease_until = NULL, leased_by = ''
-    WHERE id = %s AND epoch = %s AND status = 'running' RETURNING id
+    WHERE id = %s AND epoch = %s AND leased_by = %s AND status = 'running' RETURNING id
 )
 SELECT pg_notify('hyperagent_runs', id::text) FROM given
 """
-
 
 _CLEAR = """
 UPDATE agents_execution SET crashes = crashes - 1, suspicion = suspicion + 1
@@ -258,14 +259,14 @@ WHERE id = %s AND epoch > %s AND crashes > 0 AND status NOT IN ('completed', 'fa
 """
 
 
-async def give_up(connection: psycopg.AsyncConnection[Any], execution_id: UUID, epoch: int) -> None:
+async def give_up(connection: psycopg.AsyncConnection[Any], claim: Claim) -> None:
     """The driver cannot go on, without fault of the run's: whoever is free may.
 
     Where the lease ran out and the run is another's, it is cleared of having killed this runner, which was stopped,
     starved or cut off, and lives. It stays suspected, as a run that stops whoever drives it has to be.
     """
-    await connection.execute(_GIVE_UP, [execution_id, epoch])
-    await connection.execute(_CLEAR, [execution_id, epoch])
+    await connection.execute(_GIVE_UP, [claim.id, claim.epoch, claim.leased_by])
+    await connection.execute(_CLEAR, [claim.id, claim.epoch])
 
 
 def recover_runner(name: str) -> int:

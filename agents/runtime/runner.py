@@ -101,6 +101,8 @@ class Runner:
         self._claimable = asyncio.Event()
         self._stopping = asyncio.Event()
         self._one_suspect = asyncio.Lock()
+        self._unsure: list[leases.Claim] = []
+        """Claims of which it is not known whether they came to something: the connection broke in the midst of them."""
 
     # --- life
 
@@ -190,6 +192,7 @@ class Runner:
         the disk, which takes as long as their first steps; none of what they say is stored before the claim is."""
 
         async def take(connection: psycopg.AsyncConnection[Any]) -> int:
+            await self._make_sure(connection)
             early: list[Driver] = []
             try:
                 async with connection.transaction():
@@ -204,6 +207,7 @@ class Runner:
             except BaseException:
                 for driver in early:
                     driver.lose()
+                    self._unsure.append(driver.claim)
                 raise
             late = [self._drive(claim) for claim in claims if not claim.is_first]
             for driver in (*early, *late):
@@ -211,6 +215,12 @@ class Runner:
             return len(claims)
 
         return await self._line.ask(take)
+
+    async def _make_sure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Before anything is claimed anew, which may get the number of such a claim: that nobody drives those runs."""
+        while self._unsure:
+            await leases.give_up(connection, self._unsure[0])
+            del self._unsure[0]
 
     def _drive(self, claim: leases.Claim) -> Driver:
         if claim.waited_s is not None:

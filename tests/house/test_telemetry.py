@@ -58,8 +58,9 @@ def forget() -> None:
 
 def claim(**more: Any) -> Claim:
     values = {
-        "id": uuid.UUID(int=7), "user_id": None, "conversation_id": None, "epoch": 1, "pipeline": "turn", "mode": "",
-        "question": "", "input": {"traceparent": PARENT}, "crashes": 0, "suspicion": 0, "on_finish": "", "lost_by": "",
+        "id": uuid.UUID(int=7), "user_id": None, "conversation_id": None, "epoch": 1, "leased_by": "r",
+        "pipeline": "turn", "mode": "", "question": "", "input": {"traceparent": PARENT}, "crashes": 0, "suspicion": 0,
+        "on_finish": "", "lost_by": "",
         "was_status": "pending", "cancel_requested": False, "woken": False, "effects_root": uuid.UUID(int=7),
         "waited_s": None,
     }  # fmt: skip

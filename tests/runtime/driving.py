@@ -54,12 +54,14 @@ class Runners:
         pipeline: PipelineSettings | None = None,
         expires_s: float | None = None,
         deadlines: Deadlines | None = None,
+        dsn: str = "",
     ) -> Runner:
         """`env`: settings of models besides the scripted one. `providers`: what the tools reach; nothing without.
-        `tools`: these instead of all that there are. `expires_s`: how long a question stays open; for ever without."""
+        `tools`: these instead of all that there are. `expires_s`: how long a question stays open; for ever without.
+        `dsn`: another way to the test's database."""
         options = Options(
             name=name,
-            dsn=database_dsn(),
+            dsn=dsn or database_dsn(),
             redis_url=settings.CONFIG.redis_url.get_secret_value(),
             concurrency=concurrency,
             lease_s=lease_s,

@@ -16,6 +16,7 @@ CLAIM = Claim(
     user_id=None,
     conversation_id=None,
     epoch=1,
+    leased_by="runner-1",
     pipeline="noting",
     mode="",
     question="q",
@@ -90,7 +91,19 @@ async def test_of_a_run_whose_claim_came_to_nothing_nothing_is_stored() -> None:
     driver.lose()
 
     await asyncio.gather(driving, return_exceptions=True)
-    assert (process.woken, process.given_up) == ([], True)
+    assert process.woken == []
+
+
+async def test_nor_is_it_given_up_by_its_driver_which_cannot_know_whose_it_is_by_now() -> None:
+    process = Process()
+    driver = process.driver()
+    driving = asyncio.create_task(driver.drive())
+    await process.noted.wait()
+
+    driver.lose()
+
+    await asyncio.gather(driving, return_exceptions=True)
+    assert not process.given_up
 
 
 async def test_nor_does_it_begin_where_that_is_known_before() -> None:
