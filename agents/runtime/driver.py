@@ -43,6 +43,7 @@ from hyperagent.lib.telemetry.tracing import NOTHING, TRACEPARENT
 log = structlog.get_logger(__name__)
 
 Connect = Callable[[], Any]
+Load = Callable[[psycopg.AsyncConnection[Any], uuid.UUID], Awaitable[tuple[Loaded, End]]]
 AWAY_S = 0.5
 
 
@@ -115,7 +116,7 @@ class Driver:
         self._interrupt()
 
     def lose(self) -> None:
-        """The lease is known to be another's, or never was ours."""
+        """The lease is known to be another's, or never was ours, or the run cannot be driven any further here."""
         self._is_lost = True
         if self._run is not None:
             self._run.outbox.refuse(lost())
@@ -196,8 +197,9 @@ class Driver:
             log.warning("run.not_given_up", why=str(error).split("\n")[0])
 
     async def _drive(self) -> bool:
-        """True if the run is over."""
-        loaded, end = (Loaded(), End()) if self.claim.is_first else await self._load()
+        """True if the run is over. Raises whatever cannot be told of it as its end: then its runner blames it."""
+        refusal = self._refusal()
+        loaded, end = await self._recorded(refusal)
         if self._is_lost:
             raise lost()
         outbox = Outbox(
@@ -221,19 +223,39 @@ class Driver:
             run.record(*with_event(root))
         elif end.seq == 0:
             _tell_of_copies(run)
-        apply_all(run)
+        if refusal is None:
+            apply_all(run)
         self._run = run
         if self.claim.lost_by:
             outbox.write(Announced(root.id, AgentShutdown(reason="crash")))
         outbox.write(Announced(root.id, StatusChanged(status=ExecutionStatus.RUNNING)))
         try:
-            outcome = await self._outcome(run, root)
+            outcome = await self._outcome(run, root, refusal)
         finally:
             await run.stop_children()
         try:
             return await self._leave(run, root, outcome)
         except NotStored as error:
             return await self._leave(run, root, await self._refused(run, error))
+
+    def _refusal(self) -> StepFailed | None:
+        """Why the run is ended here and not driven; None if it is to be driven."""
+        if self.claim.is_given_up:
+            return StepFailed("crashed_worker", endings.why_given_up(self.claim))
+        if (version := self.claim.input.get("version", INPUT_VERSION)) != INPUT_VERSION:
+            return StepFailed(
+                "other_version",
+                f"This run was begun by another version of HyperAgent (its input has the form {version}, this worker "
+                f"knows {INPUT_VERSION}), as while an update is under way. Try it again in a few minutes.",
+            )
+        if self.claim.pipeline not in self._tools.programs:
+            return StepFailed("unknown_pipeline", f"This installation has no pipeline '{self.claim.pipeline}'.")
+        return None
+
+    async def _recorded(self, refusal: StepFailed | None) -> tuple[Loaded, End]:
+        if self.claim.is_first:
+            return Loaded(), End()
+        return await self._load(loading.load if refusal is None else loading.load_remains)
 
     def _made_run(self, outbox: Outbox, loaded: Loaded) -> DrivenRun:
         run = DrivenRun(
@@ -256,10 +278,10 @@ class Driver:
         run.under_suspicion = self.claim.crashes > 0 or self.claim.suspicion > 0
         return run
 
-    async def _outcome(self, run: DrivenRun, root: AgentRecord) -> endings.Ending:
+    async def _outcome(self, run: DrivenRun, root: AgentRecord, refusal: StepFailed | None) -> endings.Ending:
         """How the program came to its end, as what is stored, what is said, and what becomes of the root."""
         try:
-            result = await self._result(run, root)
+            result = await self._result(run, root, refusal)
         except (Suspended, GivenBack) as signal:
             return endings.paused(signal)
         except Cancelled as cancelled:
@@ -275,21 +297,13 @@ class Driver:
             return endings.failed("internal", why, run=run)
         return endings.completed(run, result)
 
-    async def _result(self, run: DrivenRun, root: AgentRecord) -> Any:
+    async def _result(self, run: DrivenRun, root: AgentRecord, refusal: StepFailed | None) -> Any:
         """The program's result. A cancelled task means what whoever cancelled it meant."""
         if self._cancelled:
             raise Cancelled
-        if self.claim.is_given_up:
-            raise StepFailed("crashed_worker", endings.why_given_up(self.claim))
-        if (version := self.claim.input.get("version", INPUT_VERSION)) != INPUT_VERSION:
-            raise StepFailed(
-                "other_version",
-                f"This run was begun by another version of HyperAgent (its input has the form {version}, this worker "
-                f"knows {INPUT_VERSION}), as while an update is under way. Try it again in a few minutes.",
-            )
-        program = self._tools.programs.get(self.claim.pipeline)
-        if program is None:
-            raise StepFailed("unknown_pipeline", f"This installation has no pipeline '{self.claim.pipeline}'.")
+        if refusal is not None:
+            raise refusal
+        program = self._tools.programs[self.claim.pipeline]
         self._program = asyncio.ensure_future(program(AgentContext(run, root), dict(run.turn)))
         try:
             try:
@@ -337,17 +351,17 @@ class Driver:
         """Something of this run could not be stored: the rest of it is worth nothing, but its end must be told."""
         number = uuid.uuid4().hex[:12]
         log.error("run.not_stored", error_id=number, error=str(error))
-        _, end = await self._load()
+        _, end = await self._load(loading.load_remains)
         run.outbox.reopen(last_seq=end.seq, last_hash=end.hash)
         return endings.failed(
             "not_stored", f"A part of this run could not be stored. An administrator finds it under {number}."
         )
 
-    async def _load(self) -> tuple[Loaded, End]:
+    async def _load(self, load: Load) -> tuple[Loaded, End]:
         async with self._tools.connection() as connection:
             if self._trace.span is not NOTHING:
                 await self._trace.look(connection, self.claim.id)
-            return await loading.load(connection, self.claim.id)
+            return await load(connection, self.claim.id)
 
 
 def _tell_of_copies(run: DrivenRun) -> None:

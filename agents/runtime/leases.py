@@ -258,6 +258,12 @@ UPDATE agents_execution SET crashes = crashes - 1, suspicion = suspicion + 1
 WHERE id = %s AND epoch > %s AND crashes > 0 AND status NOT IN ('completed', 'failed', 'cancelled')
 """
 
+_BLAME = """
+UPDATE agents_execution SET status = 'pending', lease_until = NULL, lost_by = leased_by, leased_by = '',
+    crashes = crashes + 1
+WHERE id = %s AND epoch = %s AND leased_by = %s AND status = 'running'
+"""
+
 
 async def give_up(connection: psycopg.AsyncConnection[Any], claim: Claim) -> None:
     """The driver cannot go on, without fault of the run's: whoever is free may.
@@ -267,6 +273,12 @@ async def give_up(connection: psycopg.AsyncConnection[Any], claim: Claim) -> Non
     """
     await connection.execute(_GIVE_UP, [claim.id, claim.epoch, claim.leased_by])
     await connection.execute(_CLEAR, [claim.id, claim.epoch])
+
+
+async def blame(connection: psycopg.AsyncConnection[Any], claim: Claim) -> None:
+    """The driver broke over this run. Another may try it, such as one that knows what a newer version wrote; that it
+    broke is counted as a crash is."""
+    await connection.execute(_BLAME, [claim.id, claim.epoch, claim.leased_by])
 
 
 def recover_runner(name: str) -> int:

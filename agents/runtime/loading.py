@@ -1,7 +1,8 @@
 """What is read back of a run: all of it when a driver takes it over, and what people did meanwhile."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -10,15 +11,25 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from agents.engine.chain import GENESIS
-from agents.engine.records import AgentRecord, EffectRecord, Intervention, Loaded, StepRecord
+from agents.engine.records import AgentRecord, EffectRecord, Intervention, Loaded, Path, StepRecord
 from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepKind, StepStatus
 from hitl.store import READ_ANSWERS, answers_of
 
-_LOAD_AGENTS = """
-SELECT id, parent_id, agent_name, lineage, task, status, output, error, step_id, depends_on, user_comment,
+
+def _among(states: type[StrEnum]) -> str:
+    return ", ".join(f"'{state}'" for state in states)
+
+
+_AGENTS = """
+SELECT id, parent_id, agent_name, lineage, task, {status}, output, error, step_id, depends_on, user_comment,
        user_content, modified
 FROM agents_agentexecution WHERE execution_id = %s
 """
+_LOAD_AGENTS = _AGENTS.format(status="status")
+# One in a state that only another version knows has not ended.
+_LOAD_KNOWN_AGENTS = _AGENTS.format(
+    status=f"CASE WHEN status IN ({_among(AgentStatus)}) THEN status ELSE 'running' END"
+)
 # Steps are looked up agent by agent: a join is free to read every month of the journal, what has an OFFSET is not.
 _LOAD_STEPS = """
 SELECT s.agent_id, s.path, s.kind, s.name, CASE WHEN s.kind <> 'model' THEN s.request END, s.request_hash, s.status,
@@ -27,6 +38,7 @@ FROM agents_agentexecution a CROSS JOIN LATERAL (
     SELECT * FROM agents_step s WHERE s.agent_id = a.id AND s.cut_at IS NULL OFFSET 0) s
 WHERE a.execution_id = %s
 """
+_LOAD_KNOWN_STEPS = f"{_LOAD_STEPS} AND s.kind IN ({_among(StepKind)}) AND s.status IN ({_among(StepStatus)})"
 # Also those of the run that this one is a copy of, and of its other copies.
 _LOAD_EFFECTS = """
 WITH root AS (SELECT coalesce(effects_root, id) AS id FROM agents_execution WHERE id = %s)
@@ -34,6 +46,7 @@ SELECT f.key, f.agent_id, f.tool, f.arguments, f.arguments_hash, f.status, f.res
 FROM agents_effect f WHERE f.execution_id IN (
     SELECT id FROM root UNION SELECT e.id FROM agents_execution e JOIN root ON e.effects_root = root.id)
 """
+_LOAD_UNSETTLED = f"{_LOAD_EFFECTS} AND f.status IN ('started', 'in_doubt')"
 # What is not applied yet, and all that people said.
 _LOAD_INTERVENTIONS = """
 SELECT id, agent_id, kind, text, applied_at IS NOT NULL FROM agents_intervention
@@ -85,18 +98,43 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
         _LOAD_FALLEN,
         LOAD_END,
     )
-    async with connection.pipeline():
-        cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
-    found = [await cursor.fetchall() for cursor in cursors]
+    found = await _rows(connection, execution_id, queries)
     agents, steps, effects, answers, interventions, origins, shown, cut, fallen, end = found
     loaded = Loaded(
+        agents=_agents(agents),
+        steps=_steps(map(StepRecord.remembered, map(_step, steps))),
+        effects=_effects(effects),
         answers=answers_of(answers),
         interventions=_interventions(interventions),
         origins={origin for (origin,) in origins},
         shown=shown_lengths(shown),
     )
-    for id_, parent_id, name, lineage, task, status, output, error, step_id, depends_on, *marks in agents:
-        loaded.agents[lineage] = AgentRecord(
+    for row in fallen:
+        loaded.fell(_step(row))
+    return loaded, replace(_end(end, cut), first_token_ms=first_token_ms(shown), thought_ms=thought_ms(shown))
+
+
+async def load_remains(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
+    """What the end of a run takes that is not driven any more. Can be read whatever another version, or a fault, has
+    written: of the effects there are those of which nobody knows whether they happened, of the rest what is known."""
+    queries = (_LOAD_KNOWN_AGENTS, _LOAD_KNOWN_STEPS, _LOAD_UNSETTLED, _LOAD_CUT_USAGE, LOAD_END)
+    agents, steps, effects, cut, end = await _rows(connection, execution_id, queries)
+    loaded = Loaded(agents=_agents(agents), steps=_steps(map(_step, steps)), effects=_effects(effects))
+    return loaded, _end(end, cut)
+
+
+async def _rows(
+    connection: psycopg.AsyncConnection[Any], execution_id: UUID, queries: Sequence[str]
+) -> list[list[tuple[Any, ...]]]:
+    """What each of them finds, in one round trip."""
+    async with connection.pipeline():
+        cursors = [await connection.cursor(row_factory=tuple_row).execute(query, [execution_id]) for query in queries]
+    return [await cursor.fetchall() for cursor in cursors]
+
+
+def _agents(rows: Iterable[tuple[Any, ...]]) -> dict[str, AgentRecord]:
+    made = (
+        AgentRecord(
             id_,
             parent_id,
             name,
@@ -109,18 +147,28 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
             tuple(depends_on),
             *marks,
         )
-    for row in steps:
-        step = _step(row)
-        loaded.steps.setdefault(step.agent_id, {})[step.path] = step.remembered()
-    for row in fallen:
-        loaded.fell(_step(row))
-    for key, agent_id, tool, arguments, hashed, status, response, started_at in effects:
-        loaded.effects[key] = EffectRecord(
-            key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response, started_at
-        )
-    seq, hashed = end[0] if end else (0, GENESIS)
-    used = tuple(usage for (usage,) in cut)
-    return loaded, End(seq, bytes(hashed), used, first_token_ms(shown), thought_ms(shown))
+        for id_, parent_id, name, lineage, task, status, output, error, step_id, depends_on, *marks in rows
+    )
+    return {agent.lineage: agent for agent in made}
+
+
+def _steps(steps: Iterable[StepRecord]) -> dict[UUID, dict[Path, StepRecord]]:
+    found: dict[UUID, dict[Path, StepRecord]] = {}
+    for step in steps:
+        found.setdefault(step.agent_id, {})[step.path] = step
+    return found
+
+
+def _effects(rows: Iterable[tuple[Any, ...]]) -> dict[str, EffectRecord]:
+    return {
+        key: EffectRecord(key, agent_id, tool, arguments, bytes(hashed), EffectStatus(status), response, started_at)
+        for key, agent_id, tool, arguments, hashed, status, response, started_at in rows
+    }
+
+
+def _end(last: Sequence[tuple[Any, ...]], used: Iterable[tuple[Any, ...]]) -> End:
+    seq, hashed = last[0] if last else (0, GENESIS)
+    return End(seq, bytes(hashed), tuple(usage for (usage,) in used))
 
 
 def _step(row: tuple[Any, ...]) -> StepRecord:

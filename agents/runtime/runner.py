@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -127,7 +127,7 @@ class Runner:
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)
-            await self._until_stopped(writing)
+            broken = await self._until_stopped(writing, loops)
             await self._drain()
             for loop in loops:
                 loop.cancel()
@@ -137,17 +137,29 @@ class Runner:
             await self._jobs.aclose()
             await self._models.aclose()
             await self._line.aclose()
+            if broken is not None:
+                broken.result()
         log.info("runner.stopped", name=self.options.name)
 
     def stop(self) -> None:
         self._stopping.set()
 
-    async def _until_stopped(self, writing: asyncio.Task[None]) -> None:
-        """Without its writer a runner would drive for nobody: it ends with the writer's error, and is started again."""
+    async def _until_stopped(
+        self, writing: asyncio.Task[None], loops: Sequence[asyncio.Task[None]]
+    ) -> asyncio.Task[None] | None:
+        """Which loop broke; None if it was told to stop. A runner ends with what broke, and is started again. Without
+        its writer it would drive for nobody, and ends at once. Without a loop, such as the one that renews its leases,
+        it would drive what others drive, too, and gives everything back before."""
         stopping = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({stopping, writing}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({stopping, writing, *loops}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
         if writing.done():
             writing.result()
+        broken = None if self._stopping.is_set() else next(loop for loop in loops if loop.done())
+        if broken is not None:
+            log.error("runner.broken", loop=broken.get_name(), exc_info=broken.exception())
+            self.stop()
+        return broken
 
     async def _drain(self) -> None:
         """Gives each run back at its next step; what is still in the middle of one after a few seconds, at once."""
@@ -238,11 +250,20 @@ class Runner:
         self._tasks.discard(task)
         if self.driving.get(driver.claim.id) is driver:
             del self.driving[driver.claim.id]
+        self._claimable.set()
         if not task.cancelled() and task.exception() is not None:
             log.error("run.driver_failed", execution_id=str(driver.claim.id), exc_info=task.exception())
-        self._claimable.set()
-        if driver.claim.is_suspect:
+            # Claimed again by looking, which others do as well: here it may break as before.
+            self._spawn(self._blame(driver))
+        elif driver.claim.is_suspect:
             self._spawn(self._claim_suspect())
+
+    async def _blame(self, driver: Driver) -> None:
+        async def blame(connection: psycopg.AsyncConnection[Any]) -> None:
+            if driver.is_claimed:
+                await leases.blame(connection, driver.claim)
+
+        await self._line.ask(blame)
 
     # --- hearing and looking
 
@@ -274,8 +295,12 @@ class Runner:
 
     def _hear(self, payload: str) -> None:
         """`payload`: a run's id; or nothing, where a runner died and what it drove was freed. The only run of one that
-        died is a suspect, which is claimed by looking."""
-        if payload and UUID(payload) not in self.driving:
+        died is a suspect, which is claimed by looking; and so is whatever says something else."""
+        try:
+            is_elsewhere = bool(payload) and UUID(payload) not in self.driving
+        except ValueError:
+            is_elsewhere = False
+        if is_elsewhere:
             self._claimable.set()
         else:
             self._spawn(self._look())
@@ -327,7 +352,18 @@ class Runner:
         if beat.cancel_requested:
             driver.cancel()
         elif beat.woken:
+            await self._have_heard(driver)
+
+    @staticmethod
+    async def _have_heard(driver: Driver) -> None:
+        """What cannot be read of one run, as what a newer version wrote, is no trouble of the others here."""
+        try:
             await driver.hear()
+        except psycopg.Error:
+            raise
+        except Exception:
+            log.exception("run.cannot_hear", execution_id=str(driver.claim.id))
+            driver.lose()
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(self._quietly(work))
