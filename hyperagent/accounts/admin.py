@@ -20,6 +20,7 @@ from hyperagent.accounts import closing, people
 from hyperagent.accounts.actions import revoke_all_tokens, revoke_token
 from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.audit_log import admin as _audit_log  # noqa: F401 (registers its page)
+from hyperagent.accounts.letter_models import Letter
 from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
 from hyperagent.accounts.personal import parts
@@ -27,7 +28,7 @@ from hyperagent.accounts.scopes import Role
 from hyperagent.lib import labels, looks
 from hyperagent.lib.admin_lists import QuickListAdmin, people_called
 from hyperagent.lib.looks import LOOKED
-from hyperagent.lib.read_only_admin import UnchangedAdmin
+from hyperagent.lib.read_only_admin import ReadOnlyAdmin, UnchangedAdmin
 from hyperagent.lib.refusals import Refused
 
 WHAT = {ADDITION: _("added"), CHANGE: _("changed"), DELETION: _("deleted"), LOOKED: _("looked")}
@@ -250,6 +251,16 @@ class UserQuotaAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg
     list_select_related = ("user", "group")
     autocomplete_fields = ("user",)
     ordering = ("quota", "id")
+
+
+@admin.register(Letter)
+class LetterAdmin(ReadOnlyAdmin):
+    list_display = ("kind", "user", "invitation", "created_at", "sent_at", "attempts", "given_up_at")
+    list_filter = ("kind",)
+    list_select_related = ("user", "invitation")
+    ordering = ("-created_at", "-id")
+    search_fields = ("id", "user")
+    search_help_text = _("The id of a mail, or the beginning of a person's e-mail address.")
 
 
 @admin.register(LoginAttempt)

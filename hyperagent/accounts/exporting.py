@@ -11,20 +11,18 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import IO, Final
 
-import structlog
-from django.conf import settings
 from django.core.files.base import File
 from django.core.files.storage import default_storage
-from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from hyperagent.accounts import letters
 from hyperagent.accounts.archive import Archive
+from hyperagent.accounts.letter_models import LetterKind
 from hyperagent.accounts.models import DataExport, ExportState, User
 from hyperagent.accounts.personal import parts
 from hyperagent.audit.kinds import AuditKind
@@ -32,8 +30,6 @@ from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.refusals import Conflict, NotThere
-
-log = structlog.get_logger(__name__)
 
 FOLDER: Final = "exports"
 MAKE: Final = "hyperagent.accounts.tasks.make_export"
@@ -97,18 +93,11 @@ def make(export_id: uuid.UUID) -> None:
 
 
 def tell(export_id: uuid.UUID) -> None:
-    """Mails its owner, in their language, that it is ready; once."""
+    """Writes to its owner that it is ready; once."""
     untold = DataExport.objects.filter(pk=export_id, state=ExportState.READY, told_at=None, user__is_active=True)
-    if not untold.update(told_at=Now()):
-        return
-    export = DataExport.objects.select_related("user").get(pk=export_id)
-    context = {"user": export.user, "link": f"{settings.SITE_URL}{reverse('settings:data')}", "days": KEPT.days}
-    try:
-        with speaking(export.user.language):
-            subject, text = _("Your data is ready"), render_to_string("accounts/export_ready_email.txt", context)
-            send_mail(subject, text, None, [export.user.email])
-    except OSError as error:  # what the mail server says; the page shows the file all the same
-        log.warning("export.mail_not_taken", export=str(export_id), error=str(error))
+    with transaction.atomic():
+        if untold.update(told_at=Now()):
+            letters.write(LetterKind.EXPORT_READY, DataExport.objects.select_related("user").get(pk=export_id).user)
 
 
 def go_on() -> None:

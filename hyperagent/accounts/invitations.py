@@ -13,17 +13,15 @@ from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 from django.core import signing
 from django.core.exceptions import ValidationError
-from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Lower, Now
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from hyperagent.accounts import people
+from hyperagent.accounts import letters, people
 from hyperagent.accounts.actions import new_person
 from hyperagent.accounts.addresses import LOOKS_LIKE_ANOTHER, looks_like_another
 from hyperagent.accounts.models import User, email_key
@@ -31,11 +29,9 @@ from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role, UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
-from hyperagent.lib import queue
-from hyperagent.lib.languages import speaking
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
-MAIL: Final = "hyperagent.accounts.tasks.mail_invitation"
 _SALT: Final = "hyperagent.accounts.invitations"
 _KEY: Final = "invitation"
 """Where a browser's session keeps which invitation it has opened."""
@@ -59,7 +55,7 @@ def invite(by: User | None, email: str, *, roles: Collection[str] = (), group_id
         made = Invitation.objects.create(email=email, roles=held, invited_by=by, ends_at=_end())
         made.groups.set(groups.values())
         _tell(AuditKind.USER_INVITED, by, made, roles=held, groups=sorted(groups))
-        queue.enqueue(MAIL, made.pk)
+        mail(made)
     return made
 
 
@@ -70,7 +66,7 @@ def send_again(by: User | None, invitation_id: uuid.UUID) -> Invitation:
         Invitation.objects.filter(pk=found.pk).update(number=F("number") + 1, ends_at=_end(), mailed_at=None)
         found.refresh_from_db()
         _tell(AuditKind.USER_INVITED, by, found, number=found.number)
-        queue.enqueue(MAIL, found.pk)
+        mail(found)
     return found
 
 
@@ -89,32 +85,16 @@ def revoke(by: User | None, invitation_id: uuid.UUID) -> Invitation:
     return found
 
 
-def mails_leave() -> bool:
-    """Whether mails go anywhere: without EMAIL_URL they stand in the log, and the link has to be copied."""
-    return not settings.CONFIG.email_url.get_secret_value().startswith("consolemail")
-
-
 def link_of(invitation: Invitation) -> str:
     """The full address. Whoever has it can accept: it is for the one whom it is sent to."""
     word = signing.Signer(salt=_SALT).sign_object([invitation.pk.hex, invitation.number])
     return f"{settings.SITE_URL}{reverse('accounts:invited', kwargs={'word': word})}"
 
 
-def mail(invitation_id: uuid.UUID) -> None:
-    """Twice is as once; nothing for one that is over."""
-    found = Invitation.objects.open().filter(pk=invitation_id, mailed_at=None).select_related("invited_by").first()
-    if found is None or not mails_leave():
-        return
-    by = found.invited_by
-    context = {"link": link_of(found), "days": settings.CONFIG.invitation_days, "by": by}
-    with speaking(by.language if by else ""):
-        send_mail(
-            subject=_("You are invited to HyperAgent"),
-            message=render_to_string("people/invitation_email.txt", context),
-            from_email=None,
-            recipient_list=[found.email],
-        )
-    Invitation.objects.filter(pk=found.pk, number=found.number).update(mailed_at=Now())
+def mail(invitation: Invitation) -> None:
+    """With the caller's transaction. Where no mails leave, the link is shown to be copied, and stands in no log."""
+    if mails_leave():
+        letters.invite(invitation)
 
 
 # ── At the door ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from hyperagent.accounts.people_api import REFUSALS, AdministratorsView, GroupNa
 from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role
 from hyperagent.lib.api import Pages, own_or_404
+from hyperagent.lib.outbox import mails_leave
 
 
 class InvitationSerializer(serializers.ModelSerializer[Invitation]):
@@ -31,7 +32,7 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
         )  # fmt: skip
 
     def get_link(self, invitation: Invitation) -> str | None:
-        is_needed = invitation.state is InvitationState.OPEN and not invitations.mails_leave()
+        is_needed = invitation.state is InvitationState.OPEN and not mails_leave()
         return invitations.link_of(invitation) if is_needed else None
 
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
     budget_models,
+    letter_models,
     people_models,
     sign_on_models,
 )
@@ -66,6 +67,11 @@ class UserManager(BaseUserManager["User"]):
     def with_email(self, email: str) -> models.QuerySet["User"]:
         # `iexact` compares UPPER() and would miss the unique index, which is on LOWER().
         return self.alias(email_key=Lower("email")).filter(email_key=email_key(email))
+
+    def hold(self, user_id: uuid.UUID) -> "User":
+        """The row, locked until the caller's transaction ends: of two that look whether there is room for one more, the
+        second sees what the first made. What refers to the row is written all the while."""
+        return self.select_for_update(no_key=True).get(pk=user_id)
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_email(username or "").get()

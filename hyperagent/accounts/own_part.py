@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from hyperagent.accounts import exporting
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.closing import pseudonym
+from hyperagent.accounts.letter_models import Letter
 from hyperagent.accounts.models import ApiToken, SignIn, User, UserMeter, UserQuota
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.personal import PersonalPart
@@ -52,10 +53,11 @@ class AccountPart(PersonalPart):
     def erase(self, user_id: UUID) -> int:
         tokens, _by_model = ApiToken.objects.filter(user=user_id).delete()
         sign_ins, _by_model = SignIn.objects.filter(user=user_id).delete()
+        letters, _by_model = Letter.objects.filter(user=user_id).delete()
         meters, _by_model = UserMeter.objects.filter(user=user_id).delete()
         quotas, _by_model = UserQuota.objects.filter(user=user_id).delete()
         ways_in = _ways_in_erased(user_id)
-        return ways_in + tokens + sign_ins + meters + quotas + exporting.erase(user_id) + _forgotten(user_id)
+        return ways_in + tokens + sign_ins + letters + meters + quotas + exporting.erase(user_id) + _forgotten(user_id)
 
 
 def _ways_in_erased(user_id: UUID) -> int:

@@ -69,6 +69,12 @@ class Invitation(models.Model):
         return self.email
 
     @property
+    def mail_trouble(self) -> str:
+        """What became of the last letter, while the mail server has not taken it. Reads all of its letters."""
+        last = max(self.letters.all(), key=lambda letter: letter.created_at, default=None)
+        return last.last_error if last is not None and last.sent_at is None else ""
+
+    @property
     def state(self) -> InvitationState:
         if self.accepted_at is not None:
             return InvitationState.ACCEPTED

@@ -32,6 +32,7 @@ from hyperagent.accounts.people_reading import (
 )
 from hyperagent.accounts.scopes import Role, UserKind
 from hyperagent.accounts.settings_views import person
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
 
@@ -235,9 +236,9 @@ class Invitations(ForAdministrators):
         return self._page(form, status=400)
 
     def _page(self, form: Form, status: int = 200) -> HttpResponse:
-        rows = Invitation.objects.select_related("invited_by").prefetch_related("groups")
+        rows = Invitation.objects.select_related("invited_by").prefetch_related("groups", "letters")
         page = Paginator(rows, A_PAGE).get_page(self.request.GET.get("page"))
-        leave = invitations.mails_leave()
+        leave = mails_leave()
         listed = [(one, "" if leave or one.state != "open" else invitations.link_of(one)) for one in page]
         context = {"tab": "invitations", "page": page, "listed": listed, "form": form, "mails_leave": leave}
         return render(self.request, "people/invitations.html", context, status=status)
@@ -270,6 +271,6 @@ def _id_in(text: str) -> uuid.UUID:
 
 
 def _sent_or_made() -> str:
-    if invitations.mails_leave():
+    if mails_leave():
         return _("The invitation is on its way by mail.")
     return _("The invitation is made. No mails leave from here: copy its link.")

@@ -1,57 +1,62 @@
 """Background jobs of the accounts app. Each takes ids, and finds nothing to do if its row is gone."""
 
+from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
-from django.conf import settings
-from django.contrib.auth.tokens import default_token_generator
-from django.core.mail import send_mail
-from django.template.loader import render_to_string
-from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
-from django.utils.translation import gettext as _
+from django.db.models.functions import Now
 
-from hyperagent.accounts import attempts, closing, exporting, invitations, people, service_accounts, sign_ins
+from hyperagent.accounts import (
+    attempts,
+    closing,
+    exporting,
+    invitations,
+    letters,
+    mailing,
+    people,
+    service_accounts,
+    sign_ins,
+)
+from hyperagent.accounts.letter_models import Letter, LetterKind
 from hyperagent.accounts.models import User
+from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import UserKind
-from hyperagent.lib.languages import speaking
+from hyperagent.lib.outbox import WAITING
 from hyperagent.lib.queue import task
+
+LETTERS_KEPT: Final = timedelta(days=90)
 
 
 @task
 def mail_password_reset(user_id: str) -> None:
-    """Queued for strangers too, with an id that nobody has. The link leads to the configured address, not to whatever
-    host the request claimed."""
+    """Queued for strangers too, with an id that nobody has: only here it is looked whether there is anybody."""
     user = User.objects.filter(pk=user_id, is_active=True, kind=UserKind.PERSON).first()
-    if user is None:
-        return
-    uid = urlsafe_base64_encode(force_bytes(user.pk))
-    token = default_token_generator.make_token(user)
-    path = reverse("accounts:password_reset_confirm", kwargs={"uidb64": uid, "token": token})
-    context = {"user": user, "link": f"{settings.SITE_URL}{path}", "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
-    with speaking(user.language):
-        send_mail(
-            subject=_("Reset your HyperAgent password"),
-            message=render_to_string("accounts/password_reset_email.txt", context),
-            from_email=None,
-            recipient_list=[user.email],
-        )
+    if user is not None:
+        letters.write(LetterKind.PASSWORD_RESET, user)
+
+
+@task
+def send_letter(letter_id: str) -> None:
+    mailing.outbox.send_one(UUID(letter_id))
+
+
+@task(every_s=60)
+def sweep_letters() -> None:
+    """What the mail server did not take at first, and what a lost job was to send."""
+    mailing.outbox.send_due()
+
+
+@task(every_s=86_400)
+def prune_letters() -> None:
+    Letter.objects.filter(created_at__lt=Now() - LETTERS_KEPT).exclude(WAITING).delete()
 
 
 @task
 def mail_security_news(user_id: str, what: str, kind: str) -> None:
-    """What guards the account was changed, perhaps by somebody who got into it. `what`: as the audit calls it."""
-    user = User.objects.filter(pk=user_id, is_active=True, kind=UserKind.PERSON).first()
-    if user is None:
-        return
-    context = {"user": user, "what": what, "kind": kind, "link": f"{settings.SITE_URL}{reverse('settings:security')}"}
-    with speaking(user.language):
-        send_mail(
-            subject=_("The security of your HyperAgent account was changed"),
-            message=render_to_string("accounts/security_news_email.txt", context),
-            from_email=None,
-            recipient_list=[user.email],
-        )
+    """Asked for by servers of the version before, while an upgrade is under way."""
+    user = User.objects.filter(pk=user_id).first()
+    if user is not None:
+        letters.write(LetterKind.SECURITY_NEWS, user, what=what, kind=kind)
 
 
 @task(every_s=3600)
@@ -93,4 +98,7 @@ def stop_the_inactive() -> None:
 
 @task
 def mail_invitation(invitation_id: str) -> None:
-    invitations.mail(UUID(invitation_id))
+    """Asked for by servers of the version before, while an upgrade is under way."""
+    invitation = Invitation.objects.open().filter(pk=invitation_id, mailed_at=None).first()
+    if invitation is not None:
+        invitations.mail(invitation)

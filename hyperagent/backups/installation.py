@@ -16,18 +16,25 @@ from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.models import Execution, Runner
+from hyperagent.accounts.letter_models import Letter
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
 from hyperagent.backups import server
 from hyperagent.backups.archive import DATABASE, FILES, KEY, BadArchive, Manifest, Writer, checked, entries
 from hyperagent.embedded import instance
+from hyperagent.lib.outbox import WAITING
+from hyperagent.notices.models import Mail
 from hyperagent.settings import CONFIG
 
 ALIVE = timedelta(seconds=30)
 """A runner that was seen so lately works."""
+
+
+RESTORED = "It waited when the backup was taken that was restored since."
 
 
 class NotDone(Exception):
@@ -103,6 +110,8 @@ def restore(path: Path, *, lets_runs_go_on: bool, is_forced: bool) -> Restored:
     Runner.objects.all().delete()
     record(AuditKind.BACKUP_RESTORED, actor=None, details={"made_at": manifest.made_at})
     stopped = 0 if lets_runs_go_on else _stop_runs()
+    if not lets_runs_go_on:
+        _keep_mails_back()
     return Restored(manifest, stopped, is_other_key=manifest.key != _mark_of_key())
 
 
@@ -144,6 +153,12 @@ def _stop_runs() -> int:
     """What they did after the backup is not in it, so none may do it again."""
     now = timezone.now()
     return Execution.objects.live().filter(cancel_requested_at=None).update(cancel_requested_at=now, woken_at=now)
+
+
+def _keep_mails_back() -> None:
+    """Most of them have left since, and whom they were about has gone on."""
+    for mails in (Letter.objects, Mail.objects):
+        mails.filter(WAITING).update(given_up_at=Now(), last_error=RESTORED)
 
 
 def _migrations() -> dict[str, str]:

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from django.core import mail
 
-from hyperagent.accounts.invitations import mails_leave
 from hyperagent.lib.conf import Config, SearchProvider
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.providers import BUNDLED, Provider
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.management.findings import Finding, State
 
 PATIENCE_S: Final = 3.0

@@ -46,7 +46,6 @@ ON_BY_DEFAULT = frozenset(MailKind) - {MailKind.REQUEST_TIMED_OUT}
 
 # At least so long between the tries of one delivery; the sweep that finds them comes once a minute.
 DELIVERY_PAUSES_S = (5, 30, 120, 600, 3_600, 21_600, 86_400)
-MAIL_PAUSES_S = (60, 300, 1_800, 7_200)
 
 
 def pause_after(tries: int, pauses_s: tuple[int, ...]) -> int | None:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.fields import ExactJSONField
+from hyperagent.lib.outbox import WAITING, Outgoing
 from hyperagent.notices.kinds import CHOOSABLE, OPEN, DeliveryStatus, EventType, MailKind
 
 HEAD_CHARS = 500
@@ -131,22 +132,15 @@ class Delivery(models.Model):
         return self.status in OPEN
 
 
-class Mail(models.Model):
+class Mail(Outgoing):
     """One mail to one person about one thing, and whether it went out."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=40, choices=[(kind.value, kind.value) for kind in MailKind])
     subject_id = models.CharField(max_length=100, help_text="What it is about, such as a request's id.")
     title = models.CharField(max_length=200, blank=True)
     facts = ExactJSONField(default=list, help_text="Pairs of a label and a text.")
     path = models.CharField(max_length=500, help_text="Where the link leads, on this site.")
-    attempts = models.PositiveSmallIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(db_default=Now())
-    last_error = models.CharField(max_length=HEAD_CHARS, blank=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    sent_at = models.DateTimeField(null=True, blank=True)
-    given_up_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Mail"]] = models.Manager()
 
@@ -154,11 +148,7 @@ class Mail(models.Model):
         ordering = ("-created_at", "-id")
         constraints = (models.UniqueConstraint(fields=("user", "kind", "subject_id"), name="notices_mail_once"),)
         indexes = (
-            models.Index(
-                fields=("next_attempt_at",),
-                name="notices_mail_due",
-                condition=Q(sent_at__isnull=True, given_up_at__isnull=True),
-            ),
+            models.Index(fields=("next_attempt_at",), name="notices_mail_due", condition=WAITING),
             models.Index(fields=("-created_at", "-id"), name="notices_mail_newest"),
         )
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from hyperagent.accounts import exporting
 from hyperagent.accounts.archive import Archive, safe_path
 from hyperagent.accounts.models import DataExport, ExportState
+from hyperagent.accounts.tasks import sweep_letters
 from hyperagent.lib.refusals import Conflict
 from tests.accounts.keeping import SECRET, keep_something_of
 
@@ -56,6 +57,7 @@ def test_alices_file_has_all_that_is_hers_and_only_alice_opens_it(
     export = DataExport.objects.get(user=alice)
 
     exporting.make(export.pk)
+    sweep_letters()
 
     found = unpacked(alices_page, export)
     talk = next(name for name in found if name.startswith("conversations/") and name.endswith(".json"))
@@ -85,6 +87,7 @@ def test_one_is_made_at_a_time_and_a_newer_one_takes_its_place(alice: Any, alice
     exporting.make(first.pk)
     exporting.make(first.pk)
     second = made_for(alice)
+    sweep_letters()
 
     first.refresh_from_db()
     assert (first.state, second.state) == (ExportState.ENDED, ExportState.READY)

@@ -93,7 +93,7 @@ def test_alice_sets_up_an_app_on_the_page_and_is_asked_for_its_code_from_then_on
     assert secret not in stored
     assert codes[0].replace(" ", "") not in stored
     assert AuditEvent.objects.filter(kind="mfa.added", actor_id=alice.pk).count() == 1
-    tasks.mail_security_news(str(alice.pk), "mfa.added", "totp")
+    tasks.sweep_letters()
     assert "An authenticator app was set up" in mail.outbox[-1].body
     assert mail.outbox[-1].to == [alice.email]
 

@@ -16,7 +16,7 @@ from hitl.store import OPEN_REQUEST, opening
 from hyperagent.accounts import actions, people, service_accounts
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.service_accounts import Wish
-from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive
+from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive, sweep_letters
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, Refused
@@ -65,6 +65,7 @@ def test_a_program_acts_by_its_tokens_and_by_nothing_else(
     with django_capture_on_commit_callbacks(execute=True):
         page.post("/accounts/password/reset/", {"email": made["known_as"]})
     mail_password_reset(made["id"])
+    sweep_letters()
 
     assert (me["kind"], me["display_name"]) == ("service", "Nightly report")
     assert made["known_as"].endswith("@service.invalid")

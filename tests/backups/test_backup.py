@@ -17,10 +17,18 @@ from django.utils import timezone
 
 from agents.models import Runner
 from conversations import actions
+from hyperagent.accounts import letters
+from hyperagent.accounts.letter_models import LetterKind
 from hyperagent.backups import installation, server
 from hyperagent.backups.archive import BadArchive, Manifest, Writer, checked
+from hyperagent.notices.actions import tell_people
+from hyperagent.notices.kinds import MailKind
 from tests.faces.web import ROOT, database_url
 
+_MAILS = (
+    "SELECT kind FROM (SELECT kind, given_up_at FROM notices_mail UNION ALL SELECT kind, given_up_at FROM"
+    " accounts_letter) mails"
+)
 NOW = "2026-11-22T12:00:00+00:00"
 
 
@@ -49,6 +57,8 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     alice: Any, empty_database: str, tmp_path: Path
 ) -> None:
     said = actions.say_in_new(alice, "Alice's question")
+    letters.write(LetterKind.SECURITY_NEWS, alice, what="mfa.added", kind="totp")
+    tell_people([alice.pk], MailKind.REQUEST_WAITING, subject_id="r1", title="Decide", path="/inbox/r1")
     old, new, backup = tmp_path / "old", tmp_path / "new", tmp_path / "it.tar"
     stored = Path("media", "documents", "a b.pdf")
     (old / stored).parent.mkdir(parents=True)
@@ -59,6 +69,7 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     with psycopg.connect(empty_database) as connection:
         question = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
         run = connection.execute("SELECT id, cancel_requested_at IS NULL FROM agents_execution").fetchall()
+        mails = connection.execute(f"{_MAILS} WHERE given_up_at IS NULL").fetchall()
         audit = connection.execute("SELECT kind FROM audit_event WHERE kind LIKE 'backup.%'").fetchall()
         with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
             connection.execute("UPDATE audit_event SET kind = ''")
@@ -67,6 +78,7 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     manage("restore", str(backup), "--yes", "--move", url=empty_database, data=new)
     with psycopg.connect(empty_database) as connection:
         again = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
+        waiting = connection.execute(f"{_MAILS} WHERE given_up_at IS NULL").fetchall()
         goes_on = connection.execute("SELECT cancel_requested_at IS NULL FROM agents_execution").fetchall()
         other = connection.execute("SELECT to_regclass('of_another_version')").fetchall()
 
@@ -75,6 +87,7 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     assert "1 runs had not ended" in restored
     assert audit == [("backup.restored",)]
     assert (question, run) == ([("Alice's question",)], [(said.execution.id, False)])
+    assert (mails, sorted(waiting)) == ([], [("request_waiting",), ("security_news",)])
     assert (again, goes_on, other) == ([("Alice's question",)], [(True,)], [(None,)])
     assert (new / stored).read_bytes() == b"bytes"
 

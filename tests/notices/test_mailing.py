@@ -13,8 +13,9 @@ from django.db import transaction
 from django.test import Client
 from pydantic import SecretStr
 
-from hyperagent.notices import actions, mailing
-from hyperagent.notices.kinds import MAIL_PAUSES_S, MailKind
+from hyperagent.lib import outbox
+from hyperagent.notices import actions
+from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.models import Mail
 from hyperagent.notices.tasks import send_mail, sweep_mails
 from tests.mail.dovecot import PASSWORD, USER
@@ -133,7 +134,7 @@ def test_a_mail_server_that_is_away_is_tried_again_with_pauses_and_then_given_up
     sweep_mails()
     sweep_mails()
     once = Mail.objects.get(subject_id="r1")
-    for _ in MAIL_PAUSES_S[1:]:
+    for _ in outbox.PAUSES_S[1:]:
         later(10_000)
         sweep_mails()
     settings.EMAIL_BACKEND = in_memory
@@ -194,12 +195,12 @@ def test_after_enough_tries_a_mail_is_given_up(bob: Any, settings: Any) -> None:
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", _nobody_listens()
     tell(bob)
 
-    for _ in range(len(MAIL_PAUSES_S) + 4):
+    for _ in range(len(outbox.PAUSES_S) + 4):
         sweep_mails()
         later(10_000)
 
     mail = Mail.objects.get()
-    assert mail.attempts == len(MAIL_PAUSES_S) + 1
+    assert mail.attempts == len(outbox.PAUSES_S) + 1
     assert mail.given_up_at is not None
 
 
@@ -223,7 +224,7 @@ def test_who_died_while_sending_is_followed_by_another_under_the_same_message_id
 
     sweep_mails()
     at_once = len(mailoutbox)
-    later(mailing.LEASE_S)
+    later(outbox.LEASE_S)
     sweep_mails()
 
     assert (at_once, len(mailoutbox)) == (1, 2)

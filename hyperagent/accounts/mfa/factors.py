@@ -16,12 +16,13 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from hyperagent.accounts import attempts
+from hyperagent.accounts import attempts, letters
 from hyperagent.accounts.attempts import Try
+from hyperagent.accounts.letter_models import LetterKind
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib import queue
 from hyperagent.lib.refusals import Conflict, Refused
 from hyperagent.lib.secrets import Unreadable
 
@@ -29,7 +30,6 @@ Kind = Authenticator.Type
 STEP_S: Final = 30
 # Clocks of phones are a little off, and people type slowly.
 STEPS_ASIDE: Final = 1
-TOLD: Final = "hyperagent.accounts.tasks.mail_security_news"
 
 
 class WrongCode(Refused):
@@ -92,7 +92,7 @@ def add_app(user: User, sealed: str, code: str) -> list[str]:
         raise WrongCode
     attempts.succeeded(tried)
     with transaction.atomic():
-        _hold(user)
+        User.objects.hold(user.pk)
         if Authenticator.objects.filter(user=user, type=Kind.TOTP).exists():
             raise Conflict("has_app", _("An app is set up already. Remove it first."))
         row = TOTP.activate(user, secret).instance
@@ -131,7 +131,7 @@ def use_code(user: User, code: str, *, address: str | None) -> str:
 def failed(user: User | None, why: str) -> None:
     """Into the audit. `user`: whose account it was, where that is known."""
     target = Target("user", str(user.pk), user.email) if user else None
-    record("sign_in.failed", actor=None, target=target, details={"by": "second_factor", "why": why})
+    record(AuditKind.SIGN_IN_FAILED, actor=None, target=target, details={"by": "second_factor", "why": why})
 
 
 def _used(user: User, code: str) -> str | None:
@@ -162,43 +162,43 @@ def _is_apps(row: Authenticator, code: str) -> bool:
 def remove(user: User, factor_id: int) -> bool:
     """False if the user has no such factor. With the last one the recovery codes go."""
     with transaction.atomic():
-        _hold(user)
+        User.objects.hold(user.pk)
         row = Authenticator.objects.filter(user=user, pk=factor_id).exclude(type=Kind.RECOVERY_CODES).first()
         if row is None:
             return False
         row.delete()
         if not has_factor(user):
             Authenticator.objects.filter(user=user).delete()
-        _tell("mfa.removed", user, by=user, kind=row.type)
+        _tell(AuditKind.MFA_REMOVED, user, by=user, kind=row.type)
     return True
 
 
 def remove_all(user: User, *, by: User | None) -> int:
     """For somebody who has lost them. `by` None: at the console. How many there were."""
     with transaction.atomic():
-        _hold(user)
+        User.objects.hold(user.pk)
         kinds = list(Authenticator.objects.filter(user=user).values_list("type", flat=True))
         Authenticator.objects.filter(user=user).delete()
         if kinds:
-            _tell("mfa.removed", user, by=by, kind="all")
+            _tell(AuditKind.MFA_REMOVED, user, by=by, kind="all")
     return len(kinds)
 
 
 def new_recovery_codes(user: User) -> list[str]:
     """Ten new ones; the former open nothing any more. Raises Conflict without a factor that they would stand in for."""
     with transaction.atomic():
-        _hold(user)
+        User.objects.hold(user.pk)
         if not has_factor(user):
             raise Conflict("no_factor", _("Set up an app or a passkey first: recovery codes stand in for it."))
         Authenticator.objects.filter(user=user, type=Kind.RECOVERY_CODES).delete()
         codes = _codes(user)
-        _tell("mfa.added", user, by=user, kind=Kind.RECOVERY_CODES)
+        _tell(AuditKind.MFA_ADDED, user, by=user, kind=Kind.RECOVERY_CODES)
     return codes
 
 
 def added(user: User, kind: str) -> list[str]:
     """A factor was just added, in this transaction. Recovery codes, if there were none."""
-    _tell("mfa.added", user, by=user, kind=kind)
+    _tell(AuditKind.MFA_ADDED, user, by=user, kind=kind)
     return [] if Authenticator.objects.filter(user=user, type=Kind.RECOVERY_CODES).exists() else _codes(user)
 
 
@@ -218,11 +218,7 @@ def _try(user: User, address: str | None = None) -> Try:
     return tried
 
 
-def _hold(user: User) -> None:
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
-
-
-def _tell(what: str, user: User, *, by: User | None, kind: str) -> None:
+def _tell(what: AuditKind, user: User, *, by: User | None, kind: str) -> None:
     """Into the audit, and to the person by mail: whoever did it may not be them."""
     record(what, actor=actor_of(by), target=Target("user", str(user.pk), user.email), details={"factor": str(kind)})
-    queue.enqueue(TOLD, str(user.pk), what, str(kind))
+    letters.write(LetterKind.SECURITY_NEWS, user, what=what.value, kind=str(kind))

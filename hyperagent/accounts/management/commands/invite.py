@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hyperagent.accounts import invitations, people
 from hyperagent.accounts.scopes import GROUP_ROLES, Role
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import Refused
 
 
@@ -30,7 +31,7 @@ class Command(BaseCommand):
             )
         except Refused as refused:
             raise CommandError(refused.message) from None
-        if invitations.mails_leave():
+        if mails_leave():
             self.stdout.write(f"The invitation to {made.email} is on its way by mail, until {made.ends_at:%Y-%m-%d}.")
         else:
             self.stdout.write(f"Give this link to {made.email}; it works once, until {made.ends_at:%Y-%m-%d}:")
