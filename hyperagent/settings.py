@@ -59,7 +59,6 @@ ALLOWED_HOSTS = list(CONFIG.hosts)
 
 INSTALLED_APPS = [
     "hyperagent.accounts.site.AdminConfig",
-    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
@@ -78,6 +77,8 @@ INSTALLED_APPS = [
     "hyperagent.accounts.mfa.allauth_apps.FactorsConfig",
     "hyperagent.audit",
     "hyperagent.accounts",
+    # After ours, whose command to change a password stands in for its own.
+    "django.contrib.auth",
     "hyperagent.notices",
     "hitl",
     "memory",

@@ -72,15 +72,17 @@ def new_person(email: str, password: str, *, display_name: str = "") -> User:
         raise ValidationError({"email": EMAIL_TAKEN}) from None
 
 
-def change_password(user: User, new_password: str) -> int:
+def change_password(user: User, new_password: str, *, by: User | None) -> int:
     """All sessions of the user end, because each carries a digest of the password; a caller that has one renews it. So
-    do their API tokens: whoever knew the password may have made one. How many still opened a door."""
+    do their API tokens: whoever knew the password may have made one. How many still opened a door.
+
+    `by` None: at the console."""
     _check_new_password(new_password, user)
     user.set_password(new_password)
     with transaction.atomic():
         user.save(update_fields=["password"])
         revoked = revoke_all_tokens(user)
-        record(AuditKind.PASSWORD_CHANGED, actor=actor_of(user), target=_target(user), details={"tokens": revoked})
+        record(AuditKind.PASSWORD_CHANGED, actor=actor_of(by), target=_target(user), details={"tokens": revoked})
     attempts.forgive_account(Door.LOGIN, user.email)
     return revoked
 

@@ -94,7 +94,7 @@ class Security(LoginRequiredMixin, SecretForm):
         if actions.check_credentials(user.email, old, address=address_of(self.request)) is None:
             form.add_error("old_password", _("This is not your password."))
             return self.form_invalid(form)
-        revoked = actions.change_password(user, new)
+        revoked = actions.change_password(user, new, by=user)
         sign_ins.stay_here(self.request, user)
         messages.success(self.request, _("Your password is changed, and you are signed out everywhere else."))
         tell_of_tokens(self.request, revoked)

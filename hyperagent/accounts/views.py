@@ -167,7 +167,7 @@ class PasswordResetConfirm(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         assert self.user is not None  # else there was no form to send
         try:
-            revoked = actions.change_password(self.user, form.cleaned_data["password"])
+            revoked = actions.change_password(self.user, form.cleaned_data["password"], by=self.user)
         except ValidationError as error:
             form.add_error(None, error)
             return self.form_invalid(form)

@@ -132,7 +132,7 @@ def test_codes_are_not_guessed_and_nobody_is_half_in_for_ever(page: Client, alic
     sign_in(page, alice)
     tries = [page.post("/accounts/login/second/", {"code": f"{n:06}"}).status_code for n in range(8)]
     right_but_late = page.post("/accounts/login/second/", {"code": code_of(secret)}).status_code
-    actions.change_password(alice, "quite another sentence")
+    actions.change_password(alice, "quite another sentence", by=alice)
     changed = page.get("/accounts/login/second/")
 
     assert 429 in tries

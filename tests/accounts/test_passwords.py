@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django_q.models import OrmQ
 
@@ -92,10 +93,38 @@ def test_all_ones_tokens_end_with_a_reset(alice: Any, page: Client, api: Any) ->
 
 
 @pytest.mark.threat("T25")
+def test_all_ones_sessions_and_tokens_end_with_a_change_at_the_console(
+    alice: Any, alices_page: Client, api: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, raw = actions.make_token(alice)
+    typed = iter([NEW, "something else", "12345", "12345", NEW, NEW])
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(typed))
+
+    call_command("changepassword", "ALICE@example.org")
+
+    told = capsys.readouterr()
+    alice.refresh_from_db()
+    assert alice.check_password(NEW)
+    assert not is_signed_in(alices_page)
+    assert not opens(api, raw)
+    assert "not the same" in told.err
+    assert "too short" in told.err
+    assert "API tokens revoked: 1" in told.out
+    (event,) = AuditEvent.objects.filter(kind="password.changed")
+    assert (event.actor_id, event.target_id) == (None, str(alice.pk))
+
+
+@pytest.mark.django_db
+def test_a_change_at_the_console_of_nobody_says_so() -> None:
+    with pytest.raises(CommandError, match=r"nobody has the address dora@example\.org"):
+        call_command("changepassword", "dora@example.org")
+
+
+@pytest.mark.threat("T25")
 def test_no_token_is_made_by_a_password_that_is_changed_meanwhile(alice: Any) -> None:
     checked = actions.check_credentials(alice.email, PASSWORD, address=None)
     assert checked is not None
-    actions.change_password(alice, NEW)
+    actions.change_password(alice, NEW, by=alice)
 
     with pytest.raises(ValidationError, match="changed just now"):
         actions.make_token(checked)

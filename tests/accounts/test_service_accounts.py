@@ -188,6 +188,6 @@ def test_its_tokens_stay_when_whoever_answers_for_it_changes_their_own_password(
     _, raw = service_accounts.make_token(bob, program.pk, name="nightly")
     _, own = actions.make_token(bob)
 
-    actions.change_password(bob, "a quite different sentence")
+    actions.change_password(bob, "a quite different sentence", by=bob)
 
     assert (user_for_token(own), user_for_token(raw) is None) == (None, False)

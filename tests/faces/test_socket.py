@@ -417,7 +417,7 @@ async def deactivate(alice: Any, client: Client) -> None:
 
 
 async def change_password(alice: Any, client: Client) -> None:
-    await sync_to_async(accounts.change_password)(alice, "an entirely different sentence")
+    await sync_to_async(accounts.change_password)(alice, "an entirely different sentence", by=alice)
 
 
 @pytest.mark.spec("S160")
@@ -450,7 +450,7 @@ async def test_the_socket_of_a_token_is_closed_when_the_password_changes(
 ) -> None:
     _, raw = await sync_to_async(accounts.make_token)(alice)
     async with Socket(address(conversation.id), token=raw, origin=None) as socket:
-        await sync_to_async(accounts.change_password)(alice, "a quite different sentence")
+        await sync_to_async(accounts.change_password)(alice, "a quite different sentence", by=alice)
 
         assert await socket.closed(timeout_s=5) == 4401
 

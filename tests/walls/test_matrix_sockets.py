@@ -162,7 +162,7 @@ def deactivate(alice: Any, client: Client) -> None:
 
 @sync_to_async
 def change_password(alice: Any, client: Client) -> None:
-    accounts.change_password(alice, "an entirely different sentence")
+    accounts.change_password(alice, "an entirely different sentence", by=alice)
 
 
 @pytest.mark.threat("T02", "T25")
