@@ -46,10 +46,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """`blind`: folders within that could not be read, as ways with "/" at the end."""
+    """`blind`: folders within that could not be read, as ways with "/" at the end. `device`: the number of the disk on
+    which the folder lies."""
 
     entries: tuple[Entry, ...]
     blind: tuple[str, ...]
+    device: int
 
 
 def folder_fault(location: str, roots: Sequence[str]) -> str:
@@ -79,12 +81,13 @@ def listed(folder: str) -> Listed:
     except OSError as error:
         raise LookFailed(f"The folder cannot be read: {error.strerror}.") from None
     try:
+        device = os.fstat(descriptor).st_dev
         walk.go_through(descriptor, ())
     except OSError as error:
         raise LookFailed(f"The folder cannot be read: {error.strerror}.") from None
     finally:
         os.close(descriptor)
-    return Listed(tuple(sorted(walk.entries, key=lambda entry: entry.parts)), tuple(walk.blind))
+    return Listed(tuple(sorted(walk.entries, key=lambda entry: entry.parts)), tuple(walk.blind), device)
 
 
 def opened(folder: str, parts: Sequence[str]) -> IO[bytes]:

@@ -61,13 +61,23 @@ class Items:
             item.problem, item.absences = "", 0
             self._save(item)
 
-    def not_read(self, place: str, key: str, problem: str) -> None:
-        """What it became before stays."""
+    def there(self, key: str) -> None:
+        """It stands as it was left: nothing is written, unless the last look missed it."""
+        item = self.known[key]
+        if item.absences:
+            with self._holding():
+                item.absences = 0
+                self._save(item)
+        if item.problem:
+            self._tally.problems.append(f"{item.place}: {item.problem.rstrip('.')}")
+
+    def not_read(self, place: str, key: str, problem: str, *, marks: Mapping[str, Any] = {}) -> None:
+        """What it became before stays. `marks`: with which it need not be tried again."""
         with self._holding():
             item = self.known.get(key) or ConnectorItem(
                 connector=self._connector, place=clean_text(place), place_key=key
             )
-            item.problem, item.absences, item.marks = clean_text(problem)[:_PROBLEM_CHARS], 0, {}
+            item.problem, item.absences, item.marks = clean_text(problem)[:_PROBLEM_CHARS], 0, dict(marks)
             self._save(item)
         self._tally.problems.append(f"{clean_text(place)}: {problem.rstrip('.')}")
 

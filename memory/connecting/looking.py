@@ -25,6 +25,7 @@ from memory.connecting import folders, pages
 from memory.connecting.items import Items, key_of
 from memory.connecting.sitemaps import MAX_BYTES, NotASitemap, Sitemap, sitemap_of
 from memory.connecting.values import LookFailed, LookLost, Tally
+from memory.ingestion.files import TooBig
 from memory.kinds import ConnectorKind
 from memory.models import Connector
 
@@ -36,7 +37,8 @@ UNFINISHED_PAUSE_S: Final = 60
 LONGEST_PAUSE_S: Final = 86_400
 MAX_PAGES: Final = 500
 MAX_SITEMAPS: Final = 50
-PAGE_PATIENCE: Final = 2
+PATIENCE: Final = 2
+"""Gone is what so many looks in a row do not find: a disk, or a site, may be away for one."""
 _RESULT_CHARS: Final = 2_000
 _DUE: Final = """
     c.is_on AND (c.looking_until IS NULL OR c.looking_until < clock_timestamp())
@@ -53,6 +55,7 @@ _RECORD: Final = """
     UPDATE memory_connector SET looked_at = clock_timestamp(), looking_until = NULL,
            round_began_at = CASE WHEN %(unfinished)s THEN round_began_at END, result = %(result)s,
            is_failing = %(failing)s, failures = CASE WHEN %(failing)s THEN failures + 1 ELSE 0 END,
+           device = %(device)s,
            pause_s = CASE WHEN %(unfinished)s THEN %(soon)s
                           WHEN %(failing)s THEN least(every_s * power(2, least(failures, 10)),
                                                     greatest(every_s, %(longest)s))
@@ -84,7 +87,7 @@ def look(connector_id: uuid.UUID) -> bool:
     except Exception:
         log.exception("connector.look_failed", connector=str(connector_id))
         result, failing = "Something went wrong here; an administrator finds it in the log. It is tried again.", True
-    _record(connector, held_until, result, failing=failing, unfinished=glance.tally.unfinished)
+    _record(glance, result, failing=failing)
     return True
 
 
@@ -95,13 +98,14 @@ def _claimed(connector_id: uuid.UUID) -> datetime | None:
     return row[0] if row else None
 
 
-def _record(connector: Connector, held_until: datetime, result: str, *, failing: bool, unfinished: bool) -> None:
+def _record(glance: "_Look", result: str, *, failing: bool) -> None:
     values: dict[str, Any] = {
-        "id": connector.pk,
-        "held": held_until,
+        "id": glance.connector.pk,
+        "held": glance.held_until,
         "result": clean_text(result)[:_RESULT_CHARS],
         "failing": failing,
-        "unfinished": unfinished,
+        "unfinished": glance.tally.unfinished,
+        "device": glance.device,
         "soon": UNFINISHED_PAUSE_S,
         "longest": LONGEST_PAUSE_S,
     }
@@ -123,7 +127,9 @@ class _Look:
 
     def __init__(self, connector: Connector, held_until: datetime, until_s: float) -> None:
         self.tally = Tally()
-        self._connector = connector
+        self.connector = connector
+        self.held_until = held_until
+        self.device = connector.device
         self._items = Items(connector, held_until, self.tally)
         self._until_s = until_s
         self._began = False
@@ -135,35 +141,51 @@ class _Look:
             ConnectorKind.PAGE: (self._at_page, "page", "pages"),
             ConnectorKind.SITEMAP: (self._at_sitemap, "page", "pages"),
         }
-        act, one, many = looks[self._connector.kind]
+        act, one, many = looks[self.connector.kind]
         act()
         return self.tally.sentence(one, many)
 
     # ── A folder
 
     def _at_folder(self) -> None:
-        folder = self._connector.location
-        if not self._connector.owner.is_staff:
+        folder = self.connector.location
+        if not self.connector.owner.is_staff:
             raise LookFailed("Only administrators may watch folders, and its owner is none any more.")
         if fault := folders.folder_fault(folder, settings.CONFIG.watch_roots):
             raise LookFailed(fault)
         found = folders.listed(folder)
+        there = {entry.key for entry in found.entries}
+        visible = {k for k, item in self._items.known.items() if not item.place.startswith(found.blind or ("\0",))}
+        self._check_disk(found, visible, there)
         self.tally.seen = len(found.entries)
         for entry in found.entries:
             known = self._items.known.get(entry.key)
-            if known is not None and known.marks == entry.marks:
+            if known is not None and known.marks in (entry.marks, _too_big(entry)):
+                self._items.there(entry.key)
                 continue
             if self._is_over():
                 return
             self._take_file(folder, entry)
-        there = {entry.key for entry in found.entries}
-        for key, item in list(self._items.known.items()):
-            if key not in there and not item.place.startswith(found.blind or ("\0",)):
-                self._items.absent(key, patience=1)
+        for key in visible - there:
+            self._items.absent(key, patience=PATIENCE)
         if found.blind:
             self.tally.notes.append(
                 f"Not readable: {', '.join(found.blind[:3])}{' …' if len(found.blind) > 3 else ''}."
             )
+
+    def _check_disk(self, found: folders.Listed, known: set[str], there: set[str]) -> None:
+        """Where a disk is away, an empty folder is left, or what lies beneath it. Raises LookFailed."""
+        if known and not there:
+            raise LookFailed(
+                f"The folder is empty, where {_files(len(known))} known. Is its disk away? Their documents stay. If it"
+                " was emptied on purpose, delete this connector with its documents."
+            )
+        if self.device not in (None, found.device) and known and known.isdisjoint(there):
+            raise LookFailed(
+                f"Another disk is at this folder, with nothing of what was there: {_files(len(known))} known. Their"
+                " documents stay. If this is meant, delete this connector, and add it anew."
+            )
+        self.device = found.device
 
     def _take_file(self, folder: str, entry: folders.Entry) -> None:
         try:
@@ -171,16 +193,18 @@ class _Look:
                 self._items.take_in(entry.place, entry.key, file, filename=entry.parts[-1], marks=entry.marks)
         except OSError as error:
             self._items.not_read(entry.place, entry.key, f"it cannot be opened: {error.strerror or error}")
+        except TooBig as refused:
+            self._items.not_read(entry.place, entry.key, refused.message, marks=_too_big(entry))
         except Refused as refused:
             self._items.not_read(entry.place, entry.key, refused.message)
 
     # ── Pages
 
     def _at_page(self) -> None:
-        self._take_page(pages.Site(), self._connector.location)
+        self._take_page(pages.Site(), self.connector.location)
         self.tally.seen = 1
         if self.tally.problems:
-            raise LookFailed(self._items.known[key_of(self._connector.location)].problem)
+            raise LookFailed(self._items.known[key_of(self.connector.location)].problem)
 
     def _at_sitemap(self) -> None:
         site = pages.Site()
@@ -194,7 +218,7 @@ class _Look:
             self._take_page(site, url, host=wanted.host)
         there = {key_of(url) for url in wanted.pages}
         for key in [key for key in self._items.known if key not in there]:
-            self._items.absent(key, patience=PAGE_PATIENCE)
+            self._items.absent(key, patience=PATIENCE)
         if wanted.pages and len(self.tally.problems) == len(wanted.pages):
             raise LookFailed(f"None of its {len(wanted.pages)} pages can be read: {self.tally.problems[0]}.")
 
@@ -207,7 +231,7 @@ class _Look:
             if known is None:
                 self._items.not_read(url, key, str(gone))
             else:
-                self._items.absent(key, patience=PAGE_PATIENCE)
+                self._items.absent(key, patience=PATIENCE)
                 self.tally.notes.append(f"{url}: {gone}")
             return
         except (pages.NotRead, LookFailed) as error:
@@ -225,7 +249,7 @@ class _Look:
 
     def _not_looked_at_lately(self, urls: Iterable[str]) -> list[str]:
         """Those that the looks of this round, whose time ran out, did not come to."""
-        began = self._connector.round_began_at
+        began = self.connector.round_began_at
         left = []
         for url in urls:
             known = self._items.known.get(key_of(url))
@@ -235,7 +259,7 @@ class _Look:
 
     def _wanted(self, site: pages.Site) -> _Wanted:
         """Raises LookFailed, NotRead, NotFetched."""
-        start = canonical(self._connector.location, allow_private=site.allow_private)
+        start = canonical(self.connector.location, allow_private=site.allow_private)
         listed: list[str] = []
         children, seen = [start.url], {start.url}
         while children and len(listed) <= MAX_PAGES:
@@ -268,6 +292,15 @@ class _Look:
         self.tally.unfinished = self._began and time.monotonic() > self._until_s
         self._began = True
         return self.tally.unfinished
+
+
+def _too_big(entry: folders.Entry) -> dict[str, int]:
+    """The marks of a file that was too big: under another limit it is looked at anew."""
+    return {**entry.marks, "limit": settings.CONFIG.document_max_bytes}
+
+
+def _files(count: int) -> str:
+    return "1 file was" if count == 1 else f"{count:,} files were"
 
 
 def _spelled(url: str, site: pages.Site, host: str) -> str:

@@ -71,6 +71,9 @@ class Connector(models.Model):
     result = models.TextField(blank=True, help_text="What became of the last look, a sentence for people.")
     is_failing = models.BooleanField(default=False)
     failures = models.IntegerField(default=0, help_text="In a row.")
+    device = models.BigIntegerField(
+        null=True, blank=True, help_text="Of a folder: the disk it lay on when its files were seen last."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects: ClassVar[models.Manager["Connector"]] = ConnectorQuerySet.as_manager()

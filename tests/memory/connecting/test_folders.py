@@ -186,19 +186,23 @@ def test_what_disappears_is_removed_but_for_what_somebody_gave_by_hand(bob: Any,
     (folder / "plan.md").write_text("plan")
     (folder / "given.md").write_text("given")
     (folder / "copy.md").write_text("plan")
+    (folder / "other.md").write_text("other")
     given = documents.add(bob, io.BytesIO(b"given"), filename="mine.md")[0]
     connector = look_again(watched(bob, folder))
-    assert names_of(bob) == ["copy.md", "mine.md"]
+    assert names_of(bob) == ["copy.md", "mine.md", "other.md"]
 
     (folder / "given.md").unlink()
     (folder / "copy.md").unlink()
+    missed = look_again(connector).result
     connector = look_again(connector)
 
-    assert connector.result == "1 file: 2 gone."
-    assert names_of(bob) == ["copy.md", "mine.md"], "the same bytes are still there as plan.md"
+    assert missed == "2 files: nothing new."
+    assert connector.result == "2 files: 2 gone."
+    assert names_of(bob) == ["copy.md", "mine.md", "other.md"], "the same bytes are still there as plan.md"
     (folder / "plan.md").unlink()
     look_again(connector)
-    assert list(Document.objects.all()) == [given]
+    look_again(connector)
+    assert set(Document.objects.exclude(filename="other.md")) == {given}
 
 
 def test_a_document_that_its_owner_deleted_comes_back_only_when_its_file_changes(bob: Any, folder: Path) -> None:
@@ -224,6 +228,80 @@ def test_a_folder_that_is_away_removes_nothing(bob: Any, folder: Path) -> None:
     assert connector.is_failing
     assert connector.result.startswith("There is no folder")
     assert names_of(bob) == ["plan.md"]
+
+
+def test_an_empty_folder_where_a_disk_was_removes_nothing(bob: Any, folder: Path) -> None:
+    (folder / "plan.md").write_text("plan")
+    connector = look_again(watched(bob, folder))
+    folder.rename(folder.with_name("disk"))
+    folder.mkdir()
+    for _ in range(3):
+        connector = look_again(connector)
+    told = connector.result
+    folder.rmdir()
+    folder.with_name("disk").rename(folder)
+
+    connector = look_again(connector)
+
+    assert told.startswith("The folder is empty, where 1 file was known. Is its disk away?")
+    assert names_of(bob) == ["plan.md"]
+    assert (connector.result, connector.is_failing) == ("1 file: nothing new.", False)
+
+
+def test_another_disk_removes_nothing_unless_it_has_what_was_known(bob: Any, folder: Path) -> None:
+    (folder / "plan.md").write_text("plan")
+    (folder / "deep.md").write_text("deep")
+    connector = look_again(watched(bob, folder))
+    # As after a restart, or where something else is mounted now.
+    Connector.objects.update(device=connector.device + 1)
+    (folder / "deep.md").unlink()
+
+    connector = look_again(connector)
+    assert (connector.result, connector.is_failing) == ("1 file: nothing new.", False)
+
+    Connector.objects.update(device=connector.device + 1)
+    (folder / "plan.md").rename(folder / "else.md")
+    for _ in range(3):
+        connector = look_again(connector)
+
+    assert connector.result.startswith("Another disk is at this folder, with nothing of what was there")
+    assert names_of(bob) == ["deep.md", "plan.md"]
+
+
+def test_a_file_that_one_look_misses_begins_to_be_missed_anew(bob: Any, folder: Path) -> None:
+    (folder / "other.md").write_text("other")
+    (folder / "plan.md").write_text("plan")
+    connector = look_again(watched(bob, folder))
+    for _ in range(2):
+        (folder / "plan.md").rename(folder / "away.tmp")
+        look_again(connector)
+        (folder / "away.tmp").rename(folder / "plan.md")
+        look_again(connector)
+
+    assert names_of(bob) == ["other.md", "plan.md"]
+    assert ConnectorItem.objects.get(place="plan.md").absences == 0
+
+
+def test_a_file_that_is_too_big_is_read_once_and_again_when_it_or_the_limit_changes(
+    bob: Any, folder: Path, settings: Any
+) -> None:
+    def limit(limit_bytes: int) -> None:
+        settings.CONFIG = settings.CONFIG.model_copy(update={"document_max_bytes": limit_bytes})
+
+    limit(10)
+    (folder / "plan.md").write_text("We begin in May.")
+    connector = look_again(watched(bob, folder))
+
+    with CaptureQueriesContext(connection) as seen:
+        connector = look_again(connector)
+    told_again = connector.result
+    limit(1_000)
+    connector = look_again(connector)
+
+    assert "Not read: plan.md" in told_again
+    assert not [query for query in seen.captured_queries if query["sql"].startswith('UPDATE "memory_connectoritem"')]
+    assert (connector.result, names_of(bob)) == ("1 file: 1 changed.", ["plan.md"])
+    assert ConnectorItem.objects.get().problem == ""
 
 
 def test_what_is_in_a_folder_that_cannot_be_read_is_kept(
