@@ -70,12 +70,14 @@ def resume(user: User, schedule_id: uuid.UUID) -> Schedule:
         schedule = own(user, schedule_id, locked=True)
         if schedule.state is State.ACTIVE:
             return schedule
-        due = next_after(schedule.rhythm, db_now())
+        now = db_now()
+        due = next_after(schedule.rhythm, now)
         if due is None or (schedule.ends_at is not None and due > schedule.ends_at):
             raise Conflict("schedule_over", _("No time of this schedule is to come. Choose other times first."))
         _check_room(user)
-        schedule.next_due_at, schedule.paused_at, schedule.paused_why, schedule.ended_at = due, None, "", None
-        schedule.save(update_fields=["next_due_at", "paused_at", "paused_why", "ended_at"])
+        schedule.next_due_at, schedule.resumed_at = due, now
+        schedule.paused_at, schedule.paused_why, schedule.ended_at = None, "", None
+        schedule.save(update_fields=["next_due_at", "resumed_at", "paused_at", "paused_why", "ended_at"])
     return schedule
 
 
@@ -117,8 +119,7 @@ def own(user: User, schedule_id: uuid.UUID, *, locked: bool = False) -> Schedule
 
 
 def _check_room(user: User) -> None:
-    # Locked, so that two at once do not both find room.
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    User.objects.hold(user.pk)
     if Schedule.objects.of(user).active().count() >= MOST_ACTIVE:
         raise Conflict(
             "too_many_schedules",

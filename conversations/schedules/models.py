@@ -88,6 +88,9 @@ class Schedule(models.Model):
     next_due_at = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     paused_why = models.CharField(max_length=16, blank=True, choices=[(why.value, why.value) for why in PausedWhy])
+    resumed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was last set going again: what failed before counts no more."
+    )
     ended_at = models.DateTimeField(null=True, blank=True, help_text="Since when no time is to come.")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

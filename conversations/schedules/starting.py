@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import connection, transaction
-from django.db.models import Subquery
+from django.db.models import QuerySet, Subquery
 from django.utils.formats import date_format
 
 from agents.engine.states import ExecutionStatus
@@ -149,8 +149,8 @@ def ended(execution: Execution) -> None:
         return
     with transaction.atomic():
         schedule = Schedule.objects.select_for_update(no_key=True).get(pk=run.schedule_id)
-        newest = schedule.runs.exclude(cause=Cause.NOW).filter(outcome=Outcome.STARTED).order_by("-created_at", "-id")
-        statuses = list(newest.values_list("execution__status", flat=True)[:FAILED_IN_A_ROW])
+        begun = _own_times(schedule).filter(outcome=Outcome.STARTED)
+        statuses = list(begun.values_list("execution__status", flat=True)[:FAILED_IN_A_ROW])
         if statuses == [ExecutionStatus.FAILED] * FAILED_IN_A_ROW:
             with speaking(schedule.user.language):
                 _pause(schedule, run, failures=FAILED_IN_A_ROW)
@@ -198,10 +198,15 @@ def _title(schedule: Schedule, due_at: datetime) -> str:
     return f"{schedule.title} · {date_format(schedule.local(due_at), 'SHORT_DATETIME_FORMAT')}"
 
 
+def _own_times(schedule: Schedule) -> QuerySet[ScheduledRun]:
+    """Those that it began by itself since it was last set going, the newest first."""
+    runs = schedule.runs.exclude(cause=Cause.NOW).order_by("-created_at", "-id")
+    return runs if schedule.resumed_at is None else runs.filter(created_at__gt=schedule.resumed_at)
+
+
 def _newest(schedule: Schedule, count: int) -> list[str]:
     """What came of its newest times, the newest first."""
-    newest = schedule.runs.exclude(cause=Cause.NOW).order_by("-created_at", "-id")
-    return list(newest.values_list("outcome", flat=True)[:count])
+    return list(_own_times(schedule).values_list("outcome", flat=True)[:count])
 
 
 def _pause(schedule: Schedule, run: ScheduledRun, *, failures: int) -> None:

@@ -16,7 +16,7 @@ from agents.engine.states import ExecutionStatus
 from agents.models import Execution
 from conversations import actions as talk
 from conversations.models import Conversation, Message
-from conversations.schedules import clock, reading, starting
+from conversations.schedules import actions, clock, reading, starting
 from conversations.schedules.kinds import (
     ApprovalRule,
     Cause,
@@ -52,6 +52,19 @@ def come_again(schedule: Schedule, ago: timedelta = timedelta(seconds=30)) -> Sc
     run = start_due(falls_due(schedule, ago).pk)
     assert run is not None
     return run
+
+
+def fails(schedule: Schedule, ago: timedelta) -> State:
+    """Its time comes, and its run fails. What becomes of the schedule."""
+    run = come_again(schedule, ago)
+    assert run.execution is not None
+    Execution.objects.filter(pk=run.execution.pk).update(
+        status=ExecutionStatus.FAILED, ended_at=Now(), error_code="model_unavailable", error_message="Nobody answers."
+    )
+    for _ in range(2):
+        starting.ended(Execution.objects.get(pk=run.execution.pk))
+    schedule.refresh_from_db()
+    return schedule.state
 
 
 @pytest.mark.spec("B27")
@@ -328,25 +341,45 @@ def test_its_person_and_their_webhook_are_told_of_what_could_not_be_asked_and_of
 def test_one_whose_runs_fail_one_after_the_other_is_paused_and_its_person_is_told(alice: Any) -> None:
     schedule = made(alice, hourly(title="News"))
 
-    states = []
-    for number in range(starting.FAILED_IN_A_ROW):
-        run = come_again(schedule, timedelta(seconds=50 - number))
-        assert run.execution is not None
-        Execution.objects.filter(pk=run.execution.pk).update(
-            status=ExecutionStatus.FAILED,
-            ended_at=Now(),
-            error_code="model_unavailable",
-            error_message="Nobody answers.",
-        )
-        for _ in range(2):
-            starting.ended(Execution.objects.get(pk=run.execution.pk))
-        schedule.refresh_from_db()
-        states.append(schedule.state)
+    states = [fails(schedule, timedelta(seconds=50 - number)) for number in range(starting.FAILED_IN_A_ROW)]
 
     assert states == [State.ACTIVE] * (starting.FAILED_IN_A_ROW - 1) + [State.PAUSED]
     assert reading.failed_by_itself(schedule)
     (mail,) = Mail.objects.all()
     assert (mail.user, dict(mail.facts)["Why"]) == (alice, "Nobody answers.")
+
+
+@pytest.mark.spec("B27")
+def test_one_that_is_resumed_may_fail_as_often_again_before_it_is_paused(alice: Any) -> None:
+    schedule = made(alice)
+    for number in range(starting.FAILED_IN_A_ROW):
+        fails(schedule, timedelta(seconds=50 - number))
+    actions.resume(alice, schedule.pk)
+
+    states = [fails(schedule, timedelta(seconds=40 - number)) for number in range(starting.FAILED_IN_A_ROW)]
+
+    assert states == [State.ACTIVE] * (starting.FAILED_IN_A_ROW - 1) + [State.PAUSED]
+
+
+@pytest.mark.spec("B27")
+def test_one_that_is_resumed_may_be_refused_as_often_again_and_its_person_is_told_again(alice: Any, bob: Any) -> None:
+    project = projects.create(bob, name="Ours")
+    projects.add_member(bob, project.pk, alice.email)
+    schedule = made(alice, hourly(project_id=project.pk))
+    projects.remove_member(bob, project.pk, alice.pk)
+    for number in range(starting.REFUSED_IN_A_ROW):
+        come_again(schedule, timedelta(seconds=50 - number))
+    told = Mail.objects.count()
+    actions.resume(alice, schedule.pk)
+
+    states = []
+    for number in range(starting.REFUSED_IN_A_ROW):
+        come_again(schedule, timedelta(seconds=40 - number))
+        schedule.refresh_from_db()
+        states.append(schedule.state)
+
+    assert states == [State.ACTIVE] * (starting.REFUSED_IN_A_ROW - 1) + [State.PAUSED]
+    assert (told, Mail.objects.count()) == (2, 4)
 
 
 @pytest.mark.spec("B27")
