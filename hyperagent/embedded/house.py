@@ -10,10 +10,12 @@ import signal
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from typing import TypeVar
 
 from hyperagent.embedded import instance, model_server, postgres, valkey
 from hyperagent.lib.conf import BASE_DIR, Config, LogFormat
@@ -21,6 +23,7 @@ from hyperagent.lib.leftovers import Ledger
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
 
+Server = TypeVar("Server", postgres.Postgres, valkey.Valkey)
 READY_TIMEOUT_S = 60.0
 # A machine that is busy with its first compile of everything needs long.
 SLOW_START_S = 180.0
@@ -66,9 +69,8 @@ class House:
     async def _start_postgres(self) -> None:
         if self.env.get("DATABASE_URL"):
             return
-        server = await asyncio.to_thread(
-            postgres.prepare, self.plan.data_dir / "postgres", sockets=self.plan.data_dir / "run" / "pg"
-        )
+        folder, sockets = self.plan.data_dir / "postgres", self.plan.data_dir / "run" / "pg"
+        server = await _prepared("postgres", lambda: postgres.prepare(folder, sockets=sockets))
         program = Program(
             "postgres",
             server.command(),
@@ -88,7 +90,7 @@ class House:
         if self.env.get("REDIS_URL"):
             return
         folder = self.plan.data_dir / "run" / "valkey"
-        server = await asyncio.to_thread(valkey.prepare, folder)
+        server = await _prepared("redis", lambda: valkey.prepare(folder))
         await self.supervisor.start(
             Program(
                 "redis",
@@ -242,6 +244,14 @@ async def _serve(house: House) -> int:
     return 0
 
 
+async def _prepared(name: str, prepare: Callable[[], Server]) -> Server:
+    """Raises StartFailed, which says what is wrong with its folders."""
+    try:
+        return await asyncio.to_thread(prepare)
+    except OSError as error:
+        raise StartFailed(name, f"cannot be prepared: {error}") from error
+
+
 def _manage(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, str(BASE_DIR / "manage.py"), *arguments)
 
@@ -252,7 +262,7 @@ def _answers(url: str, *, any_status: bool = False) -> bool:
             return True
     except urllib.error.HTTPError:
         return any_status
-    except OSError:
+    except (OSError, HTTPException):
         return False
 
 
@@ -269,5 +279,5 @@ def _not_ready(url: str) -> dict[str, str]:
         except (ValueError, KeyError, TypeError):
             return {"web": "/readyz answers 503"}
         return missing
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         return {"web": f"the server does not answer: {error}"}

@@ -58,9 +58,11 @@ class Ledger:
             return []
 
     def _write(self) -> None:
+        """Where the disk is full, the one from before stays: what runs is not to end of that."""
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps([asdict(entry) for entry in self._entries.values()]))
-        fresh.replace(self.path)
+        with suppress(OSError):
+            fresh.write_text(json.dumps([asdict(entry) for entry in self._entries.values()]))
+            fresh.replace(self.path)
 
 
 def kill_group(leader: int) -> None:

@@ -28,6 +28,7 @@ FIRST_DELAY_S, MAX_DELAY_S = 0.2, 30.0
 # At its first start a program may die this often before the start is given up.
 MAX_DEATHS_AT_START = 3
 WORRY_AFTER_DEATHS = 5
+UNREADY = "is not ready"
 
 
 @dataclass(frozen=True)
@@ -199,10 +200,7 @@ class Supervisor:
         clock = asyncio.get_running_loop().time
         while True:
             began = clock()
-            process = await self._spawn(child)
-            asking = asyncio.create_task(self._ask_if_ready(child))
-            await self._wait(child, process)
-            asking.cancel()
+            how = await self._live(child)
             if child.is_stopping:
                 return
             if child.is_restarting:
@@ -214,14 +212,31 @@ class Supervisor:
                 child.gave_up.set()
                 return
             delay_s = delay_after(child.deaths)
-            self.log.say(child.program.name, death_notice(process.returncode, child.deaths, delay_s))
+            self.log.say(child.program.name, death_notice(how, child.deaths, delay_s))
             await self._after_death(child)
             await asyncio.sleep(delay_s)
 
-    @staticmethod
-    async def _after_death(child: _Child) -> None:
-        if child.program.after_death is not None:
+    async def _live(self, child: _Child) -> str:
+        """From its start to its end, which is told in words. What cannot be started, because the machine has no memory
+        or no number left for it, has died too: it is tried again."""
+        try:
+            process = await self._spawn(child)
+        except Exception as error:  # noqa: BLE001 - whatever hinders it, nobody else would start it again
+            how = f"could not be started: {_in_words(error)}"
+            child.last_words.append(how)
+            return how
+        asking = asyncio.create_task(self._ask_if_ready(child))
+        await self._wait(child, process)
+        asking.cancel()
+        return end_in_words(process.returncode)
+
+    async def _after_death(self, child: _Child) -> None:
+        if child.program.after_death is None:
+            return
+        try:
             await child.program.after_death()
+        except Exception as error:  # noqa: BLE001 - it starts again all the same
+            self.log.say(child.program.name, f"what follows its end failed: {_in_words(error)}")
 
     async def _spawn(self, child: _Child) -> asyncio.subprocess.Process:
         program = child.program
@@ -276,14 +291,29 @@ class Supervisor:
             transport.close()
 
     async def _ask_if_ready(self, child: _Child) -> None:
-        is_ready = child.program.is_ready
-        pause_s = 0.05
-        while is_ready is not None and not await asyncio.to_thread(is_ready):
+        pause_s, told = 0.05, ""
+        while fault := await _not_ready(child.program):
+            if fault not in (told, UNREADY):
+                told = fault
+                self.log.say(child.program.name, told)
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 1.3, 1.0)
         if child.ready.is_set():
             self.log.say(child.program.name, "runs again")
         child.ready.set()
+
+
+async def _not_ready(program: Program) -> str:
+    """Why it is not ready, in words; empty if it is."""
+    try:
+        is_ready = program.is_ready is None or await asyncio.to_thread(program.is_ready)
+    except Exception as error:  # noqa: BLE001 - who cannot be asked now is asked again
+        return f"cannot be asked whether it is ready: {_in_words(error)}"
+    return "" if is_ready else UNREADY
+
+
+def _in_words(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 async def _line_of(lines: asyncio.StreamReader) -> bytes:
@@ -299,12 +329,13 @@ def delay_after(deaths: int) -> float:
     return min(FIRST_DELAY_S * 4.0 ** (deaths - 1), MAX_DELAY_S)
 
 
-def death_notice(returncode: int | None, deaths: int, delay_s: float) -> str:
-    how = (
-        f"was killed by {signal.Signals(-returncode).name}"
-        if returncode and returncode < 0
-        else f"ended ({returncode})"
-    )
+def end_in_words(returncode: int | None) -> str:
+    if returncode and returncode < 0:
+        return f"was killed by {signal.Signals(-returncode).name}"
+    return f"ended ({returncode})"
+
+
+def death_notice(how: str, deaths: int, delay_s: float) -> str:
     again = f"{how}; it starts again in {delay_s:.1f} s"
     if deaths < WORRY_AFTER_DEATHS:
         return again

@@ -4,18 +4,20 @@ import asyncio
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from http.client import IncompleteRead
 from pathlib import Path
 
 import pytest
 
 from hyperagent.lib.conf import BASE_DIR
 from hyperagent.lib.leftovers import Ledger, birth_of
-from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor, death_notice, delay_after
+from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor, death_notice, delay_after, end_in_words
 from tests.house.waiting import until
 
 # Writes its number where the test finds it, then what it is told to do.
@@ -59,6 +61,96 @@ async def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
 
         await eventually(lambda: len(pids_of(tmp_path, "web")) == 2, "the second start")
     assert "was killed by SIGKILL; it starts again" in log.getvalue()
+
+
+async def test_a_program_that_cannot_be_started_for_a_while_is_started_when_it_can(tmp_path: Path) -> None:
+    log, hindered = io.StringIO(), tmp_path / "hindered"
+
+    def before() -> None:
+        if hindered.exists():
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    async with supervising(log) as supervisor:
+        await supervisor.start(program("web", "time.sleep(600)", tmp_path, before_start=before))
+        await eventually(lambda: pids_of(tmp_path, "web"), "the first start")
+        hindered.touch()
+        os.kill(pids_of(tmp_path, "web")[0], signal.SIGKILL)
+        await eventually(lambda: log.getvalue().count("could not be started") == 2, "two vain starts")
+
+        hindered.unlink()
+
+        await eventually(lambda: len(pids_of(tmp_path, "web")) == 2, "the start that it can")
+    assert "could not be started: [Errno 11] Resource temporarily unavailable; it starts again in" in log.getvalue()
+
+
+async def test_a_program_for_which_no_file_number_is_left_is_started_when_one_is(tmp_path: Path) -> None:
+    log = io.StringIO()
+    async with supervising(log) as supervisor:
+        await supervisor.start(program("web", "time.sleep(600)", tmp_path))
+        await eventually(lambda: pids_of(tmp_path, "web"), "the first start")
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+        try:
+            os.kill(pids_of_first := supervisor.pid_of("web") or 0, signal.SIGKILL)
+            while "could not be started" not in log.getvalue():
+                await asyncio.sleep(0.05)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+        await eventually(lambda: len(pids_of(tmp_path, "web")) == 2, "the start that it can")
+    assert pids_of(tmp_path, "web")[0] == pids_of_first
+
+
+async def test_a_start_that_is_hindered_again_and_again_is_given_up_with_the_reason(tmp_path: Path) -> None:
+    def before() -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    async with supervising() as supervisor:
+        with pytest.raises(StartFailed, match="died 3 times at its start") as caught:
+            await supervisor.start(program("web", "pass", tmp_path, before_start=before))
+
+    assert "Cannot allocate memory" in caught.value.last_words[-1]
+
+
+async def test_who_cannot_be_asked_whether_it_is_ready_is_asked_again(tmp_path: Path) -> None:
+    log, answers = io.StringIO(), iter([IncompleteRead(b""), False, IncompleteRead(b""), True])
+
+    def is_ready() -> bool:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return bool(answer)
+
+    async with supervising(log) as supervisor:
+        await supervisor.start(program("web", "time.sleep(600)", tmp_path, is_ready=is_ready))
+
+    assert log.getvalue().count("cannot be asked whether it is ready") == 1
+
+
+async def test_what_fails_after_a_death_hinders_no_start(tmp_path: Path) -> None:
+    log = io.StringIO()
+
+    async def after() -> None:
+        raise RuntimeError("no database")
+
+    async with supervising(log) as supervisor:
+        await supervisor.start(program("runner", "time.sleep(600)", tmp_path, after_death=after))
+        await eventually(lambda: pids_of(tmp_path, "runner"), "the first start")
+        os.kill(pids_of(tmp_path, "runner")[0], signal.SIGKILL)
+
+        await eventually(lambda: len(pids_of(tmp_path, "runner")) == 2, "the second start")
+    assert "no database" in log.getvalue()
+
+
+async def test_a_ledger_that_cannot_be_written_hinders_no_start(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "nowhere" / "processes.json")
+    async with supervising(ledger=ledger) as supervisor:
+        await supervisor.start(program("web", "time.sleep(600)", tmp_path))
+        await eventually(lambda: pids_of(tmp_path, "web"), "the first start")
+
+        os.kill(pids_of(tmp_path, "web")[0], signal.SIGKILL)
+
+        await eventually(lambda: len(pids_of(tmp_path, "web")) == 2, "the second start")
 
 
 async def test_a_program_that_is_started_again_on_purpose_has_not_died(tmp_path: Path) -> None:
@@ -219,5 +311,5 @@ def test_the_pause_before_a_restart_grows_and_is_bounded() -> None:
 
 
 def test_many_deaths_in_a_row_are_said_clearly() -> None:
-    assert "in a row" not in death_notice(1, 2, 1.0)
-    assert "It died 6 times in a row" in death_notice(-9, 6, 30.0)
+    assert "in a row" not in death_notice(end_in_words(1), 2, 1.0)
+    assert "It died 6 times in a row" in death_notice(end_in_words(-9), 6, 30.0)
