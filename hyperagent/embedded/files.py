@@ -5,6 +5,8 @@ import os
 import stat
 import subprocess
 import tempfile
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 # A Unix socket's path has 104 bytes on macOS and 108 on Linux.
@@ -17,18 +19,30 @@ def make_private(folder: Path, *, mode: int = 0o700) -> Path:
     return folder
 
 
-def socket_folder(wanted: Path, *, longest_name: str) -> Path:
-    """`wanted`, or a private folder under /tmp when a socket in `wanted` would have too long a path."""
+def socket_folder(wanted: Path, *, longest_name: str, server: int | None = None) -> Path:
+    """`wanted`, or a private folder under /tmp when a socket in `wanted` would have too long a path. `server`: the
+    system user who owns it from the second start on, where that is another than ours. Raises PermissionError for one
+    that others can get at: whoever reaches a socket needs no password."""
     if len(os.fsencode(wanted / longest_name)) <= MAX_SOCKET_PATH:
         return make_private(wanted)
     mark = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
     folder = Path(tempfile.gettempdir()) / f"hyperagent-{os.getuid()}-{mark}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    # /tmp is open to all: somebody else's folder of this name would be a trap.
-    if not stat.S_ISDIR(found.st_mode):
-        raise PermissionError(f"{folder} is not a folder; remove it, or choose a shorter DATA_DIR")
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if fault := _trap(folder.lstat(), owners={os.geteuid(), server}):
+        raise PermissionError(f"{folder} {fault}. Remove it, or choose a shorter DATA_DIR")
     return folder
+
+
+def _trap(found: os.stat_result, owners: Collection[int | None]) -> str:
+    """What is wrong with a folder that lies where everybody may make one, under a name that can be known before."""
+    if not stat.S_ISDIR(found.st_mode):
+        return "is not a folder"
+    if found.st_uid not in owners:
+        return f"belongs to somebody else (the user with the number {found.st_uid})"
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return f"is open to others (its mode is {stat.S_IMODE(found.st_mode):o})"
+    return ""
 
 
 def let_pass(path: Path) -> None:

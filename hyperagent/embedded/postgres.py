@@ -96,7 +96,9 @@ def prepare(folder: Path, *, sockets: Path, settings: Mapping[str, str] = TUNING
     """Makes the data folder (once) and what the server needs to reach it; stops a server that an earlier run left."""
     user = SERVICE_USER if os.geteuid() == 0 else None
     folder.parent.mkdir(parents=True, exist_ok=True)
-    server = Postgres(folder, files.socket_folder(sockets, longest_name=SOCKET_NAME), user, settings)
+    owner = None if user is None else account_of(user).pw_uid
+    reached_by = files.socket_folder(sockets, longest_name=SOCKET_NAME, server=owner)
+    server = Postgres(folder, reached_by, user, settings)
     if user is not None:
         _make_reachable(server)
     stop_leftover(server)

@@ -1,7 +1,7 @@
 """The servers that tests and `manage.py up` bring: Postgres with pgvector, and a Valkey without harmful commands."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -64,6 +64,52 @@ def test_a_long_data_folder_gets_a_short_private_socket_folder(tmp_path: Path) -
         assert len(str(folder / postgres.SOCKET_NAME)) <= files.MAX_SOCKET_PATH
         assert folder.stat().st_mode & 0o077 == 0
         assert folder == files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME)
+    finally:
+        folder.rmdir()
+
+
+def another_kind(folder: Path) -> None:
+    folder.rmdir()
+    folder.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("prepared", "why"),
+    [
+        (lambda folder: folder.chmod(0o755), "is open to others (its mode is 755)"),
+        (lambda folder: folder.chmod(0o770), "is open to others (its mode is 770)"),
+        (another_kind, "is not a folder"),
+        pytest.param(
+            lambda folder: os.chown(folder, 65_534, 65_534),
+            "belongs to somebody else (the user with the number 65534)",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder away"),
+        ),
+    ],
+)
+def test_a_socket_folder_that_others_can_get_at_is_refused_with_the_way_out(
+    tmp_path: Path, prepared: Callable[[Path], None], why: str
+) -> None:
+    wanted = tmp_path / ("long" * 30)
+    folder = files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME)
+    prepared(folder)
+
+    try:
+        with pytest.raises(PermissionError) as refused:
+            files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME)
+    finally:
+        folder.unlink() if folder.is_file() else folder.rmdir()
+
+    assert str(refused.value) == f"{folder} {why}. Remove it, or choose a shorter DATA_DIR"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder away")
+def test_a_socket_folder_that_is_the_servers_own_is_taken_again(tmp_path: Path) -> None:
+    wanted = tmp_path / ("long" * 30)
+    folder = files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME, server=65_534)
+    os.chown(folder, 65_534, 65_534)
+
+    try:
+        assert files.socket_folder(wanted, longest_name=postgres.SOCKET_NAME, server=65_534) == folder
     finally:
         folder.rmdir()
 
