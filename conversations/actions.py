@@ -6,7 +6,7 @@ Each is one transaction: permission, write, and after commit an announcement to 
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -32,12 +32,14 @@ from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.languages import grouped
+from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
 from memory import projects
 from memory.workspaces import files
 from memory.workspaces.places import Place, Scope
 
+CLEAR: Final = "conversations.tasks.clear"
 TITLE_CHARS = 200
 # Spaces, and characters that show nothing: zero-width ones, direction marks, soft hyphen, fillers, variation selectors.
 _INVISIBLE = re.compile(
@@ -103,18 +105,28 @@ def pin(user: User, conversation_id: uuid.UUID, *, is_pinned: bool) -> Conversat
 
 def delete(user: User, conversation_id: uuid.UUID) -> None:
     """Its runs that are still going are cancelled; they and their events stay until `conversations.retention` erases
-    what was said in them, its files do not."""
+    what was said in them. Its apps end at once; a job takes its boxes and its files away."""
     with transaction.atomic():
         conversation = own(user, conversation_id)
         conversation.deleted_at = timezone.now()
         conversation.save(update_fields=["deleted_at"])
         sharing.forget(conversation_id)
         indexing.forget(conversation_id)
+        apps.forget_task(user.pk, conversation_id)
+        for execution_id in (
+            Execution.objects.live().filter(conversation_id=conversation_id).values_list("id", flat=True)
+        ):
+            runs.cancel(execution_id, by=user)
+        enqueue(CLEAR, conversation_id)
         _announce(conversation, {"type": "conversation.deleted"})
-    for execution_id in Execution.objects.live().filter(conversation_id=conversation_id).values_list("id", flat=True):
-        runs.cancel(execution_id, by=user)
-    boxes.forget_task(user.pk, conversation_id)
-    apps.forget_task(user.pk, conversation_id)
+
+
+def clear(conversation_id: uuid.UUID) -> None:
+    """What a deleted conversation leaves in storage goes. Twice is as once."""
+    gone = Conversation.objects.filter(id=conversation_id, deleted_at__isnull=False).first()
+    if gone is None:
+        return
+    boxes.forget_task(gone.user_id, conversation_id)
     files.forget(Place(Scope.CONVERSATION, conversation_id))
 
 

@@ -55,6 +55,12 @@ def follow_ups_finished(execution_id: str) -> None:
     _handle(execution_id, follow_ups.keep)
 
 
+@task
+def clear(conversation_id: str) -> None:
+    """After a conversation was deleted."""
+    actions.clear(uuid.UUID(conversation_id))
+
+
 @task(every_s=120)
 def index_messages() -> None:
     """Gives the words that they are found by to messages that no search has come upon yet."""
