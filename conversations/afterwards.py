@@ -14,13 +14,17 @@ from agents.models import Execution
 from agents.unheard import unheard
 from conversations import actions
 from conversations.models import Conversation, Message
-from hyperagent.lib.refusals import Refused
+from hyperagent.lib.announcing import publish
+from hyperagent.lib.languages import speaking
+from hyperagent.lib.refusals import NotThere, Refused
 
 log = structlog.get_logger(__name__)
 
 PIPELINE: Final = "afterwards"
 ON_FINISH: Final = "conversations.tasks.afterwards_finished"
 QUESTION: Final = "What was not ready when an answer was"
+UNASKED: Final = "unasked"
+"""In the reply's metadata."""
 _IDS: Final = uuid.UUID("c1a7b7e4-55d1-4c8e-9f0e-2f7b7b1a8d33")
 
 
@@ -62,23 +66,39 @@ def finish(execution: Execution) -> None:
 
 
 def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> None:
-    """What a person added to an answer when it was all but written is the next question. Twice is as once."""
+    """What a person added to an answer when it was all but written is the next question. Twice is as once. Where it is
+    refused, the answer keeps the words and the reason, and the person is told."""
     if execution.status != ExecutionStatus.COMPLETED:
         return
     said = unheard(execution.id)
     reply = Message.objects.filter(execution=execution, conversation=conversation).select_related("parent").first()
-    if not said or reply is None or reply.parent is None:
+    if not said or reply is None or reply.parent is None or UNASKED in reply.metadata:
         return
     options = {k: v for k, v in reply.parent.metadata.get("options", {}).items() if k != "attachment_ids"}
+    words = "\n\n".join(said)
     try:
-        actions.say(
-            conversation.user,
-            conversation.id,
-            "\n\n".join(said),
-            mode=reply.parent.mode,
-            client_id=f"unheard-{execution.id}",
-            options=options,
-            after=reply.id,
-        )
+        with speaking(conversation.user.language):
+            actions.say(
+                conversation.user,
+                conversation.id,
+                words,
+                mode=reply.parent.mode,
+                client_id=f"unheard-{execution.id}",
+                options=options,
+                after=reply.id,
+            )
+    except NotThere:
+        return  # The conversation was deleted meanwhile.
     except Refused as refusal:
-        log.warning("steering.not_asked", execution_id=str(execution.id), why=str(refusal))
+        log.warning("steering.not_asked", execution_id=str(execution.id), why=refusal.code)
+        _keep_unasked(reply.id, text=words, why=refusal.message)
+
+
+def _keep_unasked(reply_id: uuid.UUID, *, text: str, why: str) -> None:
+    with transaction.atomic():
+        reply = Message.objects.select_for_update(of=("self",)).select_related("conversation").get(pk=reply_id)
+        reply.metadata = {**reply.metadata, UNASKED: {"text": text, "why": why}}
+        reply.save(update_fields=["metadata"])
+        group = reply.conversation.group_name
+        told = {"type": "conversation.unasked", "message_id": str(reply.id), "unasked": reply.metadata[UNASKED]}
+        transaction.on_commit(lambda: publish(group, told))

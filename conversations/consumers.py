@@ -105,6 +105,9 @@ class ConversationConsumer(PersonalSocket):
         elif kind == "conversation.follow_ups":
             told = {name: message[name] for name in ("message_id", "questions")}
             await self.tell(frames.frame("follow_ups", **told))
+        elif kind == "conversation.unasked":
+            told = {name: message[name] for name in ("message_id", "unasked")}
+            await self.tell(frames.frame("unasked", **told))
         elif kind == "conversation.deleted":
             await self.conversation_is_gone()
 

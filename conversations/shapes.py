@@ -55,6 +55,7 @@ def message_shape(message: Message) -> Json:
         "client_id": message.client_id or None,
         "attachments": message.metadata.get("attachments", []),
         "follow_ups": message.metadata.get("follow_ups", []),
+        "unasked": message.metadata.get("unasked"),
         "execution": reply_summary(execution) if execution else None,
         "sources": sources_of(execution) if execution else [],
         "checks": checks_of(execution) if execution else [],

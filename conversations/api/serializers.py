@@ -125,6 +125,11 @@ class AttachmentSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Of the file, when it was attached.")
 
 
+class UnaskedSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    why = serializers.CharField()
+
+
 class MessageSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     parent_id = serializers.UUIDField(allow_null=True)
@@ -136,6 +141,9 @@ class MessageSerializer(serializers.Serializer[Any]):
     attachments = AttachmentSerializer(many=True)
     follow_ups = serializers.ListField(
         child=serializers.CharField(), help_text="What may be asked next; of an answer, at most three."
+    )
+    unasked = UnaskedSerializer(
+        allow_null=True, help_text="Of an answer: what was added to it too late, and why it could not be asked either."
     )
     execution = ReplyRunSerializer(allow_null=True)
     sources = SourceSerializer(many=True)

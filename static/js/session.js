@@ -154,7 +154,8 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       onRunning(conversationId, true);
     },
     conversation: ({ conversation }) => onConversation(conversation),
-    follow_ups: ({ message_id, questions }) => dispatch({ type: "suggested", message_id, questions }),
+    follow_ups: ({ message_id, questions }) => dispatch({ type: "learned", message_id, more: { follow_ups: questions } }),
+    unasked: ({ message_id, unasked }) => dispatch({ type: "learned", message_id, more: { unasked } }),
     resync: ({ execution_id }) => {
       fold();
       dispatch({ type: "forgot", execution_id });

@@ -17,7 +17,7 @@ const NOTHING_ATTACHED = Object.freeze([]);
 
 const NO_FOLLOW_UPS = Object.freeze([]);
 
-const REDUCERS = { loaded, earlier, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected, parted, suggested };
+const REDUCERS = { loaded, earlier, forgot, events, traced, said, replied, queued, refused, unqueued, chose, reconnected, parted, learned };
 
 export function reduce(state, action) {
   return REDUCERS[action.type](state, action);
@@ -97,10 +97,10 @@ function queued(state, { client_id, text, mode, options, attachments, place, hel
   return { ...state, outbox: at < 0 ? [...state.outbox, item] : state.outbox.with(at, item) };
 }
 
-// What may be asked next, as a run of its own thought of it after the answer.
-function suggested(state, { message_id, questions }) {
+// What came to stand by an answer after its end: what may be asked next, or what was added too late and not asked.
+function learned(state, { message_id, more }) {
   const at = state.messages.findIndex(({ id }) => id === message_id);
-  return at < 0 ? state : { ...state, messages: state.messages.with(at, { ...state.messages[at], follow_ups: questions }) };
+  return at < 0 ? state : { ...state, messages: state.messages.with(at, { ...state.messages[at], ...more }) };
 }
 
 // The outbox as it is kept for all tabs: as it stands there, with what changed in this one. What another tab saw stored does
@@ -299,10 +299,11 @@ function asTime(iso) {
   return Number.isNaN(time) ? null : time;
 }
 
-function asMessage({ id, parent_id, role, text, created_at, mode, client_id, attachments, follow_ups, execution }) {
+function asMessage({ id, parent_id, role, text, created_at, mode, client_id, attachments, follow_ups, unasked, execution }) {
   return {
     id, parent_id: parent_id ?? null, role, text, created_at, mode: mode ?? null, client_id: client_id ?? null, attachments: attachments ?? NOTHING_ATTACHED,
     follow_ups: follow_ups?.length ? follow_ups : NO_FOLLOW_UPS,
+    unasked: unasked ?? null,
     execution_id: execution?.id ?? null,
   };
 }

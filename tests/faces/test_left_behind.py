@@ -12,6 +12,7 @@ from agents.engine.states import InterventionKind
 from agents.models import AgentExecution, Execution, Intervention, Step
 from conversations import actions, afterwards, retention, tasks
 from conversations.models import Conversation, Message
+from conversations.shapes import message_shape
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +54,26 @@ def test_what_was_added_when_no_agent_listened_any_more_is_the_next_question(ali
     asked = Message.objects.get(conversation=conversation, text__startswith="And in French.")
     assert (asked.parent_id, asked.mode, asked.metadata["options"]) == (said.reply.id, "chat", {"tier": "max"})
     assert Execution.objects.filter(message__parent=asked, status="pending").count() == 1
+
+
+@pytest.mark.spec("S100")
+def test_what_was_added_and_is_refused_as_a_question_is_kept_and_its_person_told(alice: Any, settings: Any) -> None:
+    conversation = actions.create(alice)
+    said = actions.say(alice, conversation.id, "How long is the warranty?")
+    runs.steer(said.execution.id, by=alice, text="In years.")
+    busy = actions.say_in_new(alice, "Something else?")
+    settings.CONFIG = settings.CONFIG.model_copy(update={"runs_at_once": 1})
+
+    end(said)
+
+    shown = message_shape(Message.objects.get(pk=said.reply.id))["unasked"]
+    assert questions(conversation) == ["How long is the warranty?"]
+    assert shown["text"] == "In years."
+    assert "as many as may be" in shown["why"]
+
+    Execution.objects.filter(id=busy.execution.id).update(status="completed", ended_at=timezone.now())
+    tasks.turn_finished(str(said.execution.id))
+    assert questions(conversation) == ["How long is the warranty?"]
 
 
 @pytest.mark.parametrize("status", ["cancelled", "failed"])

@@ -41,6 +41,7 @@ class Turn:
     question: str = QUESTION
     status: str = "running"
     follow_ups: tuple[str, ...] = ()
+    unasked: Json | None = None
     ids: tuple[str, str] = field(default_factory=lambda: (str(uuid.uuid4()), str(uuid.uuid4())))
 
     def messages(self, parent_id: str | None) -> list[Json]:
@@ -77,6 +78,7 @@ class Turn:
                 "execution": execution,
                 "sources": end.get("sources", []),
                 "follow_ups": list(self.follow_ups),
+                "unasked": self.unasked,
                 "checks": end.get("checks", []),
                 **shared,
             },

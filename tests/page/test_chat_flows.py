@@ -146,6 +146,21 @@ def test_what_may_be_asked_next_is_put_into_the_box_or_sent(open_stage: Any) -> 
     expect(chips).to_have_count(0)  # of an answer that is no longer the newest
 
 
+def test_what_was_added_too_late_and_refused_is_shown_with_the_reason_and_not_lost(open_stage: Any) -> None:
+    turn = Turn(plain(), status="completed")
+    stage: Stage = open_stage(turn)
+    page = stage.page
+    assert stage.socket is not None
+
+    unasked = {"text": "In years.", "why": "You have as many answers under way as may be."}
+    stage.socket.send(json.dumps({"type": "unasked", "message_id": turn.ids[1], "unasked": unasked}))
+
+    notice = page.get_by_role("alert").filter(has_text="In years.")
+    expect(notice).to_contain_text("Not sent. You have as many answers under way as may be.")
+    notice.get_by_role("button", name="Put it into the box").click()
+    expect(box(page)).to_have_value("In years.")
+
+
 def test_the_details_of_an_answer_tell_what_it_took_and_lead_to_the_run(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page

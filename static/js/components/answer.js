@@ -60,6 +60,7 @@ export function Answer({ row, application, session, last }) {
       ${execution && html`<${Details} execution=${execution} application=${application} />`}
       ${isAsked(execution) && execution.model && html`<span class="facts"><span>${execution.model}</span></span>`}
     </footer>`}
+    ${last && message.unasked && html`<${Unasked} unasked=${message.unasked} application=${application} />`}
     ${!live && last && message.follow_ups.length > 0 && html`<${FollowUps} questions=${message.follow_ups} application=${application} />`}
   </article>`;
 }
@@ -99,6 +100,12 @@ function Thoughts({ text, live, thought, read }) {
 
 // What is worth a glance is the model, if one was asked: the time stands above, the rest is in the details.
 const isAsked = (execution) => execution !== null && execution.usage.prompt_tokens + execution.usage.completion_tokens > 0;
+
+// What was said too late for the answer, and refused as a question: it is not lost.
+function Unasked({ unasked: { text, why }, application }) {
+  return html`<div class="unsent" role="alert"><${Icon} name="warning" /><span>${t("You added:")} <span dir="auto">${text}</span><br />${t("Not sent.")} ${why}</span>
+    <button type="button" class="link-button" onClick=${() => (application.inserted.value = { text })}>${t("Put it into the box")}</button></div>`;
+}
 
 // A click puts the question into the box, to be changed; with Ctrl or ⌘ it is sent.
 function FollowUps({ questions, application }) {
