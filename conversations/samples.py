@@ -30,7 +30,7 @@ Everything you see here is also in the API, which is described at [/api/docs/](/
 def make_samples(user: User) -> Conversation | None:
     """Once for each person: None if they have, or had, their sample already."""
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)
+        User.objects.hold(user.pk)
         if Conversation.objects.filter(user=user, origin=Origin.SAMPLE).exists():
             return None
         conversation = Conversation.objects.create(

@@ -98,7 +98,7 @@ def check(user: User, account_id: uuid.UUID) -> MailAccount:
 
 def make_default(user: User, account_id: uuid.UUID) -> MailAccount:
     with transaction.atomic():
-        account = _own(_locked(user), account_id)
+        account = _own(User.objects.hold(user.pk), account_id)
         MailAccount.objects.filter(user=user, is_default=True).exclude(id=account.id).update(is_default=False)
         MailAccount.objects.filter(id=account.id).update(is_default=True)
     account.refresh_from_db()
@@ -117,7 +117,7 @@ def disconnect(user: User, account_id: uuid.UUID) -> str:
     """Its credentials are gone at once; Google is told as well. The address that it was."""
     account = _own(user, account_id)
     with transaction.atomic():
-        _locked(user)
+        User.objects.hold(user.pk)
         MailAccount.objects.filter(id=account.id).delete()
         _some_default(user)
         _record(AuditKind.CONNECTION_REMOVED, user, account)
@@ -268,7 +268,7 @@ def _kept(user: User, row: MailAccount) -> MailAccount:
     """In the place of one with the same address, which keeps its id: what was found in it is still found there."""
     try:
         with transaction.atomic():
-            _locked(user)
+            User.objects.hold(user.pk)
             former = MailAccount.objects.filter(user=user, address__iexact=row.address).first()
             if former is None and MailAccount.objects.filter(user=user).count() >= MOST_ACCOUNTS:
                 said = _("You have {limit} mailboxes already. Disconnect one first.").format(limit=MOST_ACCOUNTS)
@@ -308,10 +308,6 @@ def _own(user: User, account_id: uuid.UUID) -> MailAccount:
     if found is None:
         raise NotThere
     return found
-
-
-def _locked(user: User) -> User:
-    return User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def _name(text: str) -> str:

@@ -71,8 +71,7 @@ def add_server(user: User, wanted: Wanted) -> McpServer:
     values = _checked(wanted)
     owner = None if wanted.for_installation else user
     with transaction.atomic():
-        # Locked, so that two at once do not both find room.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.hold(user.pk)
         if McpServer.objects.filter(owner=owner).count() >= MOST_SERVERS:
             raise Conflict(
                 "too_many_servers", _("There are {limit} servers already. Delete one first.").format(limit=MOST_SERVERS)

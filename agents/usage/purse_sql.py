@@ -9,13 +9,23 @@ from typing import Final
 # Nobody's answer waits for the disk: what a crash of the server takes of these is in the ledger, which `RECOUNT` reads.
 _QUICK: Final = "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
 
+# What the settings give, one row for each period and unit.
+_USUAL: Final = """usual AS (
+    SELECT * FROM unnest(%(periods)s::text[], %(units)s::text[], %(user_amounts)s::numeric[],
+                         %(installation_amounts)s::numeric[]) AS u(period, unit, user_amount, installation_amount)
+)"""
+_CLOCK: Final = "clock AS (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today)"
+
+
+def _starts(period: str) -> str:
+    """The day on which what this column names began. Of `_CLOCK`."""
+    return f"CASE {period} WHEN 'day' THEN clock.today ELSE date_trunc('month', clock.today)::date END"
+
+
 # What holds for a person (%(user)s, or NULL for what all together may use): their own amounts, else what is set for
 # everybody; those of each of their groups; the installation's. `purse` is NULL where nothing was counted yet.
 _AMOUNTS: Final = """
-usual AS (
-    SELECT * FROM unnest(%(periods)s::text[], %(units)s::text[], %(user_amounts)s::numeric[],
-                         %(installation_amounts)s::numeric[]) AS u(period, unit, user_amount, installation_amount)
-), amounts AS (
+amounts AS (
     SELECT 'user:' || %(user)s::text AS whose, '' AS name, u.period, u.unit, coalesce(
         (SELECT b.amount FROM accounts_budget b
          WHERE b.whose = 'user' AND b.user_id = %(user)s AND b.period = u.period AND b.unit = u.unit),
@@ -34,26 +44,21 @@ usual AS (
         u.installation_amount)
     FROM usual u
 )"""
-_STANDING: Final = """
-clock AS (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today)
+_STANDING: Final = f"""
 SELECT a.whose, a.name, a.period, a.unit, a.amount,
        CASE a.unit WHEN 'usd' THEN coalesce(p.used_usd, 0) ELSE coalesce(p.used_tokens, 0) END AS used,
        CASE a.unit WHEN 'usd' THEN coalesce(p.held_usd, 0) ELSE coalesce(p.held_tokens, 0) END AS reserved,
-       CASE a.period WHEN 'day' THEN clock.today ELSE date_trunc('month', clock.today)::date END AS starts,
+       {_starts("a.period")} AS starts,
        coalesce(p.unpriced_calls, 0) AS unpriced_calls, p.id AS purse_id
 FROM clock CROSS JOIN amounts a LEFT JOIN accounts_purse p
-  ON p.whose = a.whose AND p.period = a.period
- AND p.starts = CASE a.period WHEN 'day' THEN clock.today ELSE date_trunc('month', clock.today)::date END
+  ON p.whose = a.whose AND p.period = a.period AND p.starts = {_starts("a.period")}
 WHERE a.amount > 0 ORDER BY a.whose DESC, a.period, a.unit
 """
-STANDING: Final = f"WITH {_AMOUNTS}, {_STANDING}"
+STANDING: Final = f"WITH {_USUAL}, {_CLOCK}, {_AMOUNTS} {_STANDING}"
 
 # The same for whoever shares a purse: those that are counted already, for alerts and for administrators.
-ALL_STANDING: Final = """
-WITH usual AS (
-    SELECT * FROM unnest(%(periods)s::text[], %(units)s::text[], %(user_amounts)s::numeric[],
-                         %(installation_amounts)s::numeric[]) AS u(period, unit, user_amount, installation_amount)
-), clock AS (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today)
+ALL_STANDING: Final = f"""
+WITH {_USUAL}, {_CLOCK}
 SELECT p.whose, coalesce(g.name, '') AS name, p.period, u.unit,
        coalesce(own.amount, every.amount,
                 CASE WHEN p.whose LIKE 'user:%%' THEN u.user_amount
@@ -69,7 +74,7 @@ LEFT JOIN accounts_budget own
 LEFT JOIN accounts_budget every
   ON every.whose = 'everybody' AND every.period = p.period AND every.unit = u.unit AND p.whose LIKE 'user:%%'
 LEFT JOIN auth_group g ON p.whose = 'group:' || g.id
-WHERE p.starts = CASE p.period WHEN 'day' THEN clock.today ELSE date_trunc('month', clock.today)::date END
+WHERE p.starts = {_starts("p.period")}
 """
 
 IS_ANY_SET: Final = "SELECT EXISTS (SELECT FROM accounts_budget WHERE amount > 0)"

@@ -140,8 +140,7 @@ def add_endpoint(
     chosen = _checked_events(events)
     with transaction.atomic():
         if user is not None:
-            # Locked, so that two at once do not both find room.
-            User.objects.select_for_update(no_key=True).get(pk=user.pk)
+            User.objects.hold(user.pk)
         if Endpoint.objects.filter(user=user, deleted_at=None).count() >= MAX_ENDPOINTS:
             raise Conflict(
                 "too_many_webhooks",

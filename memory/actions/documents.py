@@ -23,6 +23,7 @@ from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import content, files
+from memory.ingestion.lease import INGEST
 from memory.ingestion.names import LIMIT, clean_filename, clean_line
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus, Origin, Visibility
 from memory.models import Connector, Document
@@ -30,7 +31,6 @@ from memory.telling import tell, tell_of_deletion
 
 log = structlog.get_logger(__name__)
 
-INGEST: Final = "memory.tasks.ingest"
 DESCRIPTION_CHARS: Final = 1_000
 _AGAIN: Final = (DocumentStatus.FAILED, DocumentStatus.CANCELLED, DocumentStatus.READY)
 # Two uploads and a deletion of the same bytes at the same instant: whoever loses looks again.

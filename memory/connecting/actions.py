@@ -32,8 +32,7 @@ def add(user: User, *, kind: ConnectorKind, location: str, every_s: int = 3_600)
     place = _folder(user, location) if kind is ConnectorKind.FOLDER else _address(location)
     _check_pause(kind, every_s)
     with transaction.atomic():
-        # Two at once would both find room.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.hold(user.pk)
         own = Connector.objects.of(user)
         if own.count() >= MAX_CONNECTORS:
             raise Refused(

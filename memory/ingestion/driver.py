@@ -29,7 +29,6 @@ from memory.telling import tell
 
 log = structlog.get_logger(__name__)
 
-INGEST: Final = "memory.tasks.ingest"
 DESCRIBE: Final = "agents.tasks.describe_document"
 SLICE_S: Final = 30.0
 TELL_EVERY_S: Final = 0.4
@@ -161,7 +160,7 @@ def _have_described(document_id: UUID) -> None:
 def _go_on_later(document: Document) -> None:
     with transaction.atomic():
         lease.give_back(document)
-        enqueue(INGEST, document.pk)
+        enqueue(lease.INGEST, document.pk)
         tell(document.pk)
 
 

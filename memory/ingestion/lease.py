@@ -21,6 +21,8 @@ from memory.models import Document
 
 log = structlog.get_logger(__name__)
 
+INGEST: Final = "memory.tasks.ingest"
+"""The job that works on a document whose lease it gets."""
 LEASE_S: Final = 20.0
 RENEW_EVERY_S: Final = 5.0
 MAX_ATTEMPTS: Final = 3

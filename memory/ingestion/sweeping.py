@@ -18,13 +18,12 @@ from django.db.models.functions import Now
 from hyperagent.accounts.models import User
 from hyperagent.lib.queue import enqueue, oldest_waiting_s
 from memory.ingestion import files, pictures
-from memory.ingestion.lease import UNFINISHED
+from memory.ingestion.lease import INGEST, UNFINISHED
 from memory.models import Document
 from memory.stray_bytes import remove_strays
 
 log = structlog.get_logger(__name__)
 
-INGEST: Final = "memory.tasks.ingest"
 AT_ONCE: Final = 200
 # A document that nobody holds waits for a job. If jobs wait, its own may be among them.
 LOST_AFTER_S: Final = 60

@@ -42,7 +42,7 @@ def fill(user: User, profile: Mapping[ProfileField, Sequence[str]]) -> None:
     is given nothing, forgotten. A field that is not named stays as it is. Raises Refused."""
     with transaction.atomic():
         # Of two that say it at once, the second sees what the first stored.
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.hold(user.pk)
         for field, values in profile.items():
             if not values:
                 forget_rows(user, matching(user, field))

@@ -1,4 +1,4 @@
-"""Words that say nothing about what a text is about, by language, folded as `memory.words.folding` does. Pure data."""
+"""Words that say nothing about what a text is about, by language, folded as `tokens.fold` does. Pure data."""
 
 from typing import Final
 

@@ -47,7 +47,7 @@ def add(request: HttpRequest, user: User, *, name: str, answer: Any) -> list[str
         if made.credential_data is None or not made.is_user_verified():
             raise WrongPasskey
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.hold(user.pk)
         held = Authenticator.objects.filter(user=user, type=factors.Kind.WEBAUTHN).count()
         if held >= MOST:
             raise Refused("too_many", _("These are {count} passkeys already. Remove one first.").format(count=held))

@@ -64,7 +64,7 @@ def link(user: User, arrival: Arrival, sign_on: SignOn) -> None:
 def unlink(user: User, identity_id: uuid.UUID) -> bool:
     """False if the user has no such link. Raises Conflict for the last way in; what came by its claim goes with it."""
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.hold(user.pk)
         identity = ProviderIdentity.objects.filter(user=user, pk=identity_id).first()
         if identity is None:
             return False

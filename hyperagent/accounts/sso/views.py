@@ -26,6 +26,7 @@ from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.sso import arriving, protocol, provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.accounts.sso.protocol import Doing, Going
+from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
 from hyperagent.lib import oauth
 from hyperagent.lib.refusals import Refused
@@ -148,7 +149,7 @@ def _doing(request: HttpRequest) -> Doing | None:
 
 def _not_signed_on(request: HttpRequest, going: Going | None, problem: NotSignedOn) -> HttpResponse:
     log.warning("sso.not_signed_on", why=str(problem.why), detail=problem.detail)
-    record("sign_in.failed", actor=None, details={"by": "sso", "why": str(problem.why)})
+    record(AuditKind.SIGN_IN_FAILED, actor=None, details={"by": "sso", "why": str(problem.why)})
     messages.error(request, problem.message)
     return redirect(_back_to(going.doing if going else Doing.SIGN_IN, going.next if going else ""))
 
