@@ -29,10 +29,12 @@ LETTERS_KEPT: Final = timedelta(days=90)
 
 @task
 def mail_password_reset(user_id: str) -> None:
-    """Queued for strangers too, with an id that nobody has: only here it is looked whether there is anybody."""
+    """Queued for strangers too, with an id that nobody has: only here it is looked whether there is anybody. Somebody
+    waits for it, so it does not wait for a second job."""
     user = User.objects.filter(pk=user_id, is_active=True, kind=UserKind.PERSON).first()
     if user is not None:
-        letters.write(LetterKind.PASSWORD_RESET, user)
+        letter = Letter.objects.create(kind=LetterKind.PASSWORD_RESET, user=user)
+        mailing.outbox.send_one(letter.pk)
 
 
 @task

@@ -19,6 +19,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from hyperagent.lib.smtp_backend import said_by
 from hyperagent.lib.text import clean_text
 
 log = structlog.get_logger(__name__)
@@ -97,7 +98,7 @@ class Outbox(ABC, Generic[Row]):
                 return True
             message.send()
         except (OSError, ValueError) as error:  # of the mail server (SMTPException is an OSError), or a bad address
-            log.warning("mail.not_taken", mail=str(mail.pk), tries=mail.attempts, error=str(error))
+            log.warning("mail.not_taken", mail=str(mail.pk), tries=mail.attempts, error=said_by(error))
             self._failed(mail, error)
         except Exception as error:  # one that cannot be written holds up no other
             log.exception("mail.not_written", mail=str(mail.pk), tries=mail.attempts)
@@ -125,7 +126,7 @@ class Outbox(ABC, Generic[Row]):
             self.handed_over(mail)
 
     def _failed(self, mail: Row, error: Exception) -> None:
-        said = " ".join(clean_text(str(error) or type(error).__name__).split())[:ERROR_CHARS]
+        said = " ".join(clean_text(said_by(error)).split())[:ERROR_CHARS]
         if mail.attempts > len(PAUSES_S):
             self._give_up(mail, said)
         else:

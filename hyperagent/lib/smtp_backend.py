@@ -1,4 +1,6 @@
-"""The way to the mail server of EMAIL_URL: Django's own, which also signs in with letters that are not ASCII."""
+"""The way to the mail server of EMAIL_URL: Django's own, which also signs in with letters that are not ASCII; and what
+that server says.
+"""
 
 import smtplib
 from base64 import b64encode
@@ -7,6 +9,19 @@ from typing import Any, Final
 from django.core.mail.backends import smtp
 
 SIGNED_IN: Final = 235
+
+
+def said_by(error: Exception) -> str:
+    """What hindered a mail, for people: the server's own words, where it had some."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused) and error.recipients:
+        return _answer(*next(iter(error.recipients.values())))
+    if isinstance(error, smtplib.SMTPResponseException):
+        return _answer(error.smtp_code, error.smtp_error)
+    return str(error) or type(error).__name__
+
+
+def _answer(code: int, words: bytes | str) -> str:
+    return f"{code} {words.decode(errors='replace') if isinstance(words, bytes) else words}"
 
 
 class EmailBackend(smtp.EmailBackend):

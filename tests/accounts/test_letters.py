@@ -86,10 +86,19 @@ def test_an_invitation_says_when_it_was_mailed_and_until_then_why_it_was_not(bob
 
     later()
 
-    assert "Greylisted" in waiting
+    assert "not mailed yet: 451 4.7.1 Greylisted, come back later" in waiting
     assert unmailed is None
     assert Invitation.objects.get(pk=made.pk).mailed_at is not None
     assert "Greylisted" not in page.get("/people/invitations/").content.decode()
+
+
+def test_an_address_that_the_mail_server_does_not_know_is_shown_with_its_words(bob: Any, sink: Sink) -> None:
+    sink.refused = frozenset({"dora@example.org"})
+
+    made = invitations.invite(bob, "dora@example.org")
+    do_jobs()
+
+    assert Invitation.objects.get(pk=made.pk).mail_trouble.startswith("550 5.1.1 <script>no such user")
 
 
 def test_a_mail_server_that_says_no_for_ever_is_asked_so_often_and_no_more(alice: Any, sink: Sink) -> None:

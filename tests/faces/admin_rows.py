@@ -27,6 +27,7 @@ EXACTLY: dict[str, dict[str, Any]] = {
     "accounts.User": {"is_active": True},
     "accounts.Budget": {"whose": "user", "group": None},
     "accounts.UserQuota": {"group": None},
+    "accounts.Letter": {"kind": "invitation", "user": None},
 }
 
 

@@ -26,11 +26,8 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"nobody has the address {email}; see the list of people in the admin")
         for _ in range(TRIES):
-            password = getpass.getpass(f"Password for {user.email}: ")
-            if password != getpass.getpass("Password (again): "):
-                self.stderr.write("These are not the same.")
-                continue
             try:
+                password = _typed(user)
                 revoked = actions.change_password(user, password, by=None)
             except ValidationError as error:
                 self.stderr.write("\n".join(error.messages))
@@ -38,3 +35,15 @@ class Command(BaseCommand):
             self.stdout.write(f"{user.email} has another password. API tokens revoked: {revoked}.")
             return
         raise CommandError(f"nothing was changed, after {TRIES} tries")
+
+
+def _typed(user: User) -> str:
+    """Raises ValidationError where it was not typed twice, and CommandError where nobody types."""
+    try:
+        password = getpass.getpass(f"Password for {user.email}: ")
+        again = getpass.getpass("Password (again): ")
+    except (EOFError, KeyboardInterrupt):
+        raise CommandError("nothing was changed") from None
+    if password != again:
+        raise ValidationError("These are not the same.")
+    return password
