@@ -42,6 +42,7 @@ TOLD = {
     "said": {"message", "reply"},
     "conversation": {"conversation"},
     "follow_ups": {"message_id", "questions"},
+    "unasked": {"message_id", "unasked"},
     "resync": {"execution_id"},
     "steered": {"execution_id"},
     "intervened": {"success", "agent"},
