@@ -21,7 +21,7 @@ from conversations.frames import Ack, Cancel, Intervene, Ping, Respond, Say, Ste
 from conversations.handshake import Caller
 from conversations.models import Conversation
 from conversations.personal_socket import AGAIN_LATER, BEHIND, NOT_THERE, PersonalSocket
-from conversations.said import act_as
+from conversations.socket_verbs import act_as
 from conversations.watch import conversation_watch
 from conversations.window import Feed, Window
 from hyperagent.lib import outage

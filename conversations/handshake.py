@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.http.request import validate_host
 from django.utils import timezone
 
-from hyperagent.accounts.mfa.standing import is_settled
+from hyperagent.accounts.mfa.session_marks import is_settled
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.sessions import use

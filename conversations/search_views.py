@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from conversations.api.search import AskedSerializer
 from conversations.searching import words
 from conversations.searching.everything import find
-from conversations.searching.said import MOST_MESSAGES
+from conversations.searching.full_text import MOST_MESSAGES
 from conversations.searching.values import MOST_PAGES, Asked, Kind, Result, Results
 from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User

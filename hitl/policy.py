@@ -1,5 +1,5 @@
 """Whether a call may be carried out, has to be asked about, or is refused, and who may decide. Pure: what stands comes
-in as values (`hitl.standing` reads it), a verdict goes out; nothing is read, asked or written here.
+in as values (`hitl.policy_sql` reads it), a verdict goes out; nothing is read, asked or written here.
 """
 
 from collections.abc import Mapping

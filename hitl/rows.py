@@ -14,8 +14,8 @@ from hitl.calls import calls_of
 from hitl.kinds import ApproverKind, RequestKind, RequestStatus
 from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
+from hyperagent.lib.stored_sentences import in_our_words
 from hyperagent.lib.text import revealed
-from hyperagent.lib.told import in_our_words
 
 GIST_CHARS: Final = 160
 

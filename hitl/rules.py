@@ -17,7 +17,7 @@ from hitl.conditions import Condition, Remember, covers, items_at, touches
 from hitl.kinds import RequestKind, RequestStatus, Risk, RuleEffect, RuleScope
 from hitl.models import Request, Rule
 from hitl.policy import Call, PolicyFacts, policy_for, rules_may_cover
-from hitl.standing import READ_STANDING, standing_of
+from hitl.policy_sql import READ_STANDING, standing_of
 from hitl.wording import Draft, in_each_language, words_of
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind

@@ -1,5 +1,5 @@
 """Kill switches: thrown and lifted by administrators, each with who and when. Runs ask before each effect whether one
-is thrown for them (`hitl.standing.thrown`); what was begun before is not undone.
+is thrown for them (`hitl.policy_sql.thrown`); what was begun before is not undone.
 """
 
 from typing import Final

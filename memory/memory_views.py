@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
-from memory.remembering import actions, looking
+from memory.remembering import actions, listing
 from memory.remembering.profile import CRITICAL, NAMES, PREFERENCES
 
 PAGE: Final = "memory:memories"
@@ -39,7 +39,7 @@ Json = dict[str, Any]
 @require_safe
 def memories(request: HttpRequest) -> HttpResponse:
     user = _reader(request)
-    known = looking.everything_of(user)
+    known = listing.everything_of(user)
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
     rows = [_row(one) for one in known["memories"]]
     active = [row for row in rows if row["status"] == MemoryStatus.ACTIVE]
@@ -88,7 +88,7 @@ def _time(iso: str | None) -> datetime | None:
 @login_required
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    shown = looking.export_of(_reader(request))
+    shown = listing.export_of(_reader(request))
     response = JsonResponse(shown, json_dumps_params={"indent": 1, "ensure_ascii": False})
     response["Content-Disposition"] = 'attachment; filename="memories.json"'
     return response

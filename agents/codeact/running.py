@@ -22,10 +22,10 @@ from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
 from agents.tools.clip import STORED_CHARS, clip, clip_value
 from agents.tools.providers import Scripts
 from agents.tools.replies import SAY_SO
-from agents.tools.standing import CallAsked, forbidden_by_now, thrown
 from agents.tools.tool import Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import CodeRun
+from agents.tools.verdicts import CallAsked, forbidden_by_now, thrown
 from hyperagent.lib.text import clean_text, clean_value
 
 ERROR_CHARS: Final = 2_000
@@ -252,14 +252,14 @@ class _Shown:
 
 async def _still_allowed(context: AgentContext, tool: str, code: str) -> None:
     """Raises OutsideError where somebody threw a switch, or said no in general, since it was agreed to."""
-    desk, door = context.run.desk, context.run.tools
-    if desk is None:
+    lookups, door = context.run.lookups, context.run.tools
+    if lookups is None:
         return
     whole = door.protected((tool,)) if door is not None else ()
     if whole:
-        no = await forbidden_by_now(context, desk, CallAsked.of(whole[0], {"code": code}))
+        no = await forbidden_by_now(context, lookups, CallAsked.of(whole[0], {"code": code}))
     else:
-        why = await thrown(context, desk, tool)
+        why = await thrown(context, lookups, tool)
         no = (SWITCHED_OFF, why) if why else None
     if no is not None:
         raise OutsideError(no[0], f"{tool} was not carried out. {no[1]}")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.guardrails.models import Feedback, Verdict
-from agents.guardrails.telling import Act
+from agents.guardrails.reporting import Act
 from hitl.admin.access import sees_all
 from hyperagent.lib.admin_home import Line, Panel, panel
 from hyperagent.lib.languages import grouped

@@ -17,8 +17,8 @@ from agents.engine.states import StepKind
 from agents.guardrails.aside import look
 from agents.guardrails.fields import texts_of
 from agents.guardrails.judging import Verdict, judge
+from agents.guardrails.reporting import LATE, lines_of, tell_lines
 from agents.guardrails.scanner import Certainty, Place, Scanner
-from agents.guardrails.telling import LATE, lines_of, tell_lines
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Request

@@ -13,9 +13,9 @@ from typing import Any, Final
 from agents.guardrails.aside import Clock, look
 from agents.guardrails.judging import Verdict, judge
 from agents.guardrails.quoting import END, NO_QUOTES, QUOTED, UNSEEN, WEAK
+from agents.guardrails.reporting import EXCERPT_CHARS, Act, FindingSummary, lines_of, tell_lines
 from agents.guardrails.scanner import Certainty, Place, Scanner, Subject
 from agents.guardrails.settings import GuardSettings
-from agents.guardrails.telling import EXCERPT_CHARS, Act, Line, lines_of, tell_lines
 from agents.runtime.context import AgentContext
 
 NAME: Final = "content"
@@ -49,7 +49,7 @@ class Neutral:
     """A result without its force, and what is told of it."""
 
     kept: dict[str, Any]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FindingSummary, ...] = ()
 
 
 async def look_at_result(
@@ -89,7 +89,7 @@ def neutralised(
     return Neutral(after, (*_own_lines(list(cleaned)), *lines_of(_each_once(verdict, judged), judged)))
 
 
-def neutral_text(text: str, *, settings: GuardSettings) -> tuple[str, tuple[Line, ...]]:
+def neutral_text(text: str, *, settings: GuardSettings) -> tuple[str, tuple[FindingSummary, ...]]:
     """The same for a text of others that no tool brought."""
     found = neutralised({"content": text, "sources": [], "chars": len(text)}, tool="", settings=settings)
     return str(found.kept["content"]), found.lines
@@ -189,7 +189,7 @@ def _each_once(verdict: Verdict, texts: Sequence[str]) -> Verdict:
     )
 
 
-def _own_lines(texts: Sequence[str]) -> Iterator[Line]:
+def _own_lines(texts: Sequence[str]) -> Iterator[FindingSummary]:
     """Of what `plain` changed, what an ordinary page or mail has no reason for. `texts`: as they were."""
     hidden = max((len(_TELLING.findall(text)) for text in texts if not text.isascii()), default=0)
     if hidden:
@@ -201,8 +201,8 @@ def _own_lines(texts: Sequence[str]) -> Iterator[Line]:
         yield _own_line("chat_marks", "Marks by which models are told who speaks lost their meaning.", len(most), shown)
 
 
-def _own_line(kind: str, reason: str, count: int, excerpt: str) -> Line:
-    return Line(
+def _own_line(kind: str, reason: str, count: int, excerpt: str) -> FindingSummary:
+    return FindingSummary(
         place=Place.CONTENT.value,
         scanner=NAME,
         kind=kind,

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from agents.guardrails.reporting import Act
 from agents.guardrails.scanner import Certainty, Place
-from agents.guardrails.telling import Act
 from agents.models import Execution
 
 
@@ -20,8 +20,8 @@ class Feedback(models.TextChoices):
 
 
 class Verdict(models.Model):
-    """One line of a verdict (`agents.guardrails.telling.Line`): what one scanner found of one kind in one text or call.
-    It goes with its run."""
+    """A part of a verdict (`agents.guardrails.reporting.FindingSummary`): what one scanner found of one kind in a text
+    or call. It goes with its run."""
 
     id = models.BigAutoField(primary_key=True)
     execution = models.ForeignKey(Execution, on_delete=models.CASCADE, related_name="verdicts", db_index=False)

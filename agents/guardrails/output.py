@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from agents.engine.states import StepKind
 from agents.guardrails.judging import Verdict
 from agents.guardrails.registry import scanners_for
+from agents.guardrails.reporting import Act, FindingSummary, lines_of
 from agents.guardrails.scanner import Finding, Place
 from agents.guardrails.streaming import Anew, Hit, Screen, TimeLimit
-from agents.guardrails.telling import Act, Line, lines_of
 from hyperagent.lib.text import GrowingText, clean_text, json_text
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ class Screened:
     """A text as it may be shown, and what is to be told of it. As JSON it is a part of a recorded step."""
 
     text: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FindingSummary, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {"text": self.text, "lines": [line.as_json() for line in self.lines]}
 
     @classmethod
     def from_json(cls, noted: Mapping[str, Any]) -> Self:
-        return cls(noted["text"], tuple(Line.from_json(line) for line in noted["lines"]))
+        return cls(noted["text"], tuple(FindingSummary.from_json(line) for line in noted["lines"]))
 
 
 class Watch:
@@ -175,7 +175,7 @@ class Watch:
         return screen.text, Anew(screen.text)
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[FindingSummary, ...]:
         return tuple(line for screen in self._screens.values() for line in lines_of_screen(screen, self._run))
 
 
@@ -206,7 +206,7 @@ def screened(run: "DrivenRun", text: str) -> Screened:
     return Screened(screen.text, lines_of_screen(screen, run))
 
 
-def lines_of_screen(screen: Screen, run: "DrivenRun") -> tuple[Line, ...]:
+def lines_of_screen(screen: Screen, run: "DrivenRun") -> tuple[FindingSummary, ...]:
     """One for each scanner and kind, and for each scanner that had no time for a part of the text."""
     action = run.settings.guards.action
     values = [hit for hit in screen.hits.values() if hit.finding.replacement]
@@ -216,7 +216,7 @@ def lines_of_screen(screen: Screen, run: "DrivenRun") -> tuple[Line, ...]:
     return (*_lines(values, action, act=redacting), *_lines(others, action, act=None), *lines_of(late))
 
 
-def _lines(hits: Sequence[Hit], action: Any, *, act: Act | None) -> Iterator[Line]:
+def _lines(hits: Sequence[Hit], action: Any, *, act: Act | None) -> Iterator[FindingSummary]:
     for hit in hits:
         verdict = Verdict(Place.OUTPUT, (hit.finding,), action, of=(0,))
         for line in lines_of(verdict, (hit.text,), action=act):

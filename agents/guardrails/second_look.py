@@ -14,10 +14,10 @@ from agents.briefing import quoted
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.states import StepKind
-from agents.guardrails.asked import REFUSED, TOO_LATE, WAY_OUT, flagged
+from agents.guardrails.questions import REFUSED, TOO_LATE, WAY_OUT, flagged
+from agents.guardrails.reporting import LATE, NOT_LOOKED_AT, Act, FindingSummary, tell_lines
 from agents.guardrails.scanner import Certainty, Place
 from agents.guardrails.settings import GuardSettings
-from agents.guardrails.telling import LATE, NOT_LOOKED_AT, Act, Line, tell_lines
 from agents.guardrails.wording.unbinding import ROLE
 from agents.prompts import read_prompt
 from agents.roles.asking import question_of, user
@@ -90,11 +90,11 @@ async def _judged(context: AgentContext, said: str | None, guards: GuardSettings
     await context.step(StepKind.NOTE, VERDICT, None, perform)
 
 
-def _line(said: str | None, guards: GuardSettings) -> Line | None:
+def _line(said: str | None, guards: GuardSettings) -> FindingSummary | None:
     """What is told of it; None where it finds nothing."""
     if said is None:
         act = Act.BLOCK if guards.strict else Act.LOG
-        return Line(Place.INPUT.value, NAME, LATE, "", act.value, NOT_LOOKED_AT)
+        return FindingSummary(Place.INPUT.value, NAME, LATE, "", act.value, NOT_LOOKED_AT)
     if said == "harmless":
         return None
-    return Line(Place.INPUT.value, NAME, KIND, Certainty.CERTAIN.value, guards.action, REASON)
+    return FindingSummary(Place.INPUT.value, NAME, KIND, Certainty.CERTAIN.value, guards.action, REASON)

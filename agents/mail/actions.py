@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from pydantic import SecretStr
 
-from agents.mail import standing
+from agents.mail import account_status
 from agents.mail.account import ServerAccount
 from agents.mail.credentials import CannotBeRead, Grant, Password, sealed, unsealed
 from agents.mail.gmail import oauth
@@ -88,10 +88,10 @@ def check(user: User, account_id: uuid.UUID) -> MailAccount:
             _check_gmail(account)
     except MailTrouble as trouble:
         account.refresh_from_db()
-        standing.note_trouble(account.id, trouble.state, trouble.message, sealed_as=account.sealed)
+        account_status.note_trouble(account.id, trouble.state, trouble.message, sealed_as=account.sealed)
         raise Refused("mailbox_trouble", trouble.message) from None
     account.refresh_from_db()
-    standing.note_fine(account.id, sealed_as=account.sealed)
+    account_status.note_fine(account.id, sealed_as=account.sealed)
     account.refresh_from_db()
     return account
 
@@ -135,12 +135,12 @@ def gmail_redirect_url() -> str:
     return f"{settings.SITE_URL}/mail/gmail/callback/"
 
 
-def gmail_consent_url(going: oauth.Going, *, address: str = "") -> str:
+def gmail_consent_url(going: oauth.PendingConsent, *, address: str = "") -> str:
     """Where a person is sent to let us in. Raises Refused where Google does not know this installation."""
     return oauth.consent_url(_google(), going, redirect_url=gmail_redirect_url(), address=address)
 
 
-def connect_gmail(user: User, going: oauth.Going, code: str) -> MailAccount:
+def connect_gmail(user: User, going: oauth.PendingConsent, code: str) -> MailAccount:
     """What a person came back with from Google. The mailbox is the one that they chose there."""
     known = _google()
     try:
@@ -160,7 +160,7 @@ async def _not_kept(grant: Grant) -> None:
 
 def _check_gmail(account: MailAccount) -> None:
     async def keep(grant: Grant) -> None:
-        await sync_to_async(standing.keep_grant)(account.id, grant, instead_of=account.sealed)
+        await sync_to_async(account_status.keep_grant)(account.id, grant, instead_of=account.sealed)
 
     async def ready(api: GmailApi) -> None:
         await api.ready()

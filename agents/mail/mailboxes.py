@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError
 
-from agents.mail import standing
+from agents.mail import account_status
 from agents.mail.account import ServerAccount
 from agents.mail.credentials import CannotBeRead, Grant, Password, unsealed
 from agents.mail.files import AttachedFile
@@ -77,7 +77,7 @@ class Mailboxes:
 
     def lacking(self, user_id: UUID | None) -> str:
         """Why this user has no mailbox, with the way out; empty if there is one. Synchronous."""
-        return "" if self.shared is not None else standing.why_none(user_id)
+        return "" if self.shared is not None else account_status.why_none(user_id)
 
     async def why_not_for(self, about: About) -> str:
         """The same. Where that cannot be looked up, the call itself will tell."""
@@ -89,7 +89,7 @@ class Mailboxes:
 
     async def accounts(self, about: About) -> tuple[MailboxFacts, ...]:
         """The default one first; with what is wrong with each."""
-        rows = await in_thread(standing.accounts_of)(about.user_id)
+        rows = await in_thread(account_status.accounts_of)(about.user_id)
         found = [_facts(row, is_first=number == 0) for number, row in enumerate(rows)]
         if self.shared is not None:
             shared = (await self.shared.accounts(about))[0]
@@ -168,7 +168,7 @@ class Mailboxes:
     @asynccontextmanager
     async def _chosen(self, about: About, account: str, message_id: str = "") -> AsyncIterator[tuple[Chosen, str]]:
         """The mailbox, and the id as it knows it. What goes wrong with it is noted, and that it goes well again."""
-        rows = await in_thread(standing.accounts_of)(about.user_id)
+        rows = await in_thread(account_status.accounts_of)(about.user_id)
         mark, id_ = _parted(message_id)
         # An id without a mark is one of the installation's mailbox; a Message-ID is looked for wherever it is wanted.
         is_shared = bool(id_) and not mark and not id_.startswith("<") and not account
@@ -177,17 +177,19 @@ class Mailboxes:
             yield self._shared_or_none(rows, account, mark), id_
             return
         if row.state == AccountState.RECONNECT:
-            raise ToolError(standing.RECONNECT_ALL.format(address=row.address, trouble=row.trouble).strip())
+            raise ToolError(account_status.RECONNECT_ALL.format(address=row.address, trouble=row.trouble).strip())
         opened = _Opened(row)
         try:
             box = opened.box(self._lanes)
             yield Chosen(box, row.address, _mark_of(row)), id_
         except MailTrouble as trouble:
             if trouble.state is not AccountState.OK:
-                await in_thread(standing.note_trouble)(row.id, trouble.state, trouble.message, sealed_as=opened.sealed)
+                await in_thread(account_status.note_trouble)(
+                    row.id, trouble.state, trouble.message, sealed_as=opened.sealed
+                )
             raise
         if row.state != AccountState.OK:
-            await in_thread(standing.note_fine)(row.id, sealed_as=opened.sealed)
+            await in_thread(account_status.note_fine)(row.id, sealed_as=opened.sealed)
 
     def _shared_or_none(self, rows: Sequence[MailAccount], account: str, mark: str) -> Chosen:
         """The installation's, where it is the one that was meant. Raises ToolError."""
@@ -197,7 +199,7 @@ class Mailboxes:
         if shared is not None and (not account or _same(account, shared.address)):
             return Chosen(shared, shared.address)
         if not rows and shared is None:
-            raise ToolError(standing.NONE_YET)
+            raise ToolError(account_status.NONE_YET)
         if not account:
             raise ToolError(NO_SUCH_MAIL)
         addresses = [row.address for row in rows] + ([shared.address] if shared is not None else [])
@@ -229,7 +231,7 @@ class _Opened:
         return GmailAccount(GmailApi(known, grant, self._keep), address=row.address, name=row.display_name)
 
     async def _keep(self, grant: Grant) -> None:
-        self.sealed = await in_thread(standing.keep_grant)(self._row.id, grant, instead_of=self.sealed)
+        self.sealed = await in_thread(account_status.keep_grant)(self._row.id, grant, instead_of=self.sealed)
 
 
 def servers_of(row: MailAccount, password: str) -> tuple[MailServer, MailServer]:

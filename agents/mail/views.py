@@ -13,10 +13,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents import availability
-from agents.mail import actions, standing
+from agents.mail import account_status, actions
 from agents.mail.forms import MailboxForm, filled_with
 from agents.mail.gmail.google import google
-from agents.mail.gmail.oauth import Going
+from agents.mail.gmail.oauth import PendingConsent
 from agents.mail.kinds import AccountKind
 from agents.mail.known_servers import servers_of
 from agents.mail.models import MailAccount
@@ -96,7 +96,7 @@ def usual_servers(request: HttpRequest) -> HttpResponse:
 def to_google(request: HttpRequest, account_id: uuid.UUID | None = None) -> HttpResponse:
     """A link and no form: browsers keep forms from leading to other sites. Nothing is changed by following it."""
     account = _own(_person(request), account_id) if account_id else None
-    going = Going.fresh()
+    going = PendingConsent.fresh()
     try:
         url = actions.gmail_consent_url(going, address=account.address if account else "")
     except Refused as refused:
@@ -119,7 +119,7 @@ def from_google(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Google was not given leave, so Gmail is not connected."))
     else:
         try:
-            account = actions.connect_gmail(_person(request), Going(state, kept["verifier"]), code)
+            account = actions.connect_gmail(_person(request), PendingConsent(state, kept["verifier"]), code)
             messages.success(request, _("{address} is connected.").format(address=account.address))
         except Refused as refused:
             messages.error(request, refused.message)
@@ -149,7 +149,7 @@ def _page(request: HttpRequest, form: MailboxForm, *, status: int) -> HttpRespon
     person = _person(request)
     shared = availability.PROVIDERS.mailbox
     context = {
-        "accounts": standing.accounts_of(person.pk),
+        "accounts": account_status.accounts_of(person.pk),
         "form": form,
         "gmail": google() is not None,
         "shared": getattr(getattr(shared, "shared", None), "address", ""),

@@ -20,7 +20,7 @@ from agents.mcp import listing
 from agents.mcp.definitions import OWN, SLUG, Risk
 from agents.mcp.folders import installed
 from agents.mcp.models import McpServer, McpTool, ServerKind, ServerState
-from agents.mcp.reading import bare_face, face_of
+from agents.mcp.reading import bare_config, config_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
@@ -144,20 +144,20 @@ def look(user: User, server_id: uuid.UUID) -> McpServer:
     """Connects, and keeps what the server says of its tools, or why it cannot be connected. Takes seconds, and holds no
     lock meanwhile."""
     from agents.mcp.connecting import NotConnected  # a second of import
-    from agents.mcp.looking import listed
+    from agents.mcp.probing import listed
     from agents.mcp.ways import ways_of
 
     server = seen(user, server_id)
-    face = bare_face(server)
+    config = bare_config(server)
     try:
-        face = face_of(server)
-        found = asyncio.run(listed(face, ways_of(user.pk)))
+        config = config_of(server)
+        found = asyncio.run(listed(config, ways_of(user.pk)))
     except SecretsLost as error:
-        listing.keep_failure(face, str(error), needs_sign_in=False)
+        listing.keep_failure(config, str(error), needs_sign_in=False)
     except NotConnected as error:
-        listing.keep_failure(face, error.message, needs_sign_in=error.needs_sign_in)
+        listing.keep_failure(config, error.message, needs_sign_in=error.needs_sign_in)
     else:
-        listing.keep(face, found)
+        listing.keep(config, found)
     server.refresh_from_db()
     return server
 

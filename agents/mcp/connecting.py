@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from agents.mcp.definitions import BadDefinition, Definition, definition, visible
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 from agents.sandbox.base import SandboxError
 from hyperagent.lib.outside.http_client import Auth, GuardedTransport, HttpError, HttpTimeout, guarded_http_client
 
@@ -61,15 +61,19 @@ class Failed(Exception):
 class Transports(Protocol):
     """How a process reaches programs, and what signs in."""
 
-    def program(self, face: Face) -> Any:
+    def program(self, config: ServerConfig) -> Any:
         """An async context manager that gives the program's two message streams."""
 
-    def auth(self, face: Face) -> Auth | None: ...
+    def auth(self, config: ServerConfig) -> Auth | None: ...
 
 
 @asynccontextmanager
 async def connected(
-    face: Face, transports: Transports, *, heard: Callable[[], None] = lambda: None, limit_s: float = CONNECT_S
+    config: ServerConfig,
+    transports: Transports,
+    *,
+    heard: Callable[[], None] = lambda: None,
+    limit_s: float = CONNECT_S,
 ) -> AsyncIterator[Client]:
     """A client that has shaken hands, within `limit_s`. `heard`: called when the server says that its tools changed.
 
@@ -77,7 +81,7 @@ async def connected(
     """
     opened, watched = False, _Watched()
     try:
-        async with _transport(face, transports, watched) as transport:
+        async with _transport(config, transports, watched) as transport:
             client = Client(
                 transport,
                 mode="auto",
@@ -94,9 +98,9 @@ async def connected(
         raise
     except Exception as error:
         if opened:
-            told = next(filter(None, (_told(one, face) for one in _causes(error))), None)
+            told = next(filter(None, (_told(one, config) for one in _causes(error))), None)
             raise Broken(told.message if told else "") from error
-        raise _not_connected(error, face, watched) from error
+        raise _not_connected(error, config, watched) from error
 
 
 async def definitions_of(client: Client) -> tuple[tuple[Definition, ...], tuple[str, ...]]:
@@ -184,20 +188,20 @@ class _Watched:
 
 
 @asynccontextmanager
-async def _transport(face: Face, transports: Transports, watched: _Watched) -> AsyncIterator[Any]:
-    if face.kind == "stdio":
-        yield transports.program(face)
+async def _transport(config: ServerConfig, transports: Transports, watched: _Watched) -> AsyncIterator[Any]:
+    if config.kind == "stdio":
+        yield transports.program(config)
         return
     client, watched.transport = guarded_http_client(
-        allow_private=face.is_inner,
+        allow_private=config.is_inner,
         max_bytes=MAX_BYTES,
         max_values=MAX_VALUES,
         read_timeout_s=SILENCE_S,
-        headers=face.headers,
-        auth=transports.auth(face),
+        headers=config.headers,
+        auth=transports.auth(config),
     )
     async with client:
-        yield streamable_http_client(face.url, http_client=client, max_sse_event_size=MAX_BYTES)
+        yield streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_BYTES)
 
 
 def _hearing(heard: Callable[[], None]) -> Any:
@@ -220,19 +224,19 @@ def _definition(tool: mcp_types.Tool) -> Definition:
     )
 
 
-def _not_connected(error: Exception, face: Face, watched: _Watched) -> NotConnected:
+def _not_connected(error: Exception, config: ServerConfig, watched: _Watched) -> NotConnected:
     causes = _causes(error)
     if watched.last_status in (401, 403) or any(isinstance(one, OAuthFlowError) for one in causes):
         return NotConnected(NEEDS_SIGN_IN, needs_sign_in=True)
-    told = next(filter(None, (_told(one, face) for one in causes)), None)
+    told = next(filter(None, (_told(one, config) for one in causes)), None)
     if told is not None:
         return told
     if watched.last_status >= 400:
-        return NotConnected(f"'{face.name}' answered with the status {watched.last_status}: is the address right?")
-    return NotConnected(f"'{face.name}' does not answer as a server of the Model Context Protocol.")
+        return NotConnected(f"'{config.name}' answered with the status {watched.last_status}: is the address right?")
+    return NotConnected(f"'{config.name}' does not answer as a server of the Model Context Protocol.")
 
 
-def _told(error: BaseException, face: Face) -> NotConnected | None:
+def _told(error: BaseException, config: ServerConfig) -> NotConnected | None:
     """What this error says to people; None if nothing."""
     match error:
         case NotConnected():
@@ -242,7 +246,7 @@ def _told(error: BaseException, face: Face) -> NotConnected | None:
         case OAuthRegistrationError() | OAuthTokenError():
             return NotConnected(f"Signing in did not work: {visible(str(error))[:_SAID_CHARS]}", needs_sign_in=True)
         case TimeoutError() | HttpTimeout():
-            return NotConnected(f"'{face.name}' did not answer in time.")
+            return NotConnected(f"'{config.name}' did not answer in time.")
         case HttpError() if str(error):
             return NotConnected(visible(str(error))[:_SAID_CHARS])
     return None

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.conf import settings
 
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 
 INSIDE: Final = "/opt/mcp"
 """Where a box sees the folder of all installed programs, read-only."""
@@ -26,11 +26,11 @@ def installed() -> list[str]:
     )
 
 
-def program_words(face: Face) -> list[str]:
-    return [face.command, *face.args]
+def program_words(config: ServerConfig) -> list[str]:
+    return [config.command, *config.args]
 
 
-def program_env(face: Face) -> dict[str, str]:
+def program_env(config: ServerConfig) -> dict[str, str]:
     """Of the box; what the program is made of stands first among what Python imports."""
     always = {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return {**always, "PYTHONPATH": f"{INSIDE}/{face.folder}"} if face.folder else always
+    return {**always, "PYTHONPATH": f"{INSIDE}/{config.folder}"} if config.folder else always

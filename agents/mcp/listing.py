@@ -9,13 +9,13 @@ from agents.mcp.definitions import Definition, called
 from agents.mcp.models import McpServer, McpTool, ServerState
 from agents.mcp.reading import server_of
 from agents.mcp.sessions import Listing
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 
 
-def keep(face: Face, found: Listing) -> None:
+def keep(config: ServerConfig, found: Listing) -> None:
     """The server may be gone by now, or another one. Three queries, and one for each tool that is new or another."""
     with transaction.atomic():
-        server = server_of(face, McpServer.objects.select_for_update(no_key=True))
+        server = server_of(config, McpServer.objects.select_for_update(no_key=True))
         if server is None:
             return
         known = {tool.name: tool for tool in server.tools.all()}
@@ -28,10 +28,10 @@ def keep(face: Face, found: Listing) -> None:
         )
 
 
-def keep_failure(face: Face, message: str, *, needs_sign_in: bool) -> None:
+def keep_failure(config: ServerConfig, message: str, *, needs_sign_in: bool) -> None:
     state = ServerState.NEEDS_SIGN_IN if needs_sign_in else ServerState.FAILED
-    if server_of(face, McpServer.objects.all()) is not None:
-        McpServer.objects.filter(id=face.server_id).update(state=state, last_error=message)
+    if server_of(config, McpServer.objects.all()) is not None:
+        McpServer.objects.filter(id=config.server_id).update(state=state, last_error=message)
 
 
 def _keep(server: McpServer, one: Definition, known: dict[str, McpTool]) -> None:

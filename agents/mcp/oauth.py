@@ -22,7 +22,7 @@ from mcp.shared.auth import (
 from agents.mcp.models import McpServer
 from agents.mcp.reading import server_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 from hyperagent.lib.threads import in_thread
 
 CALLBACK: Final = "/settings/mcp/signed-in/"
@@ -30,18 +30,21 @@ CALLBACK: Final = "/settings/mcp/signed-in/"
 _EARLY_S: Final = 30.0
 
 
-def kept_sign_in(face: Face) -> OAuthClientProvider:
+def kept_sign_in(config: ServerConfig) -> OAuthClientProvider:
     """For calls: with what an earlier sign-in gave, renewed as long as the server does. Nobody is asked: a server that
     wants a person again fails the connection."""
 
     async def nobody(*_: Any) -> Any:
         raise OAuthFlowError("nobody is there to sign in")
 
-    return provider_of(face, shown=nobody, came_back=nobody)
+    return provider_of(config, shown=nobody, came_back=nobody)
 
 
 def provider_of(
-    face: Face, *, shown: Callable[[str], Awaitable[None]], came_back: Callable[[], Awaitable[AuthorizationCodeResult]]
+    config: ServerConfig,
+    *,
+    shown: Callable[[str], Awaitable[None]],
+    came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
 ) -> OAuthClientProvider:
     """`shown`: gets the address that a person has to open. `came_back`: waits for what they bring."""
     metadata = OAuthClientMetadata.model_validate(
@@ -52,8 +55,8 @@ def provider_of(
             "response_types": ["code"],
         }
     )
-    kept = _Kept(face)
-    provider = _Remembering(face.url, metadata, kept, shown, came_back)
+    kept = _Kept(config)
+    provider = _Remembering(config.url, metadata, kept, shown, came_back)
     kept.provider = provider
     return provider
 
@@ -83,11 +86,11 @@ class _Kept(TokenStorage):
 
     provider: OAuthClientProvider | None = None
 
-    def __init__(self, face: Face) -> None:
-        self.face = face
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
 
     async def get_tokens(self) -> OAuthToken | None:
-        found = (await in_thread(_read)(self.face)).get("tokens")
+        found = (await in_thread(_read)(self.config)).get("tokens")
         return OAuthToken.model_validate(found) if found else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -99,14 +102,14 @@ class _Kept(TokenStorage):
             "metadata": _dumped(context.oauth_metadata),
             "resource": _dumped(context.protected_resource_metadata),
         }
-        await in_thread(_write)(self.face, values)
+        await in_thread(_write)(self.config, values)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        found = (await in_thread(_read)(self.face)).get("client")
+        found = (await in_thread(_read)(self.config)).get("client")
         return OAuthClientInformationFull.model_validate(found) if found else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await in_thread(_write)(self.face, {"client": _dumped(client_info)})
+        await in_thread(_write)(self.config, {"client": _dumped(client_info)})
 
 
 def _dumped(value: Any) -> Any:
@@ -116,7 +119,7 @@ def _dumped(value: Any) -> Any:
 def _remind(provider: OAuthClientProvider) -> None:
     kept = provider.context.storage
     assert isinstance(kept, _Kept)
-    found, context = _read(kept.face), provider.context
+    found, context = _read(kept.config), provider.context
     context.token_expiry_time = found.get("expires_at")
     if found.get("metadata"):
         context.oauth_metadata = OAuthMetadata.model_validate(found["metadata"])
@@ -124,8 +127,8 @@ def _remind(provider: OAuthClientProvider) -> None:
         context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found["resource"])
 
 
-def _read(face: Face) -> dict[str, Any]:
-    server = server_of(face, McpServer.objects.all())
+def _read(config: ServerConfig) -> dict[str, Any]:
+    server = server_of(config, McpServer.objects.all())
     try:
         found: dict[str, Any] = opened(server.sealed).get("oauth", {}) if server else {}
     except SecretsLost:
@@ -133,10 +136,10 @@ def _read(face: Face) -> dict[str, Any]:
     return found
 
 
-def _write(face: Face, values: dict[str, Any]) -> None:
+def _write(config: ServerConfig, values: dict[str, Any]) -> None:
     """Adds to what is kept. A server that is gone by now, or another one, keeps nothing."""
     with transaction.atomic():
-        server = server_of(face, McpServer.objects.select_for_update(no_key=True))
+        server = server_of(config, McpServer.objects.select_for_update(no_key=True))
         if server is None:
             return
         try:

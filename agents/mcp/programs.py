@@ -15,7 +15,7 @@ import mcp_types
 from mcp.shared.message import SessionMessage
 
 from agents.mcp.folders import program_env, program_words
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 from agents.sandbox.base import Box, Command, SandboxError
 from hyperagent.lib.text import clean_text
 
@@ -29,17 +29,17 @@ _SHIM: Final = (Path(__file__).parent / "shim.py").read_text()
 
 
 class OpensBoxes(Protocol):
-    async def __call__(self, face: Face) -> Box:
+    async def __call__(self, config: ServerConfig) -> Box:
         """The box for this server and this person. Raises SandboxError."""
 
 
 @asynccontextmanager
-async def program(face: Face, open_box: OpensBoxes) -> AsyncIterator[Any]:
+async def program(config: ServerConfig, open_box: OpensBoxes) -> AsyncIterator[Any]:
     """A transport of the mcp library. Raises SandboxError where the program cannot be run, with what it said."""
-    box = await open_box(face)
+    box = await open_box(config)
     said = _Said()
-    argv = ["python3", "-c", _SHIM, *program_words(face)]
-    started = await box.start(Command(argv, env={**program_env(face), **face.env}, wall_s=DAY_S), heard=said.hear)
+    argv = ["python3", "-c", _SHIM, *program_words(config)]
+    started = await box.start(Command(argv, env={**program_env(config), **config.env}, wall_s=DAY_S), heard=said.hear)
     try:
         port = await said.port(lambda: box.running(started))
         reader, writer = await box.connect(port)
@@ -49,7 +49,7 @@ async def program(face: Face, open_box: OpensBoxes) -> AsyncIterator[Any]:
         except Exception as error:
             if await _ended(box, started):
                 why = f": {said.complaint}" if said.complaint else "."
-                raise SandboxError(f"The program of '{face.name}' ended{why}") from error
+                raise SandboxError(f"The program of '{config.name}' ended{why}") from error
             raise
         finally:
             writer.close()

@@ -15,10 +15,10 @@ from agents.mcp import listing, reading
 from agents.mcp.results import Answered, Picture, answered
 from agents.mcp.sealing import SecretsLost
 from agents.mcp.sessions import Sessions
-from agents.mcp.values import Face, Offered
-from agents.runtime.desk import Desk
+from agents.mcp.values import Offered, ServerConfig
 from agents.runtime.driven import About
 from agents.runtime.lacking import Lack
+from agents.runtime.lookups import Lookups
 from agents.tools.clip import clip
 from agents.tools.tool import Call, Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
@@ -47,12 +47,12 @@ class ConnectedServers:
     def __init__(self, sessions: Sessions | None = None) -> None:
         self._sessions = sessions or Sessions(_transports)
 
-    async def offered(self, about: About, desk: Desk | None) -> dict[str, list[Offered]]:
-        """By agent, in the order of their names. Every turn asks: most have none, which the run's desk tells fast."""
-        if desk is not None:
-            if Lack.SERVERS in desk.lacks:
+    async def offered(self, about: About, lookups: Lookups | None) -> dict[str, list[Offered]]:
+        """By agent, in the order of their names. Every turn asks: most have none, which the run's lookups tell."""
+        if lookups is not None:
+            if Lack.SERVERS in lookups.lacks:
                 return {}
-            if not await desk.read(lambda connection: reading.has_any(connection, about.user_id)):
+            if not await lookups.read(lambda connection: reading.has_any(connection, about.user_id)):
                 return {}
         return await in_thread(reading.offered_to)(about.user_id)
 
@@ -61,14 +61,14 @@ class ConnectedServers:
         await asyncio.to_thread(_load)
         from agents.mcp.connecting import Broken, Failed, NotConnected, called  # a second of import
 
-        face = await _callable(call.about, offered)
-        session = self._sessions.of(face, call.about)
+        config = await _callable(call.about, offered)
+        session = self._sessions.of(config, call.about)
         try:
-            await self._look(session, face, offered)
+            await self._look(session, config, offered)
         except NotConnected as error:
-            raise ToolError(f"The server '{face.name}' cannot be reached. {error.message}") from error
+            raise ToolError(f"The server '{config.name}' cannot be reached. {error.message}") from error
         except (Broken, Failed) as error:
-            raise ToolError(f"The server '{face.name}' does not say what tools it has.") from error
+            raise ToolError(f"The server '{config.name}' does not say what tools it has.") from error
         if call.key:
             await call.touching()
         try:
@@ -77,7 +77,7 @@ class ConnectedServers:
             raise ToolError(_failure(offered, error.said), may_have_happened=not error.did_nothing) from error
         except (Broken, NotConnected) as error:
             why = str(error) or "The connection broke."
-            raise ToolError(BROKEN.format(server=face.name, why=why), may_have_happened=True) from error
+            raise ToolError(BROKEN.format(server=config.name, why=why), may_have_happened=True) from error
         found = answered(result.model_dump(mode="json", by_alias=True, exclude_none=True))
         if found.failed:
             raise ToolError(_failure(offered, found.text))
@@ -86,24 +86,24 @@ class ConnectedServers:
     async def aclose(self) -> None:
         await self._sessions.aclose()
 
-    async def _look(self, session: Any, face: Face, offered: Offered) -> None:
+    async def _look(self, session: Any, config: ServerConfig, offered: Offered) -> None:
         """Whether the server still describes the tool as it was reviewed. What it says now is kept for the reviewer."""
         now = await session.listing()
         if any(one.name == offered.name and one.pin == offered.pin for one in now.tools):
             return
-        await in_thread(listing.keep)(face, now)
-        log.warning("mcp.tool_changed", server=face.name, tool=offered.called)
+        await in_thread(listing.keep)(config, now)
+        log.warning("mcp.tool_changed", server=config.name, tool=offered.called)
         raise ToolError(CHANGED.format(called=offered.called))
 
 
-async def _callable(about: About, offered: Offered) -> Face:
+async def _callable(about: About, offered: Offered) -> ServerConfig:
     try:
-        face = await in_thread(reading.callable_face)(offered, about.user_id)
+        config = await in_thread(reading.callable_config)(offered, about.user_id)
     except SecretsLost as error:
         raise ToolError(str(error)) from error
-    if face is None:
+    if config is None:
         raise ToolError(REVIEWED_ANEW.format(called=offered.called))
-    return face
+    return config
 
 
 def _failure(offered: Offered, said: str) -> str:

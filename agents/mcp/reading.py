@@ -15,7 +15,7 @@ from agents.mcp.definitions import Risk
 from agents.mcp.having import has_servers
 from agents.mcp.models import McpServer, McpTool, ServerKind
 from agents.mcp.sealing import opened
-from agents.mcp.values import Face, Offered, review_of
+from agents.mcp.values import Offered, ServerConfig, review_of
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 log = structlog.get_logger(__name__)
@@ -25,19 +25,19 @@ MOST_CHARS: Final = 80_000
 """Of descriptions and schemas that one agent is given: each of its requests carries them."""
 
 
-def face_of(server: McpServer) -> Face:
+def config_of(server: McpServer) -> ServerConfig:
     """With its secrets. Raises SecretsLost."""
     hidden = opened(server.sealed)
     return replace(
-        bare_face(server),
+        bare_config(server),
         headers=hidden.get("headers", {}),
         env=hidden.get("env", {}),
         has_oauth=bool(hidden.get("oauth")),
     )
 
 
-def bare_face(server: McpServer) -> Face:
-    return Face(
+def bare_config(server: McpServer) -> ServerConfig:
+    return ServerConfig(
         server_id=server.id,
         name=server.name,
         kind="http" if server.kind == ServerKind.HTTP else "stdio",
@@ -49,10 +49,10 @@ def bare_face(server: McpServer) -> Face:
     )
 
 
-def server_of(face: Face, rows: QuerySet[McpServer]) -> McpServer | None:
-    """Its row, while that is the server that this face is of: one that was moved meanwhile is another. One query."""
-    found = rows.filter(id=face.server_id).first()
-    return found if found is not None and bare_face(found).where == face.where else None
+def server_of(config: ServerConfig, rows: QuerySet[McpServer]) -> McpServer | None:
+    """Its row, while that is the server that this config is of: one that was moved meanwhile is another. One query."""
+    found = rows.filter(id=config.server_id).first()
+    return found if found is not None and bare_config(found).where == config.where else None
 
 
 _HAS_ANY: Final = f"SELECT {has_servers('%s')}"
@@ -83,7 +83,7 @@ def offered_to(user_id: UUID | None) -> dict[str, list[Offered]]:
     return found
 
 
-def callable_face(offered: Offered, user_id: UUID | None) -> Face | None:
+def callable_config(offered: Offered, user_id: UUID | None) -> ServerConfig | None:
     """How its server is reached, if the tool may be called as it was offered; None if that is not so any more.
 
     Raises SecretsLost.
@@ -92,7 +92,7 @@ def callable_face(offered: Offered, user_id: UUID | None) -> Face | None:
     tool = McpTool.objects.usable().filter(server__in=servers, name=offered.name).select_related("server").first()
     if tool is None or _offered(tool).review != offered.review:
         return None
-    return face_of(tool.server)
+    return config_of(tool.server)
 
 
 def _host_of(server: McpServer) -> str:
@@ -118,5 +118,5 @@ def _offered(tool: McpTool) -> Offered:
         risk=risk,
         requires_approval=tool.requires_approval,
         host=_host_of(tool.server),
-        review=review_of(bare_face(tool.server), pin=tool.pin, risk=risk, requires_approval=tool.requires_approval),
+        review=review_of(bare_config(tool.server), pin=tool.pin, risk=risk, requires_approval=tool.requires_approval),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from agents.mcp.definitions import Definition
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 from agents.runtime.driven import About
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Listing:
 class Session:
     """One connection. `use` and `idle` by whoever calls; everything else is its own."""
 
-    face: Face
+    config: ServerConfig
     transports: "Transports"
     idle_s: float = IDLE_S
     client: "Client | None" = None
@@ -56,7 +56,7 @@ class Session:
         # Nobody may be waiting any more when it fails.
         self._ready.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         self._idle_since = time.monotonic()
-        self.task = asyncio.create_task(self._live(), name=f"mcp {self.face.name}")
+        self.task = asyncio.create_task(self._live(), name=f"mcp {self.config.name}")
 
     @property
     def is_over(self) -> bool:
@@ -115,7 +115,7 @@ class Session:
 
         assert self._ready is not None
         try:
-            async with connected(self.face, self.transports, heard=self._forget_listing) as client:
+            async with connected(self.config, self.transports, heard=self._forget_listing) as client:
                 self._ready.set_result(client)
                 while self._users or time.monotonic() - self._idle_since < self.idle_s:
                     try:
@@ -146,12 +146,12 @@ class Sessions:
         self._idle_s = idle_s
         self._open: dict[tuple[str, UUID], Session] = {}
 
-    def of(self, face: Face, about: About) -> Session:
+    def of(self, config: ServerConfig, about: About) -> Session:
         """The connection of this run to this server; opened, in the background, if there is none."""
-        key = (face.key, about.execution_id)
+        key = (config.key, about.execution_id)
         session = self._open.get(key)
         if session is None or session.is_over:
-            session = self._open[key] = Session(face, self._transports(about), idle_s=self._idle_s)
+            session = self._open[key] = Session(config, self._transports(about), idle_s=self._idle_s)
             session.start()
             assert session.task is not None
             session.task.add_done_callback(lambda _: self._drop(key, session))

@@ -19,12 +19,12 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError
 
 from agents.mcp import listing
 from agents.mcp.connecting import NotConnected
-from agents.mcp.looking import listed
 from agents.mcp.models import McpServer, McpSignIn
 from agents.mcp.oauth import provider_of
-from agents.mcp.reading import face_of
+from agents.mcp.probing import listed
+from agents.mcp.reading import config_of
 from agents.mcp.sealing import opened, sealed
-from agents.mcp.values import Face
+from agents.mcp.values import ServerConfig
 from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
 from hyperagent.lib.outside.addresses import BadAddress, canonical
@@ -52,8 +52,8 @@ def begin(user: User, server: McpServer) -> str:
 
     Waits some seconds for it. Raises Conflict with what went wrong.
     """
-    face, way = face_of(server), _Way()
-    threading.Thread(target=_follow, args=(face, user.pk, way), name="mcp sign-in", daemon=True).start()
+    config, way = config_of(server), _Way()
+    threading.Thread(target=_follow, args=(config, user.pk, way), name="mcp sign-in", daemon=True).start()
     way.told.wait(ADDRESS_S)
     if way.address:
         return way.address
@@ -79,27 +79,27 @@ def wait_for_end(way: McpSignIn, *, limit_s: float = ADDRESS_S) -> None:
         time.sleep(LOOK_EVERY_S)
 
 
-def _follow(face: Face, user_id: UUID, way: _Way) -> None:
+def _follow(config: ServerConfig, user_id: UUID, way: _Way) -> None:
     try:
-        asyncio.run(_connect(face, user_id, way))
+        asyncio.run(_connect(config, user_id, way))
     except Exception:
-        log.exception("mcp.sign_in_failed", server=face.name)
+        log.exception("mcp.sign_in_failed", server=config.name)
     finally:
         way.told.set()
         McpSignIn.objects.filter(state=way.state).update(is_over=True)
         connections.close_all()
 
 
-async def _connect(face: Face, user_id: UUID, way: _Way) -> None:
+async def _connect(config: ServerConfig, user_id: UUID, way: _Way) -> None:
     """Connects, and lists the tools with what the person brought."""
 
     async def shown(address: str) -> None:
         try:
-            address = canonical(address, allow_private=face.is_inner).url
+            address = canonical(address, allow_private=config.is_inner).url
         except BadAddress as fault:
             raise OAuthFlowError(str(fault)) from None
         way.state = parse_qs(urlsplit(address).query).get("state", [""])[0]
-        await in_thread(_noted)(face.server_id, user_id, way.state)
+        await in_thread(_noted)(config.server_id, user_id, way.state)
         way.address = address
         way.told.set()
 
@@ -114,11 +114,11 @@ async def _connect(face: Face, user_id: UUID, way: _Way) -> None:
 
     ways = ways_of(user_id, signed_in=lambda one: provider_of(one, shown=shown, came_back=came_back))
     try:
-        found = await listed(face, ways, limit_s=PERSON_S + ADDRESS_S)
+        found = await listed(config, ways, limit_s=PERSON_S + ADDRESS_S)
     except NotConnected as error:
-        await in_thread(_failed)(face, way.state, error.message)
+        await in_thread(_failed)(config, way.state, error.message)
     else:
-        await in_thread(listing.keep)(face, found)
+        await in_thread(listing.keep)(config, found)
 
 
 def _noted(server_id: UUID, user_id: UUID, state: str) -> None:
@@ -127,11 +127,11 @@ def _noted(server_id: UUID, user_id: UUID, state: str) -> None:
     McpSignIn.objects.create(server_id=server_id, user_id=user_id, state=state)
 
 
-def _failed(face: Face, state: str, message: str) -> None:
+def _failed(config: ServerConfig, state: str, message: str) -> None:
     """What became of a way that is not the newest to this server says nothing of how the server stands."""
-    newest = McpSignIn.objects.filter(server_id=face.server_id).first()
+    newest = McpSignIn.objects.filter(server_id=config.server_id).first()
     if not state or (newest is not None and newest.state == state):
-        listing.keep_failure(face, message, needs_sign_in=True)
+        listing.keep_failure(config, message, needs_sign_in=True)
 
 
 def _brought(state: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from agents.mcp.definitions import Risk
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class ServerConfig:
     """A server as it is connected to. `url`: of one at an address; `command`, `args`, `folder`: of a program. Secrets
     are opened, and shown by nothing."""
 
@@ -65,8 +65,8 @@ class Offered(BaseModel):
     """Where the server is at an address."""
 
 
-def review_of(face: Face, *, pin: str, risk: Risk, requires_approval: bool) -> str:
-    return _digest([face.where, pin, risk.value, requires_approval])
+def review_of(config: ServerConfig, *, pin: str, risk: Risk, requires_approval: bool) -> str:
+    return _digest([config.where, pin, risk.value, requires_approval])
 
 
 def _digest(value: Any) -> str:

@@ -18,14 +18,14 @@ from agents.roles.intent import intent_of
 from agents.runtime import attempts
 from agents.runtime.attempts import Attempt
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from agents.spec import AgentSpec
 from agents.tools import answers
 from agents.tools.approval import nobody_to_ask, refusal, refused_in_general
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Instructed
-from agents.tools.standing import VERDICT, call_of, risk_of, rule_of, standing_for, thrown
 from agents.tools.tool import Tool
+from agents.tools.verdicts import VERDICT, call_of, risk_of, rule_of, standing_for, thrown
 from hitl.kinds import RequestKind, Risk, RuleEffect, Stage
 from hitl.policy import Call, Standing, Verdict, verdict
 from hyperagent.lib.text import clean_value
@@ -40,13 +40,13 @@ async def let_in(context: AgentContext, spec: AgentSpec, task: AgentInput) -> Ag
     A person is asked first where the agent's spec says so. Where nobody can be asked, an agent whose task names a
     protected tool is left out before it has done anything.
     """
-    desk = context.run.desk
+    lookups = context.run.lookups
     if spec.approval == BEFORE_AGENT:
-        return not_done(_nowhere_to_ask(spec)) if desk is None else await _asked(context, desk, spec, task)
-    if desk is None:
+        return not_done(_nowhere_to_ask(spec)) if lookups is None else await _asked(context, lookups, spec, task)
+    if lookups is None:
         return task
     if rule_of(context) is OnApproval.SKIP and (named := _named(context, spec, task)):
-        left: list[str] = await _left_out(context, desk, named)
+        left: list[str] = await _left_out(context, lookups, named)
         if left:
             return not_done(_skipped(left))
     return task
@@ -92,8 +92,8 @@ def not_done(why: Refusal) -> Work:
 # --- the gate
 
 
-async def _asked(context: AgentContext, desk: Desk, spec: AgentSpec, task: AgentInput) -> AgentInput | Work:
-    noted = await _looked_up(context, desk, spec, task)
+async def _asked(context: AgentContext, lookups: Lookups, spec: AgentSpec, task: AgentInput) -> AgentInput | Work:
+    noted = await _looked_up(context, lookups, spec, task)
     if noted["verdict"]["kind"] == "allow":
         return task
     what = f"The {spec.name} agent"
@@ -122,10 +122,10 @@ def _shut_out(what: str, noted: Any, rule: OnApproval) -> Refusal | None:
     return nobody_to_ask(what, rule)
 
 
-async def _looked_up(context: AgentContext, desk: Desk, spec: AgentSpec, task: AgentInput) -> Any:
+async def _looked_up(context: AgentContext, lookups: Lookups, spec: AgentSpec, task: AgentInput) -> Any:
     async def perform() -> Outcome:
-        found = verdict(_call_of(context, spec, task), await standing_for(context, desk, "", key=""))
-        stopped = await thrown(context, desk, "") if found.kind == "ask" else ""
+        found = verdict(_call_of(context, spec, task), await standing_for(context, lookups, "", key=""))
+        stopped = await thrown(context, lookups, "") if found.kind == "ask" else ""
         question = _question(context, spec, task, found)
         return Outcome(clean_value({"verdict": found.as_json(), "stopped": stopped, "given": "", "question": question}))
 
@@ -186,7 +186,7 @@ def _named(context: AgentContext, spec: AgentSpec, task: AgentInput) -> Sequence
     return _guarded(context, spec, task)
 
 
-async def _left_out(context: AgentContext, desk: Desk, named: Sequence[Tool]) -> list[str]:
+async def _left_out(context: AgentContext, lookups: Lookups, named: Sequence[Tool]) -> list[str]:
     """Those of them that nothing may allow without a question. Noted: rules come and go."""
     door = context.run.tools
 
@@ -194,7 +194,7 @@ async def _left_out(context: AgentContext, desk: Desk, named: Sequence[Tool]) ->
         found = []
         for tool in named:
             is_there = door is None or not await door.lacks_for(context.run.about, tool.needs)
-            if is_there and not _may_be_allowed(context, tool, await standing_for(context, desk, tool.name, key="")):
+            if is_there and not _may_be_allowed(context, tool, await standing_for(context, lookups, tool.name, key="")):
                 found.append(tool.name)
         return Outcome(found)
 

@@ -26,7 +26,7 @@ NOTED: Final = "attachments"
 async def with_attachments(context: AgentContext, options: Options) -> Options:
     """The options with what is known of the files that they name; as they are, where nobody could look."""
     ids, user_id = chosen_ids(options), context.run.about.user_id
-    if not ids or user_id is None or context.run.desk is None:
+    if not ids or user_id is None or context.run.lookups is None:
         return options
 
     async def perform() -> Outcome:

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from agents.engine.states import StepKind
 from agents.exchange import Options
-from agents.guardrails.asked import look_at_question
 from agents.guardrails.content import neutral_text
 from agents.guardrails.output import Screened, screened
+from agents.guardrails.questions import look_at_question
+from agents.guardrails.reporting import tell_lines
 from agents.guardrails.second_look import look_again
-from agents.guardrails.telling import tell_lines
 from agents.runtime.context import AgentContext
 
 PROJECT_NOTE: Final = "guard_project"

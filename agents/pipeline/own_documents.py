@@ -15,8 +15,8 @@ from agents.engine.context import Outcome
 from agents.engine.states import StepKind
 from agents.pipeline.languages import language_of
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
 from agents.runtime.lacking import Lack
+from agents.runtime.lookups import Lookups
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 from memory.retrieval.occurring import occurring
@@ -45,25 +45,25 @@ _ASKING: Final = frozenset(
 
 async def speaking_of(context: AgentContext, question: str) -> str:
     """The name of a document that speaks of it; empty if none does, or where no database is at hand."""
-    desk, user_id = context.run.desk, context.run.about.user_id
-    if desk is None or user_id is None or len(question) > QUESTION_CHARS:
+    lookups, user_id = context.run.lookups, context.run.about.user_id
+    if lookups is None or user_id is None or len(question) > QUESTION_CHARS:
         return ""
 
     async def perform() -> Outcome:
-        return Outcome(await _named(desk, user_id, question))
+        return Outcome(await _named(lookups, user_id, question))
 
     named: str = await context.step(StepKind.NOTE, NOTED, None, perform)
     return named
 
 
-async def _named(desk: Desk, user_id: UUID, question: str) -> str:
+async def _named(lookups: Lookups, user_id: UUID, question: str) -> str:
     """A search that fails is no reason to fail: the question goes its usual way. Most questions are about something
     else: where their words stand nowhere, nothing is searched."""
-    if Lack.DOCUMENTS in desk.lacks:
+    if Lack.DOCUMENTS in lookups.lacks:
         return ""
     written = _written(question)
     try:
-        standing = await desk.read(lambda connection: occurring(connection, user_id, set().union(*written.values())))
+        standing = await lookups.read(lambda connection: occurring(connection, user_id, set().union(*written.values())))
         if standing is not None:
             shared = sum(not standing.isdisjoint(variants) for variants in written.values())
             if not _is_enough(shared, of=len(written)):

@@ -17,8 +17,8 @@ from agents.engine.context import Outcome
 from agents.engine.events import MemoryUsed
 from agents.engine.states import StepKind
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
 from agents.runtime.lacking import Lack
+from agents.runtime.lookups import Lookups
 from agents.tools.untrusted import marked_untrusted
 from memory.embedding.asking import query_vector
 from memory.remembering import reading
@@ -76,13 +76,13 @@ NOTHING: Final = Recollection()
 
 async def recall(context: AgentContext, question: str, *, is_temporary: bool = False) -> Recollection:
     """The profile and the memories that fit the question; nothing in a temporary chat, or for who switched it off."""
-    about, desk = context.run.about, context.run.desk
-    if is_temporary or about.user_id is None or desk is None:
+    about, lookups = context.run.about, context.run.lookups
+    if is_temporary or about.user_id is None or lookups is None:
         return NOTHING
     user_id = about.user_id
 
     async def perform() -> Outcome:
-        found = await _recalled(desk, user_id, question[:ASKED_CHARS])
+        found = await _recalled(lookups, user_id, question[:ASKED_CHARS])
         return Outcome({"is_on": found.is_on, "told": [one.as_json() for one in found.told]})
 
     noted = await context.step(StepKind.NOTE, RECALLED, None, perform)
@@ -94,21 +94,21 @@ async def recall(context: AgentContext, question: str, *, is_temporary: bool = F
     return found
 
 
-async def _recalled(desk: Desk, user_id: UUID, question: str) -> Recollection:
+async def _recalled(lookups: Lookups, user_id: UUID, question: str) -> Recollection:
     """A run goes on without what cannot be read."""
-    if Lack.MEMORIES in desk.lacks:
+    if Lack.MEMORIES in lookups.lacks:
         return Recollection(is_on=True)
     try:
-        is_on, has_any = await desk.read(lambda connection: reading.standing(connection, user_id))
+        is_on, has_any = await lookups.read(lambda connection: reading.standing(connection, user_id))
         if not is_on:
             return NOTHING
         if not has_any:
             return Recollection(is_on=True)
-        found, has_vectors = await desk.read(lambda connection: reading.by_words(connection, user_id, question))
+        found, has_vectors = await lookups.read(lambda connection: reading.by_words(connection, user_id, question))
         asking = asyncio.to_thread(query_vector, question, timeout_s=PATIENCE_S, payer=user_id) if has_vectors else None
         vector = await asking if asking is not None else None
         if vector is not None:
-            close = await desk.read(
+            close = await lookups.read(
                 lambda connection: reading.by_meaning(connection, user_id, vector.model, vector.values)
             )
             found = reading.merged(found, close)

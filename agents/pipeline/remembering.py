@@ -18,7 +18,7 @@ from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.events import MemoryUsed
 from agents.engine.states import StepKind
 from agents.exchange import Options
-from agents.guardrails.asked import flagged
+from agents.guardrails.questions import flagged
 from agents.pipeline.recall import Recollection
 from agents.roles.memory_extractor import extracted
 from agents.runtime.context import AgentContext
@@ -88,14 +88,14 @@ async def learn(
 
 async def write_receipts(context: AgentContext, known: Recollection) -> None:
     """A row for each memory that the run was told, once, whatever is replayed. What fails is no reason to fail."""
-    about, desk = context.run.about, context.run.desk
-    if not known.is_on or not known.told or desk is None or about.user_id is None:
+    about, lookups = context.run.about, context.run.lookups
+    if not known.is_on or not known.told or lookups is None or about.user_id is None:
         return
     user_id = about.user_id
     told = json_text([{"id": str(one.id), "why": one.why, "score": one.score} for one in known.told])
 
     async def perform() -> Outcome:
-        await desk.read(
+        await lookups.read(
             lambda connection: reading.count_uses(
                 connection, user_id, told, execution=about.execution_id, conversation=about.conversation_id
             )

@@ -38,7 +38,7 @@ class TodoFile:
     async def write(self, context: AgentContext, *, after: str = "") -> None:
         """`after`: the task whose end it tells of; empty where the plan begins."""
         about = context.run.about
-        if about.conversation_id is None or about.user_id is None or context.run.desk is None:
+        if about.conversation_id is None or about.user_id is None or context.run.lookups is None:
             return
 
         async def perform() -> Outcome:

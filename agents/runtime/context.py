@@ -16,8 +16,8 @@ from agents.engine.events import Body, Stage, StageStatus, TokenReset, Usage, Us
 from agents.engine.records import AgentRecord, Path
 from agents.engine.states import StepKind
 from agents.guardrails.output import Screened, Watch, screened
+from agents.guardrails.reporting import FindingSummary, tell_lines
 from agents.guardrails.streaming import Anew
-from agents.guardrails.telling import Line, tell_lines
 from agents.runtime.attempts import Attempt
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
 from agents.runtime.outbox import Flagged
@@ -95,7 +95,7 @@ class AgentContext(Spending):
         reply = ModelReply.model_validate({name: given for name, given in value.items() if name != TOLD})
         if shown:
             self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
-        tell_lines(self, [Line.from_json(line) for line in value.get(TOLD, ())])
+        tell_lines(self, [FindingSummary.from_json(line) for line in value.get(TOLD, ())])
         self.report(usage_of(reply))
         return reply
 
@@ -193,7 +193,9 @@ class AgentContext(Spending):
         self.emit(UsageReported(model=used["model"], provider=used["provider"], usage=usage))
         self.say_if_unpriced(used["model"], cost)
 
-    async def _stream(self, request: ModelRequest, heard: Heard, *, shown: bool) -> tuple[ModelReply, tuple[Line, ...]]:
+    async def _stream(
+        self, request: ModelRequest, heard: Heard, *, shown: bool
+    ) -> tuple[ModelReply, tuple[FindingSummary, ...]]:
         """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
         watch = Watch(self.run) if shown else None
         try:

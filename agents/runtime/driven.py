@@ -12,13 +12,13 @@ from agents.engine.records import Announced, Cut, Loaded, Record, StepRecord
 from agents.engine.run import Program, Run
 from agents.engine.states import StepKind
 from agents.guardrails.settings import GuardSettings
-from agents.runtime.desk import Desk
+from agents.runtime.budget_service import BudgetService
+from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import Flagged, Outbox, Progressed
 from agents.runtime.reserves import Reserves
 from agents.runtime.spending import Terms
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace
-from agents.runtime.treasury import Treasury
 from agents.tuning.values import UNTUNED, Tuning
 from hyperagent.lib.text import GrowingText, clean_text
 
@@ -80,7 +80,7 @@ class DrivenRun(Run):
         about: About | None = None,
         tools: ToolDoor | None = None,
         settings: PipelineSettings | None = None,
-        desk: Desk | None = None,
+        lookups: Lookups | None = None,
     ) -> None:
         super().__init__(execution_id, journal=outbox, programs=programs, loaded=loaded)
         self.outbox = outbox
@@ -88,10 +88,10 @@ class DrivenRun(Run):
         self.about = about or About(execution_id)
         self.tools = tools
         self.settings = settings or PipelineSettings()
-        self.desk = desk
+        self.lookups = lookups
         self.terms: Terms | None = None
         self.reserves = Reserves()
-        self.treasury: Treasury | None = None
+        self.budget_service: BudgetService | None = None
         """What holds the budgets of people, groups and the installation; None in tests without a database."""
         self.is_money_held = False
         """Whether one of those is in money, as far as a call has found."""
@@ -122,7 +122,7 @@ class DrivenRun(Run):
     @property
     def is_held(self) -> bool:
         """Whether there may be a budget that it shares with others."""
-        return self.treasury is not None and self.treasury.is_on
+        return self.budget_service is not None and self.budget_service.is_on
 
     def tuning_of(self, agent: str) -> Tuning:
         return self.tunings.get(agent, UNTUNED)
@@ -135,8 +135,8 @@ class DrivenRun(Run):
     def record(self, *records: Record) -> None:
         self.unread += [record for record in records if isinstance(record, StepRecord)]
         self.trace.recorded(records, self.loaded.steps)
-        if self.treasury is not None and self.treasury.is_on and any(map(_is_paid_tool, records)):
-            self.treasury.count_late(self.about.user_id)
+        if self.budget_service is not None and self.budget_service.is_on and any(map(_is_paid_tool, records)):
+            self.budget_service.count_late(self.about.user_id)
         if self.under_suspicion and any(isinstance(record, StepRecord) for record in records):
             self.under_suspicion = False
             super().record(*records)

@@ -24,16 +24,16 @@ from agents.engine.states import (
 )
 from agents.engine.tree import ended, with_event
 from agents.runtime import endings, leases, loading
+from agents.runtime.budget_service import BudgetService
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.lacking import Lacks
 from agents.runtime.leases import Claim
 from agents.runtime.loading import End
+from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import NotStored, Outbox, lost
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, trace_id_of, without_trace
-from agents.runtime.treasury import Treasury
 from agents.tuning.snapshot import tunings_of
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.outage import database_was_away
@@ -58,7 +58,7 @@ class Tools:
     finished: Callable[[str, uuid.UUID], Awaitable[None]]
     gateway: ToolDoor | None = None
     settings: PipelineSettings | None = None
-    treasury: Treasury | None = None
+    budget_service: BudgetService | None = None
 
 
 class Driver:
@@ -267,11 +267,11 @@ class Driver:
             about=About(self.claim.id, self.claim.user_id, self.claim.conversation_id, self._trace_id),
             tools=self._tools.gateway,
             settings=self._tools.settings,
-            desk=Desk(self._tools.connection, Lacks(self.claim.lacks)),
+            lookups=Lookups(self._tools.connection, Lacks(self.claim.lacks)),
         )
         run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
         run.tunings = tunings_of(self.claim.tuning)
-        run.treasury = self._tools.treasury
+        run.budget_service = self._tools.budget_service
         run.effects_root = self.claim.effects_root
         run.draining = self._draining
         run.interrupt = self._interrupt

@@ -77,7 +77,7 @@ class PlacedCut:
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """A row beside the event that was written right before it (`agents.guardrails.telling`). `seq`: its number, once
+    """A row beside the event that was written right before it (`agents.guardrails.reporting`). `seq`: its number, once
     it has one; until then how many events wait up to it."""
 
     agent_id: UUID

@@ -22,13 +22,13 @@ from psycopg_pool import AsyncConnectionPool
 from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
+from agents.runtime.budget_service import BudgetService
 from agents.runtime.connecting import bound
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
-from agents.runtime.line import Line
+from agents.runtime.own_connection import OwnConnection
 from agents.runtime.tool_door import ToolDoor
-from agents.runtime.treasury import Treasury
 from agents.runtime.wall_clock import WALL_CLOCK
 from agents.runtime.writer import Writer
 from hitl import sweeping
@@ -73,7 +73,7 @@ class Runner:
     ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
-        self._treasury = Treasury(
+        self._treasury = BudgetService(
             self._connection, django_settings.CONFIG, priced=lambda book: setattr(models, "prices", book)
         )
         self.writer = Writer(
@@ -85,7 +85,7 @@ class Runner:
         self._jobs = Jobs()
         self._models = models
         self._pool: AsyncConnectionPool[Any] | None = None
-        self._line = Line(options.dsn)
+        self._line = OwnConnection(options.dsn)
         self._tools = Tools(
             models=models,
             programs=programs,
@@ -93,7 +93,7 @@ class Runner:
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
             gateway=gateway,
-            treasury=self._treasury,
+            budget_service=self._treasury,
             settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
         )
         self.driving: dict[UUID, Driver] = {}
@@ -123,7 +123,7 @@ class Runner:
                     ("look", self._look_loop()),
                     ("requests", sweeping.keep_time(self._connection)),
                     ("clocks", clocks.keep_time(self._connection)),
-                    ("treasury", self._treasury.keep()),
+                    ("budget_service", self._treasury.keep()),
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)

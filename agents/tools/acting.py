@@ -1,5 +1,5 @@
 """What a call does beyond giving its caller something to read, as far as text of others may have brought it about: it
-changes something, or sends data out. Looks where it must; whoever asks records what it found (`agents.tools.standing`).
+changes something, or sends data out. Looks where it must; whoever asks records what it found (`agents.tools.verdicts`).
 """
 
 import re

@@ -14,8 +14,8 @@ from agents.runtime.context import AgentContext
 from agents.tools import answers
 from agents.tools.arguments import Refusal, fitted
 from agents.tools.checks import Changed, Request, unapproved
-from agents.tools.standing import CallAsked, looked_up, rule_of
 from agents.tools.tool import Tool
+from agents.tools.verdicts import CallAsked, looked_up, rule_of
 from hitl.kinds import RequestKind
 from hitl.policy import Verdict
 
@@ -39,11 +39,11 @@ _RULE_IS_NO: Final = "it needs a person's approval, and this run was made with t
 
 async def approved(context: AgentContext, request: Request) -> Refusal | Changed | None:
     """None: it may be carried out as it is. Asks a person, and waits, where somebody has to say yes first."""
-    desk, tool = context.run.desk, request.tool
-    if desk is None:
+    lookups, tool = context.run.lookups, request.tool
+    if lookups is None:
         return unapproved(tool) if tool.requires_approval else None
     asked = CallAsked.of(tool, request.arguments)
-    noted = await looked_up(context, desk, asked, call_id=request.call_id)
+    noted = await looked_up(context, lookups, asked, call_id=request.call_id)
     found = Verdict.from_json(noted["verdict"])
     match found.kind:
         case "allow":

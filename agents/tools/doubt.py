@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from agents.tools.standing import CallAsked
 from agents.tools.tool import Tool
+from agents.tools.verdicts import CallAsked
 from hyperagent.lib.text import clean_value
 
 NAMES_TOLD: Final = 5

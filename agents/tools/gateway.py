@@ -98,7 +98,7 @@ class Gateway:
             return {}
 
         async def perform() -> Outcome:
-            offered = await self._providers.connections.offered(context.run.about, context.run.desk)
+            offered = await self._providers.connections.offered(context.run.about, context.run.lookups)
             return Outcome([one.model_dump(mode="json") for one in offered.get(context.agent.name, ())])
 
         noted = await context.step(StepKind.NOTE, "connected", None, perform)
@@ -109,7 +109,7 @@ class Gateway:
             return {}
 
         async def perform() -> Outcome:
-            offered = await self._providers.connections.offered(context.run.about, context.run.desk)
+            offered = await self._providers.connections.offered(context.run.about, context.run.lookups)
             return Outcome({agent: [one.called for one in tools] for agent, tools in offered.items()})
 
         found: dict[str, list[str]] = await context.step(StepKind.NOTE, "connected", None, perform)

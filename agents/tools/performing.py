@@ -24,9 +24,9 @@ from agents.tools.doubt import told_in_doubt
 from agents.tools.providers import Providers
 from agents.tools.registry import tools as all_tools
 from agents.tools.replies import USE, Stored, found_done, settled, stored
-from agents.tools.standing import CallAsked, approvers_of, forbidden_by_now
 from agents.tools.taint import taint_of
 from agents.tools.tool import Call, Tool, ToolError
+from agents.tools.verdicts import CallAsked, approvers_of, forbidden_by_now
 from hyperagent.lib.outage import is_outage
 from hyperagent.lib.telemetry import measures, tracing
 from hyperagent.lib.text import clean_text, clean_value
@@ -223,12 +223,12 @@ def _crashed(tool: Tool, error: Exception) -> OutsideError:
 async def _still_allowed(tool: Tool, context: AgentContext, values: BaseModel) -> None:
     """Right before the world is touched. Raises OutsideError where somebody threw a switch, or said no in general while
     another was asked about this call: nothing happened then."""
-    desk = context.run.desk
-    if desk is None or not (tool.changes_the_world or context.run.was_asked):
+    lookups = context.run.lookups
+    if lookups is None or not (tool.changes_the_world or context.run.was_asked):
         return
     asked = CallAsked.about(tool, values)
     if tool.changes_the_world or asked.hash in context.run.was_asked:
-        no = await forbidden_by_now(context, desk, asked)
+        no = await forbidden_by_now(context, lookups, asked)
         if no is not None:
             raise OutsideError(no[0], f"{tool.name} was not carried out. {no[1]}")
 

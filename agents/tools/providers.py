@@ -11,8 +11,8 @@ from uuid import UUID
 from agents.browser.values import SeenPage, Touching
 from agents.mail.files import AttachedFile
 from agents.mcp.values import Offered
-from agents.runtime.desk import Desk
 from agents.runtime.driven import About
+from agents.runtime.lookups import Lookups
 from agents.tools.tool import Call, Reply, ToolError
 from agents.tools.values import (
     AppInstalled,
@@ -312,8 +312,8 @@ class Workspace(Protocol):
 class Connections(Protocol):
     """Servers that people connected, whose tools agents call like ours (MCP)."""
 
-    async def offered(self, about: About, desk: Desk | None) -> Mapping[str, Sequence[Offered]]:
-        """By agent, what runs of this user may call, in the order of the names. `desk`: the run's own."""
+    async def offered(self, about: About, lookups: Lookups | None) -> Mapping[str, Sequence[Offered]]:
+        """By agent, what runs of this user may call, in the order of the names. `lookups`: the run's own."""
 
     async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
         """Refuses what is not, any more, as it was offered."""

@@ -2,7 +2,7 @@
 
 Text of others may say anything to a model. So from then on a person decides about each call that changes something or
 sends data out (`hitl.policy`). Everything here follows from recorded steps and from what the run was begun with, so
-whoever takes the run over finds the same; what was decided by it is recorded besides (`agents.tools.standing`).
+whoever takes the run over finds the same; what was decided by it is recorded besides (`agents.tools.verdicts`).
 Decides nothing, and asks nobody.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Final
 from agents.engine.records import StepRecord
 from agents.engine.scripts import OPENED
 from agents.engine.states import StepKind, StepStatus
-from agents.guardrails.asked import NOTE
-from agents.guardrails.telling import LATE
+from agents.guardrails.questions import NOTE
+from agents.guardrails.reporting import LATE
 from agents.guardrails.wording.unbinding import ROLE
 from agents.mcp.definitions import CONNECTED, visible
 from agents.runtime.driven import DrivenRun

@@ -65,7 +65,7 @@ def _person(limit: Limit) -> UUID | None:
 
 
 def title_of(limit: Limit, percent: int) -> str:
-    """Told in each reader's language by `hyperagent.lib.told`."""
+    """Told in each reader's language by `hyperagent.lib.stored_sentences`."""
     which = {
         Whose.USER: f"Your budget of {amount_per(limit)}",
         Whose.GROUP: f"The budget of the group {limit.name} of {amount_per(limit)}",

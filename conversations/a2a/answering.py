@@ -22,8 +22,8 @@ from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
 from agents.following import follow
 from agents.models import Execution
 from agents.reading import LoggedEvent
-from conversations.a2a import asked, told, turns, wire
-from conversations.a2a.asked import Call, Method
+from conversations.a2a import requests, responses, turns, wire
+from conversations.a2a.requests import Call, Method
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
@@ -41,9 +41,9 @@ MOST_PAGE: Final = 100
 def answered(user: User, body: Any, *, version: str) -> HttpResponseBase:
     """Synchronous up to where it waits. Whatever is wrong with the call is told in the protocol's words."""
     try:
-        return _done(user, asked.read(body, version=version))
+        return _done(user, requests.read(body, version=version))
     except A2AError as fault:
-        return JsonResponse(wire.error(asked.id_of(body), fault))
+        return JsonResponse(wire.error(requests.id_of(body), fault))
 
 
 def _done(user: User, call: Call) -> HttpResponseBase:
@@ -65,7 +65,7 @@ def _done(user: User, call: Call) -> HttpResponseBase:
 
 
 def _said(user: User, call: Call) -> HttpResponseBase:
-    wish = asked.wish_of(call.params)
+    wish = requests.wish_of(call.params)
     execution = turns.said(user, wish)
     if call.method is Method.STREAM:
         return Later(_streamed(user, call, execution, waits_too=False))
@@ -77,13 +77,13 @@ def _said(user: User, call: Call) -> HttpResponseBase:
 # --- tasks as they are; synchronous
 
 
-def _task(user: User, execution: Execution, *, length: int | None, telling: told.Telling | None = None) -> Task:
+def _task(user: User, execution: Execution, *, length: int | None, telling: responses.Telling | None = None) -> Task:
     """Three queries at most. `telling`: what has been told of it until now, for one that goes on."""
     artifacts = _artifacts([execution])[execution.id] if telling is None else telling.artifacts
     message = turns.question_of(execution) if length != 0 else None
     question = {"id": str(message.pk), "text": message.text} if message is not None else None
     asks = _asks(user, [execution])[execution.id]
-    return told.task(_run(execution), artifacts=artifacts, requests=asks, question=question, length=length)
+    return responses.task(_run(execution), artifacts=artifacts, requests=asks, question=question, length=length)
 
 
 def _run(execution: Execution) -> dict[str, Any]:
@@ -98,18 +98,20 @@ def _artifacts(executions: Sequence[Execution]) -> dict[UUID, list[Artifact]]:
     """Of those that are over. One query."""
     over = [one for one in executions if one.status in TERMINAL_STATUSES]
     files, site = turns.files_of(over), settings.CONFIG.site_url
-    whole = {one.id: told.artifacts_of(_run(one), map(told.event_of, files[one.id]), site=site) for one in over}
+    whole = {
+        one.id: responses.artifacts_of(_run(one), map(responses.event_of, files[one.id]), site=site) for one in over
+    }
     return {one.id: whole.get(one.id, []) for one in executions}
 
 
 def _asks(user: User, executions: Sequence[Execution]) -> dict[UUID, list[dict[str, Any]]]:
     """What those that wait ask people. One query."""
     waiting = turns.waiting_for(user, [one for one in executions if one.status == ExecutionStatus.AWAITING_USER])
-    asked = {
-        id_: [{**request_shape(one), "by_message": turns.is_answered_by_words(one)} for one in requests]
-        for id_, requests in waiting.items()
+    found = {
+        id_: [{**request_shape(one), "by_message": turns.is_answered_by_words(one)} for one in asked]
+        for id_, asked in waiting.items()
     }
-    return {one.id: asked.get(one.id, []) for one in executions}
+    return {one.id: found.get(one.id, []) for one in executions}
 
 
 def _shown(user: User, call: Call, execution: Execution, length: int | None) -> JsonResponse:
@@ -125,12 +127,12 @@ def _sent(user: User, call: Call, execution: Execution, length: int | None) -> J
 def _page(user: User, wanted: ListTasksRequest) -> ListTasksResponse:
     size = min(max(wanted.page_size or USUAL_PAGE, 1), MOST_PAGE)
     any_state = wanted.status == TaskState.TASK_STATE_UNSPECIFIED
-    statuses = [] if any_state else told.statuses_of(wanted.status)
+    statuses = [] if any_state else responses.statuses_of(wanted.status)
     page = turns.page_of(user, context_id=wanted.context_id, statuses=statuses, after=wanted.page_token, size=size)
     asks = _asks(user, page.tasks)
     artifacts = _artifacts(page.tasks) if wanted.include_artifacts else {}
     tasks = [
-        told.task(_run(one), artifacts=artifacts.get(one.id, ()), requests=asks[one.id], question=None, length=0)
+        responses.task(_run(one), artifacts=artifacts.get(one.id, ()), requests=asks[one.id], question=None, length=0)
         for one in page.tasks
     ]
     return ListTasksResponse(tasks=tasks, next_page_token=page.next_token, page_size=size, total_size=page.total)
@@ -187,7 +189,7 @@ def _streamed(user: User, call: Call, execution: Execution, *, waits_too: bool) 
 
 
 async def _news(
-    user: User, execution: Execution, telling: told.Telling, *, waits_too: bool
+    user: User, execution: Execution, telling: responses.Telling, *, waits_too: bool
 ) -> AsyncGenerator[StreamResponse | None, None]:
     """The task as it is, with all that was told of it before, and then what happens. Ends where the run ends or,
     without `waits_too`, where it waits for people. If the program leaves, the run goes on."""
@@ -203,7 +205,7 @@ async def _news(
         for one in telling.of(end) if end is not None else ():
             yield one
         async for event in events:
-            body = told.event_of(event.body) if event is not None else None
+            body = responses.event_of(event.body) if event is not None else None
             news: Sequence[StreamResponse | None] = telling.of(body) if body is not None else (None,)
             for piece in news:
                 yield piece
@@ -216,19 +218,19 @@ async def _news(
 
 
 async def _caught_up(
-    events: AsyncIterator[LoggedEvent | None], telling: told.Telling, last_seq: int
-) -> told.Event | None:
+    events: AsyncIterator[LoggedEvent | None], telling: responses.Telling, last_seq: int
+) -> responses.Event | None:
     """Takes in what the log has, without a word; but for the run's end, which is given back to be told."""
     known = 0
     while known < last_seq and (event := await anext(events, None)) is not None:
         if event.is_last:
-            return told.event_of(event.body)
-        telling.of(told.event_of(event.body))
+            return responses.event_of(event.body)
+        telling.of(responses.event_of(event.body))
         known = event.seq
     return None
 
 
-def _waits(body: told.Event) -> bool:
+def _waits(body: responses.Event) -> bool:
     return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
 
 
@@ -259,7 +261,7 @@ def _again(user: User, execution: Execution) -> Execution:
     return Execution.objects.of(user).get(id=execution.id)
 
 
-def _telling(execution: Execution) -> told.Telling:
-    return told.Telling(
+def _telling(execution: Execution) -> responses.Telling:
+    return responses.Telling(
         task_id=str(execution.id), context_id=str(execution.conversation_id), site=settings.CONFIG.site_url
     )

@@ -19,7 +19,7 @@ from a2a.types import (
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
 
 from agents.spec import AgentSpec
-from conversations.a2a.asked import OLDER, VERSION
+from conversations.a2a.requests import OLDER, VERSION
 from hyperagent.accounts.scopes import Scope
 
 NAME: Final = "HyperAgent"

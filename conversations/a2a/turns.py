@@ -23,7 +23,7 @@ from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
 from agents.models import Event, Execution
 from agents.tools.taint import ASKED_BY_AN_AGENT
 from conversations import actions
-from conversations.a2a.asked import Wish
+from conversations.a2a.requests import MessageRequest
 from conversations.api.query import refuse_another
 from conversations.models import Message, Role
 from conversations.options import OnApproval, approval_rule, chosen
@@ -48,7 +48,7 @@ class Page:
     total: int
 
 
-def said(user: User, wish: Wish) -> Execution:
+def said(user: User, wish: MessageRequest) -> Execution:
     """The run that this message begins, or goes on with. The same message again finds the same. Raises A2AError, and
     TooMuch."""
     try:
@@ -125,7 +125,7 @@ def is_answered_by_words(request: Request) -> bool:
     return request.kind in ANSWERED_BY_WORDS and not asked.get("tool_calls")
 
 
-def _begun(user: User, wish: Wish) -> Execution:
+def _begun(user: User, wish: MessageRequest) -> Execution:
     given = {"document_ids": wish.document_ids} if wish.document_ids else {}
     options = {**chosen(given), **approval_rule(OnApproval.WAIT, is_watched=False)}
     how: dict[str, Any] = {"mode": wish.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
@@ -135,7 +135,7 @@ def _begun(user: User, wish: Wish) -> Execution:
     return done.execution
 
 
-def _said_in(user: User, wish: Wish, how: dict[str, Any]) -> Said:
+def _said_in(user: User, wish: MessageRequest, how: dict[str, Any]) -> Said:
     context_id = _uuid(wish.context_id)
     try:
         if context_id is None:
@@ -146,7 +146,7 @@ def _said_in(user: User, wish: Wish, how: dict[str, Any]) -> Said:
         raise InvalidParamsError(words, data={"field": "message.contextId"}) from None
 
 
-def _answered(user: User, wish: Wish) -> Execution:
+def _answered(user: User, wish: MessageRequest) -> Execution:
     """Only a question is answered by a message: a yes to a call is never given by words."""
     execution = own_run(user, wish.task_id)
     if wish.context_id and _uuid(wish.context_id) != execution.conversation_id:

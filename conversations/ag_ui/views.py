@@ -35,8 +35,8 @@ from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.threads import in_thread
 
 if TYPE_CHECKING:
-    from conversations.ag_ui.asked import Asked
-    from conversations.ag_ui.told import Telling
+    from conversations.ag_ui.requests import Asked
+    from conversations.ag_ui.responses import Telling
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +53,13 @@ class AgUi(AsyncAnswerView):
 
         A run that waits for people ends with an interrupt for each request; `resume` answers them, and goes on.
         """
-        from conversations.ag_ui import asked, told  # imports ag_ui
+        from conversations.ag_ui import requests, responses  # imports ag_ui
 
         user = request.user
         assert isinstance(user, User)
-        wanted = asked.read(request.data)
+        wanted = requests.read(request.data)
         execution, after = _resumed(request, user, wanted.answers) if wanted.answers else (_asked(user, wanted), 0)
-        telling = told.Telling(thread_id=wanted.thread_id, run_id=wanted.run_id)
+        telling = responses.Telling(thread_id=wanted.thread_id, run_id=wanted.run_id)
 
         async def answer() -> HttpResponseBase:
             response = event_stream(_events(execution, after, telling, user, tools=wanted.tools))

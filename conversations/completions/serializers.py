@@ -1,4 +1,4 @@
-"""How OpenAI's shapes are described. Values: `conversations.completions.told`; what comes in is read by `asked`."""
+"""How OpenAI's shapes are described. Values: `conversations.completions.responses`; what comes in: `requests`."""
 
 from typing import Any
 

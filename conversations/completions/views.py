@@ -26,8 +26,8 @@ from agents.modes import available_modes
 from agents.reading import LoggedEvent
 from conversations import actions
 from conversations.api import query
-from conversations.completions import asked, serializers, told
-from conversations.completions.asked import Asked, NotAsked
+from conversations.completions import requests, responses, serializers
+from conversations.completions.requests import Asked, NotAsked
 from conversations.options import OnApproval, approval_rule, chosen
 from conversations.owned import Said
 from hyperagent.accounts.authentication import HasScope, TokenAuthentication
@@ -73,9 +73,9 @@ class OneModel(_InTheirWords):
     @extend_schema(operation_id="models_retrieve", responses={200: serializers.ServedModelSerializer, **_ERRORS})
     def get(self, request: Request, name: str) -> Response:
         """One of those that can be asked, by its name."""
-        mode = asked.mode_of(name)
+        mode = requests.mode_of(name)
         if mode is not None and mode not in available_modes():
-            raise asked.no_such_model(name)
+            raise requests.no_such_model(name)
         return Response(_model(mode))
 
 
@@ -86,7 +86,7 @@ class NotHere(_InTheirWords):
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         words = f"There is no {request.path} here. There are /v1/models and /v1/chat/completions; see /api/docs/."
-        return JsonResponse(told.error(404, words, code="unknown_url"), status=404)
+        return JsonResponse(responses.error(404, words, code="unknown_url"), status=404)
 
 
 class ChatCompletions(AsyncAnswerView, _InTheirWords):
@@ -103,7 +103,7 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
     )
     def post(self, request: Request) -> HttpResponseBase:
         """A question as OpenAI's chat completions have it. Nobody is asked: what needs a yes is left out, and told."""
-        question = asked.read(request.data)
+        question = requests.read(request.data)
         assert isinstance(request.user, User)
         said = _said(request.user, question, query.key_of(request))
         execution, conversation_id = said.execution, said.conversation.id
@@ -115,7 +115,7 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
         }
 
         async def streamed() -> HttpResponseBase:
-            stream = told.Stream(tells_usage=question.tells_usage, **named)
+            stream = responses.Stream(tells_usage=question.tells_usage, **named)
             return _with_ids(event_stream(_chunks(execution, stream)), execution.id, conversation_id)
 
         async def whole() -> HttpResponseBase:
@@ -162,12 +162,12 @@ def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:
         code = execution.error_code
         status = query.STATUS_OF_ERROR.get(code, 502)
         message = execution.error_message or "The run failed. Try again."
-        error = told.error(status, message, code=code or None)
+        error = responses.error(status, message, code=code or None)
         return JsonResponse(error, status=status, headers=query.retry_headers(code))
-    return JsonResponse(told.completion(shapes.finished(execution, ()), **named))
+    return JsonResponse(responses.completion(shapes.finished(execution, ()), **named))
 
 
-async def _chunks(execution: Execution, stream: told.Stream) -> AsyncIterator[bytes]:
+async def _chunks(execution: Execution, stream: responses.Stream) -> AsyncIterator[bytes]:
     """The run goes on if the program leaves."""
     yield _sent(stream.begins())
     try:
@@ -180,7 +180,7 @@ async def _chunks(execution: Execution, stream: told.Stream) -> AsyncIterator[by
             raise
         # The headers are out. The run goes on, and is found under its id.
         log.warning("the stream of execution %s ends early: %s", execution.id, error)
-        yield _sent(told.error(503, outage.MESSAGE, code=outage.CODE))
+        yield _sent(responses.error(503, outage.MESSAGE, code=outage.CODE))
     yield DONE
 
 
@@ -206,7 +206,7 @@ def _with_ids(response: HttpResponseBase, execution_id: UUID, conversation_id: U
 
 def _model(mode: str | None) -> dict[str, Any]:
     """When a model was made is when this process began: they come with it."""
-    return told.model(mode, created=_SINCE)
+    return responses.model(mode, created=_SINCE)
 
 
 _SINCE = int(time.time())
@@ -216,7 +216,7 @@ def _told_error(error: Exception, context: dict[str, Any]) -> Response | None:
     """Every error in OpenAI's shape. None for what nobody foresaw: the server's error page answers, with an id."""
     if isinstance(error, NotAsked):
         status = 404 if error.code == "model_not_found" else 400
-        return Response(told.error(status, error.message, code=error.code, param=error.param), status=status)
+        return Response(responses.error(status, error.message, code=error.code, param=error.param), status=status)
     answer = exception_handler(error, context)
     if answer is None:
         return None
@@ -224,5 +224,5 @@ def _told_error(error: Exception, context: dict[str, Any]) -> Response | None:
     field = next(iter(shown.get("fields", {})), None)
     code = "invalid_api_key" if answer.status_code == 401 else shown["code"]
     param = _PARAMS.get(field, field) if field else None
-    answer.data = told.error(answer.status_code, shown["message"], code=code, param=param)
+    answer.data = responses.error(answer.status_code, shown["message"], code=code, param=param)
     return answer

@@ -12,12 +12,12 @@ from conversations.schedules.kinds import MOST_ACTIVE, Cause, PausedWhy, State
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.starting import db_now
 from conversations.schedules.times import next_after
-from conversations.schedules.wishes import Wish, checked
+from conversations.schedules.validation import ScheduleInput, checked
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Conflict, NotThere
 
 
-def create(user: User, wish: Wish) -> Schedule:
+def create(user: User, wish: ScheduleInput) -> Schedule:
     """Raises Refused with every fault at its field, and Conflict where there are too many."""
     with transaction.atomic():
         now = db_now()
@@ -30,7 +30,7 @@ def create(user: User, wish: Wish) -> Schedule:
     return made
 
 
-def change(user: User, schedule_id: uuid.UUID, wish: Wish) -> Schedule:
+def change(user: User, schedule_id: uuid.UUID, wish: ScheduleInput) -> Schedule:
     """Other times count from now on; the same times stay as they are. One that is paused stays so; one that was over
     and has a time to come goes on."""
     with transaction.atomic():

@@ -30,7 +30,7 @@ from conversations.schedules.kinds import (
 )
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.shapes import run_shape, schedule_shape
-from conversations.schedules.wishes import Wish
+from conversations.schedules.validation import ScheduleInput
 from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope
@@ -110,7 +110,7 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
         return attrs
 
     def wishes(self) -> dict[str, Any]:
-        """What was given, as a Wish has it."""
+        """What was given, as a ScheduleInput has it."""
         given: dict[str, Any] = dict(self.validated_data)
         words = {
             "on_approval": ApprovalRule,
@@ -168,7 +168,7 @@ class SchedulesView(ScopedView):
         last = reading.last_runs([schedule]).get(schedule.pk)
         return Response(schedule_shape(schedule, last), status=status)
 
-    def check_may(self, wish: Wish) -> None:
+    def check_may(self, wish: ScheduleInput) -> None:
         """A yes beforehand is a yes: who may not approve may neither give it nor change what it is given for."""
         token = self.request.auth if isinstance(self.request.auth, ApiToken) else None
         if wish.on_approval == ApprovalRule.PREAPPROVED and Scope.APPROVE not in scopes_of(self.caller, token):
@@ -201,7 +201,7 @@ class ScheduleList(SchedulesView, generics.GenericAPIView[Schedule]):
     def post(self, request: Request) -> Response:
         asked = ScheduleWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        wish = Wish(**{"time_zone": self.caller.time_zone or "UTC", **asked.wishes()})
+        wish = ScheduleInput(**{"time_zone": self.caller.time_zone or "UTC", **asked.wishes()})
         self.check_may(wish)
         return self.shown(actions.create(self.caller, wish), status=201)
 
@@ -218,7 +218,7 @@ class ScheduleDetail(SchedulesView):
     )
     def patch(self, request: Request, schedule_id: uuid.UUID) -> Response:
         """Changes what is sent. Other times count from now on, and one that was over goes on if a time is to come."""
-        before = Wish.of(actions.own(self.caller, schedule_id))
+        before = ScheduleInput.of(actions.own(self.caller, schedule_id))
         asked = ScheduleWriteSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
         wish = replace(before, **asked.wishes())

@@ -1,4 +1,4 @@
-"""The form of a schedule: what people pick, as a `Wish` and back. Whether it can be is for `actions` to say."""
+"""The form of a schedule: what people pick, as a `ScheduleInput` and back. Whether it can be: `actions`."""
 
 from collections.abc import Iterable
 from datetime import datetime, time
@@ -16,7 +16,7 @@ from agents.modes import available_modes
 from agents.tools.registry import tools
 from conversations.schedules.kinds import CRON_CHARS, TITLE_CHARS, ApprovalRule, Kind, Talk, WhenMissed
 from conversations.schedules.models import Schedule
-from conversations.schedules.wishes import Wish
+from conversations.schedules.validation import ScheduleInput
 from conversations.schedules.words import LAST_DAY, Frequency, Picked, cron_of, parts_of, pause_of, picked_from
 from hitl.kinds import Op
 from hyperagent.accounts.models import User
@@ -73,7 +73,7 @@ OPERATORS: Final = (
     (Op.STARTS_WITH, gettext_lazy("begins with")),
     (Op.MATCHES, gettext_lazy("looks like")),
 )
-# Where a fault of a Wish is shown in the form.
+# Where a fault of a ScheduleInput is shown in the form.
 _AT_FIELD: Final = {
     "every_s": "count",
     "at": "moment",
@@ -217,11 +217,11 @@ class ScheduleForm(forms.Form):
             self.add_error("at", _("Say at what time."))
         return typed
 
-    def wish(self) -> Wish:
+    def wish(self) -> ScheduleInput:
         """Once it is valid."""
         typed = self.cleaned_data
         before = self._schedule
-        return Wish(
+        return ScheduleInput(
             question=typed["question"],
             title=typed["title"],
             on_approval=ApprovalRule(typed["on_approval"]),
@@ -235,16 +235,16 @@ class ScheduleForm(forms.Form):
             when_missed=WhenMissed(typed["when_missed"] or WhenMissed.ONCE),
         )
 
-    def times(self) -> Wish | None:
+    def times(self) -> ScheduleInput | None:
         """What of it says when it comes; None while that is not whole. For a look at the next times."""
         self.full_clean()
         wanted = {"frequency", "at", "weekdays", "day", "count", "unit", "moment", "cron", "time_zone", "until"}
         if wanted & self.errors.keys():
             return None
-        return Wish(question="?", on_approval=ApprovalRule.DENY, **self._times())
+        return ScheduleInput(question="?", on_approval=ApprovalRule.DENY, **self._times())
 
     def refuse(self, faults: dict[str, list[str]]) -> None:
-        """What is wrong with a Wish stands at the field that it came from."""
+        """What is wrong with a ScheduleInput stands at the field that it came from."""
         for name, messages in faults.items():
             field = self._field_of_approval(name) if name.startswith("preapproved") else _AT_FIELD.get(name, name)
             self.add_error(field if field in self.fields else None, [ValidationError(one) for one in messages])

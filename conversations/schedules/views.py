@@ -21,7 +21,7 @@ from conversations.schedules.kinds import Outcome, State
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.starting import db_now
 from conversations.schedules.times import next_times
-from conversations.schedules.wishes import times_of
+from conversations.schedules.validation import times_of
 from conversations.schedules.words import in_words
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotThere, Refused

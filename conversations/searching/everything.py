@@ -7,7 +7,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from conversations.searching import others, said, words
+from conversations.searching import full_text, others, words
 from conversations.searching.indexing import index_of
 from conversations.searching.values import MOST_AT_ONCE, MOST_PAGES, Asked, Kind, Result, Results, Within
 from hyperagent.accounts.models import User
@@ -16,7 +16,7 @@ from hyperagent.lib.text import clean_text
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
 _BY_NAME: Final[dict[Kind, Callable[[Within], list[Result]]]] = {
-    Kind.CONVERSATION: said.conversations,
+    Kind.CONVERSATION: full_text.conversations,
     Kind.DOCUMENT: others.documents,
     Kind.FILE: others.files,
     Kind.MEMORY: others.memories,
@@ -32,13 +32,13 @@ def find(user: User, asked: Asked) -> Results:
     index_of(user)
     since, until = _period(asked)
     within = Within(user, asked.query, sought, since, until, now=timezone.now())
-    hits = said.messages(within)
+    hits = full_text.messages(within)
     found = {kind: look(within) for kind, look in _BY_NAME.items()}
     counts = {kind: len(hits.hits) if kind is Kind.MESSAGE else len(found[kind]) for kind in Kind}
     first, last = _slice(asked)
     if asked.kind is Kind.MESSAGE:
         # Their texts are read for what is shown, and no more.
-        page, more = said.shown(user, hits.hits[first:last], sought), len(hits.hits) > last
+        page, more = full_text.shown(user, hits.hits[first:last], sought), len(hits.hits) > last
     else:
         some = found[asked.kind] if asked.kind else _of_all(user, found, hits, sought, most=last + 1)
         ordered = sorted(some, key=lambda one: one.score, reverse=True)
@@ -48,10 +48,10 @@ def find(user: User, asked: Asked) -> Results:
 
 
 def _of_all(
-    user: User, found: dict[Kind, list[Result]], hits: said.Hits, sought: words.Sought, *, most: int
+    user: User, found: dict[Kind, list[Result]], hits: full_text.Hits, sought: words.Sought, *, most: int
 ) -> list[Result]:
     named = {one.id for one in found[Kind.CONVERSATION]}
-    messages = said.shown(user, said.few_of_each(hits.hits)[:most], sought)
+    messages = full_text.shown(user, full_text.few_of_each(hits.hits)[:most], sought)
     messages = [one for one in messages if not (one.is_the_title and one.conversation_id in named)]
     return [*messages, *(one for results in found.values() for one in results)]
 

@@ -26,8 +26,8 @@ from hyperagent.lib.admin_values import end_of_id, moment, state, waited
 from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import link_to_id, table
 from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.stored_sentences import in_our_words
 from hyperagent.lib.text import clean_text
-from hyperagent.lib.told import in_our_words
 
 PENDING = "pending"
 HISTORY_SHOWN = 100

@@ -20,7 +20,7 @@ from hyperagent.accounts.authentication import CHALLENGE, HasScope
 from hyperagent.accounts.budgets import budget_of
 from hyperagent.accounts.forms import MAX_PASSWORD_CHARS
 from hyperagent.accounts.limits import too_many_tries
-from hyperagent.accounts.mfa import entering, factors, standing
+from hyperagent.accounts.mfa import entering, factors, session_marks
 from hyperagent.accounts.mfa.forms import CODE_CHARS
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.openapi import TokenAuthenticationScheme  # noqa: F401 - known to the schema once imported
@@ -190,7 +190,7 @@ def _check_second_factor(user: User, otp: str, *, address: str | None) -> None:
             code="sso_required",
         )
     if not factors.has_factor(user):
-        if standing.needs_factor(user):
+        if session_marks.needs_factor(user):
             raise PermissionDenied(
                 _("This account needs a second factor first. Sign in on the page, and set one up in the settings."),
                 code="second_factor_required",

@@ -23,7 +23,7 @@ from django.views.generic import TemplateView
 from hyperagent.accounts import actions, closing, exporting
 from hyperagent.accounts.archive import COPY_BYTES
 from hyperagent.accounts.forms import DeleteAccountForm
-from hyperagent.accounts.mfa import standing
+from hyperagent.accounts.mfa import session_marks
 from hyperagent.accounts.models import User
 from hyperagent.accounts.personal import parts
 from hyperagent.accounts.requests import address_of
@@ -85,7 +85,7 @@ class DeleteAccount(LoginRequiredMixin, SecretForm):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         user = request.user
-        if isinstance(user, User) and not user.has_usable_password() and not standing.is_recent(request.session):
+        if isinstance(user, User) and not user.has_usable_password() and not session_marks.is_recent(request.session):
             return redirect(f"{reverse('settings:confirm')}?{urlencode({'next': request.path})}")
         return super().dispatch(request, *args, **kwargs)
 

@@ -122,14 +122,14 @@ class ServiceForm(_WithGroups):
         initial=_usual_end,
     )
 
-    def wish(self) -> service_accounts.Wish | None:
+    def wish(self) -> service_accounts.ServiceAccountInput | None:
         """Only after the form was found valid. None if nobody has the owner's address: then it says so."""
         typed = self.cleaned_data
         owner = User.objects.with_email(typed["owner"]).filter(is_active=True, kind=UserKind.PERSON).first()
         if owner is None:
             self.add_error("owner", _("Name an active person who answers for it."))
             return None
-        return service_accounts.Wish(
+        return service_accounts.ServiceAccountInput(
             name=typed["name"],
             owner_id=owner.pk,
             scopes=typed["scopes"],

@@ -36,7 +36,7 @@ PURPOSE_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ServiceAccountInput:
     """How a service account shall be."""
 
     name: str
@@ -47,7 +47,7 @@ class Wish:
     purpose: str = ""
 
 
-def make(by: User, wish: Wish) -> User:
+def make(by: User, wish: ServiceAccountInput) -> User:
     """Raises Refused with every fault at its field, and NotAllowed."""
     with transaction.atomic():
         hold(by, by.pk)
@@ -73,7 +73,7 @@ def make(by: User, wish: Wish) -> User:
     return user
 
 
-def change(by: User, user_id: uuid.UUID, wish: Wish) -> User:
+def change(by: User, user_id: uuid.UUID, wish: ServiceAccountInput) -> User:
     """Its tokens reach as far as it does from now on, and no longer than it."""
     with transaction.atomic():
         user = of(hold(by, user_id).user)
@@ -161,7 +161,7 @@ def of(user: User) -> User:
     return user
 
 
-def _checked(wish: Wish) -> Wish:
+def _checked(wish: ServiceAccountInput) -> ServiceAccountInput:
     name, purpose = clean_text(wish.name).strip(), clean_text(wish.purpose).strip()
     faults: dict[str, list[str]] = {}
     if not 1 <= len(name) <= NAME_CHARS:
@@ -178,7 +178,7 @@ def _checked(wish: Wish) -> Wish:
     if faults:
         raise _refused(faults)
     scopes = tuple(scope.value for scope in SERVICE_SCOPES if scope in set(wish.scopes))
-    return Wish(name, wish.owner_id, scopes, wish.ends_at, tuple(wish.group_ids), purpose)
+    return ServiceAccountInput(name, wish.owner_id, scopes, wish.ends_at, tuple(wish.group_ids), purpose)
 
 
 def _scope_faults(names: Collection[str], allowed: Collection[str]) -> list[str]:
@@ -228,7 +228,7 @@ def _tell_of_token(kind: AuditKind, by: User, user: User, token: ApiToken) -> No
     record(kind, actor=actor_of(by), target=Target("api_token", str(token.pk), token.name), details=details)
 
 
-def _tell(kind: AuditKind, by: User, user: User, fit: Wish) -> None:
+def _tell(kind: AuditKind, by: User, user: User, fit: ServiceAccountInput) -> None:
     tell(kind, by, user, owner=str(fit.owner_id), scopes=list(fit.scopes), ends_at=fit.ends_at.isoformat())
 
 

@@ -16,7 +16,7 @@ from hyperagent.accounts.people_api import REFUSALS, AdministratorsView
 from hyperagent.accounts.people_models import ServiceAccount
 from hyperagent.accounts.people_reading import PersonState, programs, shown
 from hyperagent.accounts.scopes import SERVICE_SCOPES
-from hyperagent.accounts.service_accounts import GRACES, Wish
+from hyperagent.accounts.service_accounts import GRACES, ServiceAccountInput
 from hyperagent.lib.api import Pages, whole_list
 from hyperagent.lib.refusals import NotThere
 
@@ -97,7 +97,7 @@ class ServiceAccountList(AdministratorsView):
         values = asked.validated_data
         made = service_accounts.make(
             self.caller,
-            Wish(
+            ServiceAccountInput(
                 name=values["name"],
                 owner_id=values.get("owner", self.caller.pk),
                 scopes=values["scopes"],
@@ -127,7 +127,7 @@ class ServiceAccountDetail(AdministratorsView):
         service_accounts.change(
             self.caller,
             service_id,
-            Wish(
+            ServiceAccountInput(
                 name=values.get("name", program.user.display_name),
                 owner_id=values.get("owner", program.owner_id),
                 scopes=values.get("scopes", program.scopes),

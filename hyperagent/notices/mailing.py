@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.outbox import Outbox
-from hyperagent.lib.told import amounts_in_our_words, in_our_words
+from hyperagent.lib.stored_sentences import amounts_in_our_words, in_our_words
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.models import Mail

@@ -18,7 +18,7 @@ from hyperagent.lib.api import ErrorSerializer, own_or_404
 from memory.api import memory_serializers as serializers
 from memory.kinds import MemoryStatus
 from memory.models import Memory
-from memory.remembering import actions, looking
+from memory.remembering import actions, listing
 
 REFUSALS = dict.fromkeys((400, 404, 409), ErrorSerializer)
 
@@ -28,7 +28,7 @@ class Memories(ScopedView):
     @extend_schema(operation_id="v1_memory_all", responses=serializers.MemoriesSerializer)
     def get(self, request: Request) -> Response:
         """The profile and every memory, with its source, its uses and what it took the place of."""
-        return Response(looking.everything_of(self.caller))
+        return Response(listing.everything_of(self.caller))
 
     @extend_schema(
         operation_id="v1_memory_switch",
@@ -44,7 +44,7 @@ class Memories(ScopedView):
             if "on" in asked.validated_data:
                 actions.turn(self.caller, on=asked.validated_data["on"])
             actions.fill(self.caller, asked.profile)
-        return Response(looking.everything_of(self.caller))
+        return Response(listing.everything_of(self.caller))
 
     @extend_schema(operation_id="v1_memory_forget_everything", responses={200: serializers.ForgottenSerializer})
     def delete(self, request: Request) -> Response:
@@ -57,7 +57,7 @@ class MemoryExport(ScopedView):
     def get(self, request: Request) -> HttpResponseBase:
         """Everything that is remembered of you, as a JSON file."""
         record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=Target("memories", ""))
-        response = JsonResponse(looking.export_of(self.caller), json_dumps_params={"indent": 1, "ensure_ascii": False})
+        response = JsonResponse(listing.export_of(self.caller), json_dumps_params={"indent": 1, "ensure_ascii": False})
         response["Content-Disposition"] = 'attachment; filename="memories.json"'
         return response
 
@@ -66,14 +66,14 @@ class OneMemory(ScopedView):
     @extend_schema(responses={200: serializers.MemorySerializer, 404: ErrorSerializer})
     def get(self, request: Request, memory_id: uuid.UUID) -> Response:
         """One memory: its text, the message that it comes from, when and why it was used."""
-        return Response(looking.one_of(self.caller, memory_id))
+        return Response(listing.one_of(self.caller, memory_id))
 
     @extend_schema(
         request=serializers.MemoryChangeSerializer, responses={200: serializers.MemorySerializer, **REFUSALS}
     )
     def patch(self, request: Request, memory_id: uuid.UUID) -> Response:
         """Corrects it (`text`), pins it (`pinned`), or takes it out of quarantine (`status`)."""
-        looking.one_of(self.caller, memory_id)
+        listing.one_of(self.caller, memory_id)
         asked = serializers.MemoryChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -84,7 +84,7 @@ class OneMemory(ScopedView):
                 actions.accept(self.caller, memory_id)
             if "pinned" in given:
                 actions.pin(self.caller, memory_id, pinned=given["pinned"])
-        return Response(looking.one_of(self.caller, memory_id))
+        return Response(listing.one_of(self.caller, memory_id))
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, memory_id: uuid.UUID) -> Response:

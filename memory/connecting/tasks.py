@@ -3,13 +3,13 @@
 from uuid import UUID
 
 from hyperagent.lib.queue import enqueue, task
-from memory.connecting import items, looking
+from memory.connecting import items, polling
 
 
 @task
 def look(connector_id: str) -> None:
     """Looks at this place, unless it is not due or somebody else does."""
-    looking.look(UUID(connector_id))
+    polling.look(UUID(connector_id))
 
 
 @task(every_s=60)
@@ -17,5 +17,5 @@ def look_around() -> None:
     """Newer versions that a search finds by now take their places; then every connector that is due gets a job."""
     for item_id in items.waiting():
         items.settle(item_id)
-    for connector_id in looking.due():
+    for connector_id in polling.due():
         enqueue("memory.connecting.tasks.look", connector_id)

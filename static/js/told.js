@@ -46,7 +46,7 @@ const SENTENCES = [
   said("The question whether the plan for what is missing may run was withdrawn, so the answer says what there is."),
   said("The plan for what is missing could not be run as it was changed, so the answer says what there is."),
   said("No plan could be made, so the {agent} agent works on it alone."),
-  // Why an agent cannot work here: agents/tools/providers.py, agents/mail/standing.py.
+  // Why an agent cannot work here: agents/tools/providers.py, agents/mail/account_status.py.
   said("Web search is not configured: set TAVILY_API_KEY (a key from tavily.com), SEARXNG_URL (a SearXNG of your own), or SEARCH_PROVIDER=ddgs, which needs no key."),
   said("Reading web pages is not configured: set up a runner by manage.py worker."),
   said("Running code is not configured: set SANDBOX_PROVIDER to {names}."),
@@ -59,8 +59,8 @@ const SENTENCES = [
   said("The workspace is not configured: set DATA_DIR or STORAGE_URL."),
   said("You have connected no mailbox yet."),
   said("Connect one at /mail/."),
-  // Questions to people: agents/tools/standing.py, agents/pipeline, hitl/policy.py, agents/budget.py, agents/engine/effects.py. Those
-  // that a server writes into lists and mails, too, are in hyperagent/lib/told.py.
+  // Questions to people: agents/tools/verdicts.py, agents/pipeline, hitl/policy.py, agents/budget.py, agents/engine/effects.py. Those
+  // that a server writes into lists and mails, too, are in hyperagent/lib/stored_sentences.py.
   said("Send this mail?"),
   said("Run this program?"),
   said("Make this change?"),
@@ -88,7 +88,7 @@ const SENTENCES = [
   said("Raise the limit to {amount}"),
   said("Finish with what there is"),
   said("Stop the run"),
-  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/budget.py, agents/runtime/treasury.py.
+  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/budget.py, agents/runtime/budget_service.py.
   said("Your budget of {amount} a day is used up: {used} are used."),
   said("Your budget of {amount} a month is used up: {used} are used."),
   said("The budget of the group {name} of {amount} a day is used up: {used} are used."),

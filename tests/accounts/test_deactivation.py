@@ -14,7 +14,7 @@ from agents.models import Execution
 from conversations import actions as talk
 from conversations.schedules import actions as schedules
 from conversations.schedules.kinds import ApprovalRule, Kind
-from conversations.schedules.wishes import Wish
+from conversations.schedules.validation import ScheduleInput
 from hitl.models import Decision, Request
 from hyperagent.accounts import actions, people
 from hyperagent.accounts.models import User
@@ -59,7 +59,7 @@ def by_command(root: User, alice: User, api: Any) -> None:
 
 def schedule_of(user: User) -> Any:
     rule = next(iter(ApprovalRule))
-    wish = Wish(question="What is new?", on_approval=rule, kind=Kind.EVERY, time_zone="UTC", every_s=86_400)
+    wish = ScheduleInput(question="What is new?", on_approval=rule, kind=Kind.EVERY, time_zone="UTC", every_s=86_400)
     return schedules.create(user, wish)
 
 

@@ -16,7 +16,7 @@ from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import Role
 from hyperagent.accounts.sso.arriving import account_of
 from hyperagent.accounts.sso.problems import NotSignedOn
-from hyperagent.accounts.sso.protocol import Arrival
+from hyperagent.accounts.sso.protocol import Identity
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, NotAllowed
 from hyperagent.lib.sign_on import SignOn
@@ -173,7 +173,7 @@ def test_whoever_the_provider_of_single_sign_on_vouches_for_gets_what_waits_for_
     invitations.invite(bob, "dora@example.org", roles=["auditor"])
 
     def arrives(email: str, *, is_verified: bool = True) -> User:
-        arrival = Arrival(sign_on.issuer, email, email, is_verified, "Dora", None, False, None)
+        arrival = Identity(sign_on.issuer, email, email, is_verified, "Dora", None, False, None)
         return account_of(arrival, sign_on)
 
     with pytest.raises(NotSignedOn):

@@ -15,7 +15,7 @@ from hitl.models import Request
 from hitl.store import OPEN_REQUEST, opening
 from hyperagent.accounts import actions, people, service_accounts
 from hyperagent.accounts.models import ApiToken, User
-from hyperagent.accounts.service_accounts import Wish
+from hyperagent.accounts.service_accounts import ServiceAccountInput
 from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive, sweep_letters
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
@@ -26,14 +26,14 @@ from tests.faces.runs import make_agent, make_run
 PROGRAMS = "/api/v1/service-accounts"
 
 
-def a_wish(owner: Any, **other: Any) -> Wish:
+def a_wish(owner: Any, **other: Any) -> ServiceAccountInput:
     values = {
         "name": "Nightly report",
         "owner_id": owner.pk,
         "scopes": ["run", "read"],
         "ends_at": timezone.now() + timedelta(days=30),
     }
-    return Wish(**(values | other))
+    return ServiceAccountInput(**(values | other))
 
 
 def asked(user: User, **approvers: Any) -> Request:

@@ -12,7 +12,7 @@ from django.test import Client
 from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
-from hyperagent.accounts.mfa import standing
+from hyperagent.accounts.mfa import session_marks
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import provider as calls
@@ -361,7 +361,7 @@ def test_who_has_no_password_leaves_for_good_after_showing_anew_who_they_are(pro
     provider.walk(page)
     typed = {"typed": "alice@example.org"}
     session = page.session
-    session[standing.CONFIRMED_AT] = 0
+    session[session_marks.CONFIRMED_AT] = 0
     session.save()
     asked = page.get("/settings/data/delete/")
     shown = page.get(asked["Location"]).content.decode()

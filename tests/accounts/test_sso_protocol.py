@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hyperagent.accounts.sso import protocol, roles
-from hyperagent.accounts.sso.protocol import Doing, Going
+from hyperagent.accounts.sso.protocol import Doing, PendingSignIn
 from hyperagent.lib.conf import BadConfig, load
 from hyperagent.lib.sign_on import SignOn
 
@@ -43,7 +43,7 @@ def test_a_document_that_says_no_provider_or_leads_out_of_https_is_none(document
 def test_a_person_is_sent_with_a_challenge_a_state_and_a_nonce_that_nobody_guesses() -> None:
     provider = protocol.provider_in(DOCUMENT, issuer="https://acme.example")
     assert provider is not None
-    first, second = (Going.fresh(Doing.SIGN_IN, next_url="/") for _ in range(2))
+    first, second = (PendingSignIn.fresh(Doing.SIGN_IN, next_url="/") for _ in range(2))
     url = protocol.authorization_url(provider, ACME, first, redirect_url="https://us.example/back")
 
     assert url.startswith("https://acme.example/authorize?tenant=1&response_type=code&")
@@ -51,8 +51,8 @@ def test_a_person_is_sent_with_a_challenge_a_state_and_a_nonce_that_nobody_guess
     assert first.verifier not in url
     assert "code_challenge_method=S256" in url
     assert len({first.state, first.nonce, first.verifier, second.state, second.nonce, second.verifier}) == 6
-    assert Going.read(first.stored()) == first
-    assert Going.read({**first.stored(), "more": 1}) is None
+    assert PendingSignIn.read(first.stored()) == first
+    assert PendingSignIn.read({**first.stored(), "more": 1}) is None
     assert protocol.is_same_issuer(provider.issuer, ACME.issuer)
     assert not protocol.is_same_issuer("https://acme.example.evil.example", ACME.issuer)
 

@@ -28,7 +28,7 @@ from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, tool
 from agents.tools.values import CodeRun
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import drive
 from tests.tools.doubles import fake_providers
@@ -250,7 +250,7 @@ def scripted(
     limits: Limits | None = None,
     program: Any = None,
     checks: Checks = CHECKS,
-    desk: MemoryDesk | None = None,
+    lookups: MemoryLookups | None = None,
     others: Mapping[str, Any] | None = None,
     allowed: tuple[str, ...] = ("write_note", "send_note"),
     **providers: Any,
@@ -265,5 +265,5 @@ def scripted(
     async def call(context: AgentContext) -> Any:
         return seen(await context.tool(SCRIPT_TOOL, {"code": text}))
 
-    case = case_of(program or call, gateway, task=task, others=others, desk=desk)
+    case = case_of(program or call, gateway, task=task, others=others, lookups=lookups)
     return ScriptCase(case, ran, notes)

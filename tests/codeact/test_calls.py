@@ -15,7 +15,7 @@ from agents.sandbox.library import hyperagent as library
 from agents.tools.registry import tools
 from agents.tools.tool import ToolError
 from tests.codeact.driving import TASK, ProcessScripts, scripted
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.tools.doubles import APPROVE_ALL
 from tests.tools.driving import seen
 
@@ -92,7 +92,7 @@ async def test_people_see_each_call_below_the_script_and_its_output_in_a_termina
 
 @pytest.mark.spec("S198")
 async def test_in_the_standard_mode_the_tool_is_not_callable_and_nobody_is_asked() -> None:
-    case = scripted("print(1)", task=TASK.model_copy(update={"options": Options()}), desk=MemoryDesk())
+    case = scripted("print(1)", task=TASK.model_copy(update={"options": Options()}), lookups=MemoryLookups())
 
     reply = await case.done()
 
@@ -288,7 +288,7 @@ async def test_a_refusal_inside_is_told_to_the_agent_also_on_a_replay() -> None:
         attempts.append([(one.tool, one.refusal) for one in context.attempts])
         return [reply["data"]["exit_code"], await context.ask("input", {"question": "on?"})]
 
-    case = scripted("", program=program, desk=MemoryDesk())
+    case = scripted("", program=program, lookups=MemoryLookups())
     await case.waits()
     case.answer_one()
     await case.waits()

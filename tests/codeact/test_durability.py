@@ -15,7 +15,7 @@ from agents.tools.tool import ToolError
 from agents.tools.values import CodeRun
 from hyperagent.lib.hashes import arguments_hash
 from tests.codeact.driving import CoroutineScripts, ProcessScripts, Refused, ScriptCase, scripted
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.tools.doubles import FakeWeb
 
@@ -42,7 +42,7 @@ async def five_calls(call: Any) -> Any:
 
 def of(scripts: ProcessScripts, code: str = "", **more: Any) -> tuple[ScriptCase, FakeWeb]:
     web = FakeWeb()
-    return scripted(code, scripts=scripts, desk=MemoryDesk(), web=web, **more), web
+    return scripted(code, scripts=scripts, lookups=MemoryLookups(), web=web, **more), web
 
 
 def check(case: ScriptCase, asked: list[str], web: FakeWeb, at: object) -> None:
@@ -285,11 +285,11 @@ async def test_fork_and_wait_work_from_a_script_and_agents_ask_while_it_waits() 
 
 
 async def test_a_kill_switch_stops_a_script_before_it_begins() -> None:
-    desk = MemoryDesk()
-    case = scripted("", scripts=CoroutineScripts(body=five_calls), desk=desk)
+    lookups = MemoryLookups()
+    case = scripted("", scripts=CoroutineScripts(body=five_calls), lookups=lookups)
     await case.waits()
     case.answer_one()
-    desk.stopped = "Eve stopped all actions: wait."
+    lookups.stopped = "Eve stopped all actions: wait."
 
     reply = await case.done()
 

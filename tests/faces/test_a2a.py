@@ -36,7 +36,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.engine.events import Complete, WorkspaceUpdate
 from agents.models import Execution
-from conversations.a2a import told
+from conversations.a2a import responses
 from conversations.a2a.answering import answered
 from conversations.models import Conversation
 from hitl.models import Request
@@ -102,7 +102,7 @@ async def agent_of(user: Any, site: Web, **token: Any) -> Agent:
 
 
 def answer_of(task: Task) -> str:
-    return "".join(part.text for one in task.artifacts if one.artifact_id == told.ANSWER for part in one.parts)
+    return "".join(part.text for one in task.artifacts if one.artifact_id == responses.ANSWER for part in one.parts)
 
 
 def folded(news: list[StreamResponse]) -> str:
@@ -111,7 +111,7 @@ def folded(news: list[StreamResponse]) -> str:
     for one in news:
         if one.HasField("task"):
             text = answer_of(one.task)
-        elif one.HasField("artifact_update") and one.artifact_update.artifact.artifact_id == told.ANSWER:
+        elif one.HasField("artifact_update") and one.artifact_update.artifact.artifact_id == responses.ANSWER:
             fresh = "".join(part.text for part in one.artifact_update.artifact.parts)
             text = text + fresh if one.artifact_update.append else fresh
     return text
@@ -301,7 +301,7 @@ async def _lines(agent: Agent, method: str, params: dict[str, Any]) -> AsyncIter
 
 
 def test_an_answer_that_begins_again_takes_the_place_of_what_was_told() -> None:
-    telling = told.Telling(task_id="t", context_id="c", site="http://x")
+    telling = responses.Telling(task_id="t", context_id="c", site="http://x")
     news: list[StreamResponse] = []
     for event in (
         {"type": "token", "content": "One, ", "agent_id": "a"},

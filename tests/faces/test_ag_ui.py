@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from agents.models import Execution
 from agents.tools.taint import own_words
-from conversations.ag_ui import told
+from conversations.ag_ui import responses
 from conversations.history import QUOTED
 from conversations.models import Conversation
 from tests.faces.conftest import token_of
@@ -165,7 +165,7 @@ async def run_failing(api: Program) -> list[BaseEvent]:
 
 
 def test_a_text_that_begins_again_is_another_message() -> None:
-    telling = told.Telling(thread_id="t", run_id="r")
+    telling = responses.Telling(thread_id="t", run_id="r")
     events = [telling.begins()]
     for event in (
         {"type": "token", "content": "One", "agent_id": "a"},

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from agents.engine.events import Complete
 from agents.models import Execution
 from agents.tools.taint import own_words
-from conversations.completions import told
+from conversations.completions import responses
 from conversations.history import QUOTED
 from conversations.models import Conversation
 from tests.faces.conftest import token_of
@@ -228,13 +228,13 @@ async def _two_wait() -> bool:
     ],
 )
 def test_what_is_the_requests_fault_is_not_told_as_the_servers(status: int, kind: str) -> None:
-    assert told.error(status, "No.")["error"]["type"] == kind
+    assert responses.error(status, "No.")["error"]["type"] == kind
 
 
 def test_an_answer_that_begins_again_is_sent_from_where_it_says_something_new() -> None:
     def sent(*events: dict[str, Any]) -> str:
         named: dict[str, Any] = {"completion_id": "c", "model_name": "hyperagent", "created": 1, "warnings": ()}
-        stream = told.Stream(tells_usage=False, **named)
+        stream = responses.Stream(tells_usage=False, **named)
         chunks = [chunk for event in events for chunk in stream.of({"agent_id": "a", **event})]
         return "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
 
@@ -250,7 +250,7 @@ def test_an_answer_that_begins_again_is_sent_from_where_it_says_something_new() 
     assert sent(
         token("One, "), token("two"), reset, token("One, "), token("two, three"), complete("One, two, three.")
     ) == ("One, two, three.")
-    assert sent(token("One"), reset, token("Two"), complete("Two.")) == f"One{told.AGAIN}Two."
+    assert sent(token("One"), reset, token("Two"), complete("Two.")) == f"One{responses.AGAIN}Two."
     assert sent(complete("All at once.")) == "All at once."
 
 
@@ -260,7 +260,7 @@ def test_places_that_name_a_source_of_the_web_are_annotated() -> None:
         {"source": "Example", "url": "https://example.org/"},
     ]
 
-    found = told.annotations("So [1], and so [2][9].", sources)
+    found = responses.annotations("So [1], and so [2][9].", sources)
 
     assert [(one["url_citation"]["start_index"], one["url_citation"]["url"]) for one in found] == [
         (15, "https://example.org/")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents.guardrails.asked import flagged, look_at_question
+from agents.guardrails.questions import flagged, look_at_question
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
 from agents.guardrails.settings import GuardSettings
 from agents.models import Execution, Step

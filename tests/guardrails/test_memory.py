@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents.guardrails.asked import NOTE
+from agents.guardrails.questions import NOTE
 from agents.pipeline.recall import Recollection
 from agents.pipeline.remembering import Origin, _learned
 from agents.runtime.context import AgentContext

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from agents.exchange import AgentInput, OnApproval, Options, Preapproval
-from agents.guardrails.asked import NOTE
-from agents.guardrails.telling import LATE
+from agents.guardrails.questions import NOTE
+from agents.guardrails.reporting import LATE
 from agents.mail.files import AttachedFile
 from agents.mcp.definitions import Risk as ToolRisk
 from agents.mcp.tools import tool_of
@@ -32,7 +32,7 @@ from conversations.history import BranchMessage, Said, others_said, tainted_by
 from hitl.kinds import PolicyAction, RuleEffect, RuleScope
 from hitl.policy import PolicyFacts, RuleFacts
 from tests.codeact.driving import scripted
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.tools.doubles import (
     FakeBrowser,
@@ -67,11 +67,13 @@ def rule(name: str, effect: RuleEffect = RuleEffect.ALLOW) -> RuleFacts:
     return RuleFacts(uuid4(), ALICE, effect, RuleScope.RULE, name, text=f"always {name}")
 
 
-def running(*calls: tuple[str, Json], desk: MemoryDesk | None = None, agent: str = "mail", **more: Any) -> ToolCase:
+def running(
+    *calls: tuple[str, Json], lookups: MemoryLookups | None = None, agent: str = "mail", **more: Any
+) -> ToolCase:
     """An agent that makes these calls, one after the other, and gives what came of each. All that can allow a call
     allows these."""
     names = {name for name, _ in calls}
-    standing = desk or MemoryDesk(policies=(ALLOWS_ALL,), rules=tuple(map(rule, names)))
+    standing = lookups or MemoryLookups(policies=(ALLOWS_ALL,), rules=tuple(map(rule, names)))
     preapproved = tuple(Preapproval(tool=name) for name in names)
     options = more.pop("options", Options(preapproved=preapproved))
     gateway = more.pop("gateway", None) or Gateway(fake_providers(**more.pop("providers", {})), checks=CHECKS)
@@ -85,7 +87,7 @@ def running(*calls: tuple[str, Json], desk: MemoryDesk | None = None, agent: str
         ]
 
     more_tools = more.pop("connected", {})
-    case = case_of(program, gateway, agent=agent, task=task, desk=standing, **more)
+    case = case_of(program, gateway, agent=agent, task=task, lookups=standing, **more)
     case.conversation_id = UUID(int=7)
     return case
 
@@ -233,9 +235,9 @@ async def test_with_instructions_the_very_same_call_needs_no_second_yes_and_anot
 
 
 async def test_a_denial_is_still_a_denial_and_nobody_is_asked() -> None:
-    desk = MemoryDesk(rules=(rule("send_email", RuleEffect.DENY),))
+    lookups = MemoryLookups(rules=(rule("send_email", RuleEffect.DENY),))
 
-    value = await outcome(running(READ_MAIL, SEND, desk=desk))
+    value = await outcome(running(READ_MAIL, SEND, lookups=lookups))
 
     assert value[1]["data"]["error"] == "denied_by_user"
 
@@ -375,7 +377,7 @@ async def test_a_flagged_question_counts_and_one_that_there_was_no_time_to_look_
             return seen(await context.tool(*WRITES_OVER, call_id="call-1"))
 
         gateway = Gateway(fake_providers(workspace=FakeWorkspace(dict(OLD))), checks=CHECKS)
-        case = case_of(program, gateway, desk=MemoryDesk(policies=(ALLOWS_ALL,)))
+        case = case_of(program, gateway, lookups=MemoryLookups(policies=(ALLOWS_ALL,)))
         case.conversation_id = UUID(int=7)
 
         assert (await case.drive()).how == how
@@ -407,8 +409,8 @@ async def test_what_a_child_agent_has_read_counts_for_all_of_the_run_also_when_i
         return seen(await context.tool(*WRITES_OVER, call_id="call-1"))
 
     gateway = Gateway(fake_providers(workspace=FakeWorkspace(dict(OLD))), checks=CHECKS)
-    desk = MemoryDesk(policies=(ALLOWS_ALL,), rules=(rule("write_file"),))
-    case = case_of(program, gateway, others={"reader": reader}, desk=desk)
+    lookups = MemoryLookups(policies=(ALLOWS_ALL,), rules=(rule("write_file"),))
+    case = case_of(program, gateway, others={"reader": reader}, lookups=lookups)
     case.conversation_id = UUID(int=7)
 
     await waits(case)
@@ -434,7 +436,7 @@ async def test_beside_a_branch_that_reads_the_call_before_it_goes_through_and_th
 
         await context.all(writes, reads)
 
-    case = case_of(program, Gateway(fake_providers(workspace=workspace), checks=CHECKS), desk=MemoryDesk())
+    case = case_of(program, Gateway(fake_providers(workspace=workspace), checks=CHECKS), lookups=MemoryLookups())
     case.conversation_id = UUID(int=7)
 
     await waits(case)
@@ -444,10 +446,10 @@ async def test_beside_a_branch_that_reads_the_call_before_it_goes_through_and_th
 
 
 async def test_a_text_that_comes_while_it_is_looked_up_what_stands_counts_for_that_call() -> None:
-    """The desk answers late: what it says of a run that was clean when it was asked is looked at once more."""
+    """The lookups answers late: what it says of a run that was clean when it was asked is looked at once more."""
     looking, has_read = asyncio.Event(), asyncio.Event()
 
-    class SlowDesk(MemoryDesk):
+    class SlowDesk(MemoryLookups):
         async def standing(self, *, user_id: Any, tool: str, call_key: str) -> Any:
             if tool == "write_file" and not looking.is_set():
                 looking.set()
@@ -463,7 +465,7 @@ async def test_a_text_that_comes_while_it_is_looked_up_what_stands_counts_for_th
         await context.all(lambda branch: branch.tool(*WRITES_OVER, call_id="1"), reads)
 
     workspace = FakeWorkspace(dict(OLD))
-    case = case_of(program, Gateway(fake_providers(workspace=workspace), checks=CHECKS), desk=SlowDesk())
+    case = case_of(program, Gateway(fake_providers(workspace=workspace), checks=CHECKS), lookups=SlowDesk())
     case.conversation_id = UUID(int=7)
 
     await waits(case)
@@ -726,7 +728,7 @@ async def test_a_script_that_was_allowed_beforehand_gets_its_effects_asked_about
         import hyperagent
         hyperagent.call("send_note", text="hello")
         """,
-        desk=MemoryDesk(policies=(ALLOWS_ALL,), rules=(rule("send_note"),)),
+        lookups=MemoryLookups(policies=(ALLOWS_ALL,), rules=(rule("send_note"),)),
     )
 
     await case.waits()

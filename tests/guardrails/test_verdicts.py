@@ -15,9 +15,9 @@ from agents.guardrails.actions import judge as judge_rows
 from agents.guardrails.judging import Verdict, judge
 from agents.guardrails.models import Feedback
 from agents.guardrails.models import Verdict as Row
+from agents.guardrails.reporting import Act, FindingSummary, excerpt, lines_of, tell
 from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subject
 from agents.guardrails.settings import GuardSettings
-from agents.guardrails.telling import Act, Line, excerpt, lines_of, tell
 from agents.runtime.context import AgentContext
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotAllowed
@@ -45,7 +45,7 @@ def test_findings_are_told_by_scanner_and_kind_and_what_was_late_too() -> None:
         ("pii", "email", "block", 2), ("pii", "phone", "block", 1), ("slow", "late", "block", 1),
     ]  # fmt: skip
     assert {one.action for one in lines_of(verdict, [MAIL], action=Act.REDACT)} == {"redact"}
-    assert [Line.from_json(one.as_json()) for one in lines] == list(lines)
+    assert [FindingSummary.from_json(one.as_json()) for one in lines] == list(lines)
 
 
 def test_an_excerpt_is_short_and_has_no_value_in_it_but_a_phrase_stands_as_it_is() -> None:

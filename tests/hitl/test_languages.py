@@ -21,7 +21,7 @@ from hitl.policy import Standing as WhatStands
 from hyperagent.accounts import budgets
 from hyperagent.accounts.models import User
 from hyperagent.lib.languages import speaking
-from hyperagent.lib.told import SENTENCES, amounts_in_our_words, in_our_words
+from hyperagent.lib.stored_sentences import SENTENCES, amounts_in_our_words, in_our_words
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.mailing import message_of
 from hyperagent.notices.models import Mail

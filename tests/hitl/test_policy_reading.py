@@ -18,7 +18,7 @@ from hitl.kinds import ApproverKind, Op, PolicyAction, RuleEffect, RuleScope
 from hitl.models import Policy, Rule, RuleUse
 from hitl.models.policies import named_fault
 from hitl.policy import Approvers, Standing
-from hitl.standing import read_standing
+from hitl.policy_sql import read_standing
 
 Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from hitl import rules
 from hitl.models import Rule, RuleUse
-from hitl.standing import use_rule
+from hitl.policy_sql import use_rule
 from tests.hitl.standing import MAIL
 from tests.hitl.test_policy_reading import make_rule
 

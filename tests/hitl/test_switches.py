@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from hitl import switches
 from hitl.kinds import SwitchScope
 from hitl.models import Switch
-from hitl.standing import OWNER_GONE, thrown
+from hitl.policy_sql import OWNER_GONE, thrown
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 

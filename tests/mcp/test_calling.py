@@ -309,18 +309,18 @@ async def test_what_a_server_gives_is_text_pictures_and_values_and_what_it_says_
 async def test_runs_share_no_connection_and_one_that_is_not_used_is_closed(
     alice: Any, charlie: Any, calculating: Served, connect: Any, in_threads: None
 ) -> None:
-    face = await sync_to_async(reading.face_of)(await sync_to_async(connect)(calculating.url))
+    config = await sync_to_async(reading.config_of)(await sync_to_async(connect)(calculating.url))
     sessions = Sessions(_transports, idle_s=0.05)
     one, other = About(uuid4(), user_id=alice.pk), About(uuid4(), user_id=charlie.pk)
 
-    mine, again, theirs = sessions.of(face, one), sessions.of(face, one), sessions.of(face, other)
+    mine, again, theirs = sessions.of(config, one), sessions.of(config, one), sessions.of(config, other)
     listed = await asyncio.gather(mine.listing(), theirs.listing())
     await asyncio.wait_for(asyncio.gather(*(session.task for session in (mine, theirs) if session.task)), 10)
 
     assert mine is again is not theirs
     assert len(listed[0].tools) == len(listed[1].tools) == 10
     assert mine.is_over
-    assert sessions.of(face, one) is not mine
+    assert sessions.of(config, one) is not mine
     await sessions.aclose()
 
 

@@ -49,7 +49,7 @@ class Shop:
     asked: int = 0
     called: list[tuple[str, Any, bool]] = field(default_factory=list)
 
-    async def offered(self, about: About, desk: Any = None) -> dict[str, list[Offered]]:
+    async def offered(self, about: About, lookups: Any = None) -> dict[str, list[Offered]]:
         self.asked += 1
         return self.tools
 

@@ -9,7 +9,7 @@ from django.test import Client
 from agents.mcp import actions, listing
 from agents.mcp.definitions import definition
 from agents.mcp.models import McpServer, McpTool
-from agents.mcp.reading import bare_face
+from agents.mcp.reading import bare_config
 from agents.mcp.sealing import opened
 from agents.mcp.sessions import Listing
 from tests.accounts.test_in_a_browser import browser, open_page, sign_in
@@ -142,7 +142,7 @@ def test_the_pages_are_clean_on_a_phone_in_the_dark_and_on_a_desk(bob: Any, open
         "destructive": True,
     }
     listing.keep(
-        bare_face(server),
+        bare_config(server),
         Listing(
             tuple(definition(f"tool{number}", description=INJECTED * number, **described) for number in range(3)),
             ("Something was left out. " * 9,),

@@ -48,8 +48,8 @@ def test_two_tabs_and_a_phone_show_the_same_answer_through_a_reload_and_a_cut_li
     live_site.model.script(Script(match="sky", text=ANSWER, held_after=40))
     run = alice.ask("Why is the sky blue?")
     conversation = live_site.execution(run)["conversation_id"]
-    desk, train = visit(alice), visit(alice, **FORMS["phone and dark"])
-    pages: list[Page] = [desk.new_page(), desk.new_page(), train.new_page()]
+    lookups, train = visit(alice), visit(alice, **FORMS["phone and dark"])
+    pages: list[Page] = [lookups.new_page(), lookups.new_page(), train.new_page()]
     for page in pages:
         page.goto(f"/c/{conversation}/")
         expect(page.locator("article.answer")).to_contain_text("Paragraph 4")
@@ -69,7 +69,7 @@ def test_two_tabs_and_a_phone_show_the_same_answer_through_a_reload_and_a_cut_li
     assert ends[0] == ends[1] == ends[2]
     assert [_words(text) for text in seen] == [_words(ends[0])[: len(_words(text))] for text in seen]
     assert [page.locator("article.question").count() for page in pages] == [1, 1, 1]
-    assert desk.errors == []
+    assert lookups.errors == []
 
 
 def _words(text: str) -> list[str]:

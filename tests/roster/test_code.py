@@ -9,7 +9,7 @@ import pytest
 from agents.code_blocks import code_in, fenced
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, HandoffInfo
-from agents.roster.code.wishes import wants_result_only
+from agents.roster.code.intents import wants_result_only
 from agents.runtime.driven import About
 from agents.tools.providers import Providers
 from agents.tools.values import CodeRun

@@ -16,7 +16,7 @@ from agents.models import Effect
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from agents.tools.tool import ANY_AGENT, Call, Tool, ToolError, tool
 from hitl import switches
 from hitl.conditions import Condition
@@ -652,10 +652,10 @@ async def test_while_the_database_is_away_the_desk_asks_again_and_lets_nothing_t
         async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as found:
             yield found
 
-    desk = Desk(connect)
+    lookups = Lookups(connect)
 
-    stopped = await desk.thrown(user_id=alice.id, agent_name="poster", tool="pin")
-    standing = await desk.standing(user_id=alice.id, tool="pin", call_key="k")
+    stopped = await lookups.thrown(user_id=alice.id, agent_name="poster", tool="pin")
+    standing = await lookups.standing(user_id=alice.id, tool="pin", call_key="k")
 
     assert (stopped, standing.policies, standing.rules) == ("", (), ())
     assert len(tried) == 4

@@ -14,7 +14,7 @@ from agents.registry import Agent
 from agents.runtime.context import AgentContext
 from agents.tools.gateway import Gateway
 from hyperagent.lib.hashes import arguments_hash
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.runtime.approving import SPEC, Board, by_code
 from tests.tools.driving import ToolCase, case_of
@@ -47,7 +47,7 @@ ANSWERS: dict[str, Answer] = {
 }
 
 
-def case_with(board: Board, *, gated: bool, has_desk: bool = True) -> ToolCase:
+def case_with(board: Board, *, gated: bool, has_lookups: bool = True) -> ToolCase:
     task = AgentInput(
         agent_id="poster-1", agent_name="poster", task="Hello", tools=SPEC.tools, capable=False, options=Options()
     )
@@ -58,14 +58,14 @@ def case_with(board: Board, *, gated: bool, has_desk: bool = True) -> ToolCase:
 
     poster = partial(work, Agent(GATED if gated else SPEC, by_code))
     gateway = Gateway(tools=board.tools())
-    desk = MemoryDesk() if has_desk else None
-    return case_of(root, gateway, others={"poster": cast("Program", poster)}, desk=desk)
+    lookups = MemoryLookups() if has_lookups else None
+    return case_of(root, gateway, others={"poster": cast("Program", poster)}, lookups=lookups)
 
 
 async def test_an_agent_that_asks_before_it_begins_does_not_begin_where_there_is_nobody_to_ask() -> None:
     board = Board()
 
-    end = await case_with(board, gated=True, has_desk=False).drive()
+    end = await case_with(board, gated=True, has_lookups=False).drive()
 
     output = end.value["output"]
     assert (output["task_done"], output["error"], board.pinned) == (False, "approval_unavailable", [])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hitl.standing import OWNER_GONE
+from hitl.policy_sql import OWNER_GONE
 from hyperagent.accounts.models import User
 from tests.runtime.approving import Board, pins, programs
 from tests.runtime.driving import Runners, ended, start

@@ -26,7 +26,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from agents.engine.errors import LeaseLost
 from agents.models import Execution
-from agents.runtime.treasury import Driving, Held, Lacking, Treasury
+from agents.runtime.budget_service import BudgetService, Driving, Held, Lacking
 from agents.usage import purse_sql
 from agents.usage.estimates import Estimate
 from agents.usage.models import ModelCall
@@ -53,13 +53,13 @@ async def prices() -> Any:
 
 @dataclass
 class House:
-    """A process that drives runs: its connections and its treasury."""
+    """A process that drives runs: its connections and its budget_service."""
 
     pool: AsyncConnectionPool[Any]
-    treasury: Treasury = field(init=False)
+    budget_service: BudgetService = field(init=False)
 
     def __post_init__(self) -> None:
-        self.treasury = Treasury(self.connection, settings.CONFIG)
+        self.budget_service = BudgetService(self.connection, settings.CONFIG)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -67,7 +67,7 @@ class House:
             yield connection
 
     async def hold(self, driving: Driving) -> Held | Lacking | None:
-        return await self.treasury.hold(driving, EACH, prices=prices, wanted_output=400)
+        return await self.budget_service.hold(driving, EACH, prices=prices, wanted_output=400)
 
     async def settle(self, driving: Driving, held: Held, usd: Decimal | str, tokens: int) -> int:
         """What the writer does with the step: the ledger's row beside it, or neither."""
@@ -189,11 +189,11 @@ async def test_a_call_that_was_asked_for_twice_is_reserved_settled_and_moved_onc
     await allow("user", 1, user=alice)
     (house,) = await houses(1)
     driving = the_only(await running(alice))
-    limits = await house.treasury._limits(alice.pk)
+    limits = await house.budget_service._limits(alice.pk)
     held = await house.hold(driving)
     assert isinstance(held, Held)
 
-    again = await house.treasury._reserve(driving, held.call_id, 500, MOST_USD, limits, unpriced=False)
+    again = await house.budget_service._reserve(driving, held.call_id, 500, MOST_USD, limits, unpriced=False)
     once = (await purse(f"user:{alice.pk}")).held_usd
     settled = [await house.settle(driving, held, "0.03", 300) for _ in range(2)]
     for _ in range(2):
@@ -237,7 +237,7 @@ async def test_an_answer_is_made_shorter_where_a_long_one_does_not_fit(alice: An
     (house,) = await houses(1)
     driving = the_only(await running(alice))
 
-    held = await house.treasury.hold(driving, Estimate(prompt_tokens=500), prices=prices, wanted_output=None)
+    held = await house.budget_service.hold(driving, Estimate(prompt_tokens=500), prices=prices, wanted_output=None)
 
     assert isinstance(held, Held)
     assert held.output_tokens == 1_500
@@ -245,9 +245,9 @@ async def test_an_answer_is_made_shorter_where_a_long_one_does_not_fit(alice: An
 
 async def test_nobody_has_a_budget_and_nothing_is_asked_or_held(alice: Any, houses: Any) -> None:
     (house,) = await houses(1)
-    await house.treasury.begin()
+    await house.budget_service.begin()
 
-    assert not house.treasury.is_on
+    assert not house.budget_service.is_on
     assert await house.hold(the_only(await running(alice))) is None
     assert await sync_to_async(Purse.objects.count)() == 0
 
@@ -298,13 +298,15 @@ async def test_what_is_to_be_tidied_up_stays_to_be_done_where_the_database_goes_
     driving = the_only(await running(alice))
     held = await house.hold(driving)
     assert isinstance(held, Held)
-    house.treasury._abandoned.append((driving, held.call_id))  # as of a call that was interrupted once it was held
+    house.budget_service._abandoned.append(
+        (driving, held.call_id)
+    )  # as of a call that was interrupted once it was held
     await sync_to_async(ledger)(alice, "0.25", 100, 1)
-    house.treasury.count_late(alice.pk)
-    await house.treasury.begin()
+    house.budget_service.count_late(alice.pk)
+    await house.budget_service.begin()
 
     async with cut_off_at("accounts_purse"):
-        keeping = asyncio.create_task(house.treasury.keep())
+        keeping = asyncio.create_task(house.budget_service.keep())
 
     async def is_tidy() -> bool:
         now = await purse(f"user:{alice.pk}")

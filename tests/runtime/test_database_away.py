@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from hyperagent.lib.threads import in_thread
 from tests.runtime.driving import database_dsn, ended, events, start
 
@@ -61,7 +61,7 @@ async def test_what_the_database_refused_is_not_tried_for_ever(alice: Any, echo_
 
 
 async def test_nor_is_what_a_run_looks_up_before_it_lets_something_through() -> None:
-    """The desk waits for a database that is away, not for a statement that its role may not take so long for."""
+    """The lookups waits for a database that is away, not for a statement that its role may not take so long for."""
 
     @asynccontextmanager
     async def hurried() -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -74,4 +74,4 @@ async def test_nor_is_what_a_run_looks_up_before_it_lets_something_through() -> 
 
     async with asyncio.timeout(10):
         with pytest.raises(psycopg.errors.QueryCanceled):
-            await Desk(hurried).read(ask)
+            await Lookups(hurried).read(ask)

@@ -13,8 +13,8 @@ from agents import actions
 from agents.mcp.models import McpServer
 from agents.pipeline.recall import Recollection, _recalled
 from agents.runtime import leases
-from agents.runtime.desk import Desk
 from agents.runtime.lacking import HOLDS_S, Lack, Lacks
+from agents.runtime.lookups import Lookups
 from memory.kinds import Visibility
 from memory.models import MemorySwitch, Project
 from tests.memory.giving import uploaded
@@ -98,6 +98,6 @@ def test_who_has_no_memories_is_remembered_all_the_same() -> None:
     def lend() -> Any:
         raise AssertionError("nothing is looked up")
 
-    desk = Desk(lend, Lacks([Lack.MEMORIES]))
+    lookups = Lookups(lend, Lacks([Lack.MEMORIES]))
 
-    assert asyncio.run(_recalled(desk, UUID(int=1), "Who am I?")) == Recollection(is_on=True)
+    assert asyncio.run(_recalled(lookups, UUID(int=1), "Who am I?")) == Recollection(is_on=True)

@@ -10,22 +10,22 @@ from agents.models import Execution
 from conversations.schedules import actions
 from conversations.schedules.kinds import ApprovalRule, Kind
 from conversations.schedules.models import Schedule
-from conversations.schedules.wishes import Wish
+from conversations.schedules.validation import ScheduleInput
 
 QUESTION = "What is new?"
 
 
-def wish(**changes: Any) -> Wish:
+def wish(**changes: Any) -> ScheduleInput:
     """Every day at nine, in Berlin."""
     given = {"question": QUESTION, "on_approval": ApprovalRule.WAIT, "kind": Kind.CRON, "time_zone": "Europe/Berlin"}
-    return Wish(**{**given, "cron": "0 9 * * *", **changes})
+    return ScheduleInput(**{**given, "cron": "0 9 * * *", **changes})
 
 
-def hourly(**changes: Any) -> Wish:
+def hourly(**changes: Any) -> ScheduleInput:
     return wish(kind=Kind.EVERY, every_s=3_600, cron="", **changes)
 
 
-def made(user: Any, asked: Wish | None = None) -> Schedule:
+def made(user: Any, asked: ScheduleInput | None = None) -> Schedule:
     return actions.create(user, asked or hourly())
 
 

@@ -9,8 +9,8 @@ from agents.engine.context import Context
 from agents.engine.run import Run
 from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
+from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import Outbox
 from agents.tools.gateway import Gateway
 from agents.tools.tool import Tool
@@ -28,7 +28,7 @@ class ToolCase(Case):
 
     gateway: Gateway | None = None
     settings: PipelineSettings | None = None
-    desk: Desk | None = None
+    lookups: Lookups | None = None
     user_id: UUID = ALICE
     conversation_id: UUID | None = None
     turn: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class ToolCase(Case):
             about=About(self.execution_id, self.user_id, self.conversation_id),
             tools=self.gateway,
             settings=self.settings,
-            desk=self.desk,
+            lookups=self.lookups,
         )
         run.turn = self.turn
         return run, journal
@@ -59,7 +59,7 @@ def case_of(
     task: AgentInput | None = None,
     others: Mapping[str, Any] | None = None,
     settings: PipelineSettings | None = None,
-    desk: Desk | None = None,
+    lookups: Lookups | None = None,
     turn: Mapping[str, Any] | None = None,
 ) -> ToolCase:
     """A run whose root is `agent` at work on `task`. `others`: programs that it may fork."""
@@ -69,7 +69,9 @@ def case_of(
         found.task_input = task
         return await program(found)
 
-    return ToolCase({"root": root, **(others or {})}, gateway=gateway, settings=settings, desk=desk, turn=turn or {})
+    return ToolCase(
+        {"root": root, **(others or {})}, gateway=gateway, settings=settings, lookups=lookups, turn=turn or {}
+    )
 
 
 def gateway_of(*tools: Tool, **more: Any) -> Gateway:

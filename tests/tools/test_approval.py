@@ -26,7 +26,7 @@ from hitl.conditions import Condition
 from hitl.kinds import ApproverKind, Op, PolicyAction, RuleEffect, RuleScope
 from hitl.policy import Approvers, PolicyFacts, RuleFacts
 from hyperagent.lib.hashes import arguments_hash
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.tools.doubles import FakeMailbox, fake_providers
 from tests.tools.driving import ALICE, ToolCase, case_of, gateway_of, seen
@@ -59,14 +59,14 @@ class Notes:
         return write
 
 
-def writing(notes: Notes, text: str = "hello", *, desk: MemoryDesk | None = None, **more: Any) -> ToolCase:
+def writing(notes: Notes, text: str = "hello", *, lookups: MemoryLookups | None = None, **more: Any) -> ToolCase:
     """An agent whose model calls `write` once."""
 
     async def program(context: AgentContext) -> Any:
         return seen(await context.tool("write", {"text": text}, call_id="call-1"))
 
     checks = more.pop("checks", CHECKS)
-    return case_of(program, gateway_of(notes.tool, checks=checks), desk=desk or MemoryDesk(), **more)
+    return case_of(program, gateway_of(notes.tool, checks=checks), lookups=lookups or MemoryLookups(), **more)
 
 
 def yes(case: ToolCase, **more: Any) -> dict[str, Any]:
@@ -104,7 +104,12 @@ async def test_a_protected_call_is_asked_about_with_all_that_a_person_has_to_kno
     task = AgentInput(agent_id="mail-1", agent_name="mail", task="Write to Bob")
     settings = PipelineSettings(approval_timeout_s=120)
     case = case_of(
-        program, Gateway(fake_providers(mailbox=box)), agent="mail", task=task, settings=settings, desk=MemoryDesk()
+        program,
+        Gateway(fake_providers(mailbox=box)),
+        agent="mail",
+        task=task,
+        settings=settings,
+        lookups=MemoryLookups(),
     )
 
     await waits(case)
@@ -227,7 +232,7 @@ async def test_a_tool_that_is_discovered_is_asked_about_if_its_flag_says_so_and_
     async def program(context: AgentContext) -> Any:
         return seen(await context.tool("deploy", {"service": "x"}, call_id="a"))
 
-    case = case_of(program, Gateway(tools=found), desk=MemoryDesk())
+    case = case_of(program, Gateway(tools=found), lookups=MemoryLookups())
     end = await case.drive()
 
     if flag:
@@ -522,7 +527,7 @@ async def test_instructions_on_a_call_that_a_tool_makes_are_told_to_the_model_th
     async def program(context: AgentContext) -> Any:
         return seen(await context.tool("twice", {}, call_id="a"))
 
-    case = case_of(program, gateway_of(twice, notes.tool), desk=MemoryDesk(), task=task)
+    case = case_of(program, gateway_of(twice, notes.tool), lookups=MemoryLookups(), task=task)
     await waits(case)
 
     case.answer(yes(case, instructions="Only one"))
@@ -543,14 +548,14 @@ def rule(effect: RuleEffect = RuleEffect.ALLOW, **more: Any) -> RuleFacts:
 @pytest.mark.spec("S113", "B7")
 async def test_a_standing_rule_lets_a_call_through_and_its_use_is_counted_once() -> None:
     notes = Notes()
-    desk = MemoryDesk(rules=(rule(uses_left=1),))
-    case = writing(notes, desk=desk)
+    lookups = MemoryLookups(rules=(rule(uses_left=1),))
+    case = writing(notes, lookups=lookups)
 
     await outcome(case)
     await outcome(case)
 
     assert notes.written == ["hello"]
-    assert len(desk.used) == 1
+    assert len(lookups.used) == 1
 
 
 @pytest.mark.spec("B7")
@@ -562,7 +567,7 @@ async def test_a_rule_with_one_use_lets_one_of_two_calls_through_and_the_other_i
         return await context.all(one, one)
 
     notes = Notes()
-    case = case_of(program, gateway_of(notes.tool), desk=MemoryDesk(rules=(rule(uses_left=1),)))
+    case = case_of(program, gateway_of(notes.tool), lookups=MemoryLookups(rules=(rule(uses_left=1),)))
 
     await waits(case)
 
@@ -571,12 +576,12 @@ async def test_a_rule_with_one_use_lets_one_of_two_calls_through_and_the_other_i
 
 @pytest.mark.spec("B7")
 async def test_a_rule_whose_use_is_gone_when_it_is_counted_allows_nothing() -> None:
-    class Raced(MemoryDesk):
+    class Raced(MemoryLookups):
         async def use_rule(self, rule_id: Any, **more: Any) -> bool:
             return False
 
     notes = Notes()
-    case = writing(notes, desk=Raced(rules=(rule(),)))
+    case = writing(notes, lookups=Raced(rules=(rule(),)))
 
     await waits(case)
 
@@ -587,7 +592,7 @@ async def test_a_rule_whose_use_is_gone_when_it_is_counted_allows_nothing() -> N
 @pytest.mark.parametrize("flags", [{"irreversible": True}, {}])
 async def test_a_rule_that_denies_is_the_persons_own_no_and_wins(flags: dict[str, Any]) -> None:
     notes = Notes(**flags)
-    case = writing(notes, desk=MemoryDesk(rules=(rule(), rule(RuleEffect.DENY))))
+    case = writing(notes, lookups=MemoryLookups(rules=(rule(), rule(RuleEffect.DENY))))
 
     reply = await outcome(case)
 
@@ -597,7 +602,7 @@ async def test_a_rule_that_denies_is_the_persons_own_no_and_wins(flags: dict[str
 @pytest.mark.spec("B7")
 async def test_no_rule_covers_what_cannot_be_undone() -> None:
     notes = Notes(irreversible=True)
-    case = writing(notes, desk=MemoryDesk(rules=(rule(),)))
+    case = writing(notes, lookups=MemoryLookups(rules=(rule(),)))
 
     await waits(case)
 
@@ -609,7 +614,7 @@ async def test_a_policy_asks_about_a_tool_that_does_not_ask_by_itself_and_names_
     boss = Approvers(ApproverKind.ROLE, "reviewer", different_person=True)
     policy = PolicyFacts("Notes are reviewed", tool="write", action=PolicyAction.ASK, approvers=boss)
     notes = Notes(requires_approval=False)
-    case = writing(notes, desk=MemoryDesk(policies=(policy,)))
+    case = writing(notes, lookups=MemoryLookups(policies=(policy,)))
 
     await waits(case)
 
@@ -620,7 +625,7 @@ async def test_a_policy_asks_about_a_tool_that_does_not_ask_by_itself_and_names_
 
 async def test_a_policy_that_denies_is_told_as_a_rule_of_the_house() -> None:
     notes = Notes()
-    case = writing(notes, desk=MemoryDesk(policies=(PolicyFacts("No notes", action=PolicyAction.DENY),)))
+    case = writing(notes, lookups=MemoryLookups(policies=(PolicyFacts("No notes", action=PolicyAction.DENY),)))
 
     reply = await outcome(case)
 
@@ -631,7 +636,7 @@ async def test_a_policy_that_denies_is_told_as_a_rule_of_the_house() -> None:
 @pytest.mark.spec("B17")
 async def test_nobody_is_asked_about_what_is_switched_off() -> None:
     notes = Notes()
-    case = writing(notes, desk=MemoryDesk(stopped="Eve stopped all actions: we are under attack."))
+    case = writing(notes, lookups=MemoryLookups(stopped="Eve stopped all actions: we are under attack."))
 
     reply = await outcome(case)
 
@@ -642,11 +647,11 @@ async def test_nobody_is_asked_about_what_is_switched_off() -> None:
 @pytest.mark.spec("B17", "B2")
 async def test_a_switch_thrown_after_the_yes_stops_the_effect_as_surely_not_happened() -> None:
     notes = Notes()
-    desk = MemoryDesk()
-    case = writing(notes, desk=desk)
+    lookups = MemoryLookups()
+    case = writing(notes, lookups=lookups)
     await waits(case)
 
-    desk.stopped = "Eve stopped all actions: wait."
+    lookups.stopped = "Eve stopped all actions: wait."
     case.answer(yes(case))
     reply = await outcome(case)
 
@@ -669,7 +674,7 @@ async def test_a_switch_stops_effects_that_need_no_yes_and_lets_reading_go_on() 
         ]
 
     notes = Notes(requires_approval=False)
-    case = case_of(program, gateway_of(look, notes.tool), desk=MemoryDesk(stopped="Stopped."))
+    case = case_of(program, gateway_of(look, notes.tool), lookups=MemoryLookups(stopped="Stopped."))
 
     looked, wrote = await outcome(case)
 
@@ -751,7 +756,7 @@ def two_calls(notes: Notes) -> ToolCase:
 
         return await context.all(call("first"), call("second"), call("third"))
 
-    return case_of(program, gateway_of(notes.tool), desk=MemoryDesk())
+    return case_of(program, gateway_of(notes.tool), lookups=MemoryLookups())
 
 
 @pytest.mark.spec("S132", "S133")
@@ -835,25 +840,25 @@ async def _decided(case: ToolCase, decision: str, *, death: Death, at: int, dies
 async def test_a_rule_is_used_once_by_a_call_that_died_between_counting_and_recording() -> None:
     for at in range(1, 8):
         notes = Notes()
-        desk = MemoryDesk(rules=(rule(uses_left=1),))
-        case = writing(notes, desk=desk)
+        lookups = MemoryLookups(rules=(rule(uses_left=1),))
+        case = writing(notes, lookups=lookups)
         await case.drive(death=Death.UNCOMMITTED_IS_LOST, at=at)
 
         await outcome(case)
 
-        assert (notes.written, len(desk.used)) == (["hello"], 1), at
+        assert (notes.written, len(lookups.used)) == (["hello"], 1), at
 
 
 async def test_what_stands_is_looked_up_once_and_a_replay_decides_the_same() -> None:
     notes = Notes()
-    desk = MemoryDesk()
-    case = writing(notes, desk=desk)
+    lookups = MemoryLookups()
+    case = writing(notes, lookups=lookups)
     await waits(case)
 
-    desk.rules = (rule(),)
-    desk.policies = (PolicyFacts("All of it", action=PolicyAction.ALLOW),)
+    lookups.rules = (rule(),)
+    lookups.policies = (PolicyFacts("All of it", action=PolicyAction.ALLOW),)
     await waits(case)
-    looked = desk.looked
+    looked = lookups.looked
     case.answer(yes(case))
     await outcome(case)
 
@@ -872,12 +877,12 @@ async def test_a_no_in_general_that_came_while_a_person_was_asked_stops_the_call
     made_meanwhile: dict[str, Any], code: str
 ) -> None:
     notes = Notes()
-    desk = MemoryDesk()
-    case = writing(notes, desk=desk)
+    lookups = MemoryLookups()
+    case = writing(notes, lookups=lookups)
     await waits(case)
 
     for name, value in made_meanwhile.items():
-        setattr(desk, name, value)
+        setattr(lookups, name, value)
     case.answer(yes(case))
     value = await outcome(case)
 
@@ -903,8 +908,8 @@ def _small(notes: Notes, *texts: str) -> dict[str, Any]:
 async def test_a_condition_of_a_rule_looks_at_the_final_arguments() -> None:
     notes = Notes()
     only_hello = rule(conditions=(Condition("text", Op.EQUALS, "hello"),))
-    allowed = writing(notes, "hello", desk=MemoryDesk(rules=(only_hello,)))
-    asked = writing(notes, "hello!", desk=MemoryDesk(rules=(only_hello,)))
+    allowed = writing(notes, "hello", lookups=MemoryLookups(rules=(only_hello,)))
+    asked = writing(notes, "hello!", lookups=MemoryLookups(rules=(only_hello,)))
 
     await outcome(allowed)
     await waits(asked)

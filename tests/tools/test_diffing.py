@@ -12,7 +12,7 @@ from agents.tools.tool import ToolError
 from hitl.kinds import PolicyAction
 from hitl.policy import PolicyFacts
 from hyperagent.lib.hashes import arguments_hash
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.tools.doubles import FakeWorkspace, fake_providers
 from tests.tools.driving import ToolCase, case_of, seen
 from tests.tools.test_approval import edited, outcome, waits, yes
@@ -35,7 +35,7 @@ def calling(workspace: Any, name: str, **arguments: Any) -> ToolCase:
     async def program(context: Any) -> Any:
         return seen(await context.tool(name, arguments, call_id="call-1"))
 
-    return case_of(program, Gateway(fake_providers(workspace=workspace)), desk=MemoryDesk(policies=(ALWAYS,)))
+    return case_of(program, Gateway(fake_providers(workspace=workspace)), lookups=MemoryLookups(policies=(ALWAYS,)))
 
 
 async def shown(name: str, workspace: Any = None, **arguments: Any) -> Json:

@@ -20,7 +20,7 @@ from agents.mcp.models import McpServer
 from conversations import actions
 from conversations.schedules import actions as schedules
 from conversations.schedules.kinds import ApprovalRule, Kind
-from conversations.schedules.wishes import Wish
+from conversations.schedules.validation import ScheduleInput
 from conversations.sharing import actions as sharing
 from conversations.sharing.tokens import token_of
 from hitl.models import Rule, Switch
@@ -127,9 +127,11 @@ def _people(alice: Any) -> dict[str, str]:
     }
 
 
-def _schedule() -> Wish:
+def _schedule() -> ScheduleInput:
     rule = next(iter(ApprovalRule))
-    return Wish(question=f"{WORD} schedule", on_approval=rule, kind=Kind.EVERY, time_zone="UTC", every_s=86_400)
+    return ScheduleInput(
+        question=f"{WORD} schedule", on_approval=rule, kind=Kind.EVERY, time_zone="UTC", every_s=86_400
+    )
 
 
 def _file_of(alice: Any) -> str:

@@ -24,7 +24,7 @@ ROOT: Final = Path(__file__).parent.parent.parent
 # Beside the files of views and sockets, which are found by their addresses: what these ask for rows in their place.
 # Verbs and queries below them are given whose it is.
 BESIDE: Final = (
-    "*/api/*.py", "*/*/api/*.py", "conversations/said.py", "conversations/inbox.py", "conversations/mcp/*.py",
+    "*/api/*.py", "*/*/api/*.py", "conversations/socket_verbs.py", "conversations/inbox.py", "conversations/mcp/*.py",
     "conversations/completions/*.py", "conversations/a2a/*.py",
 )  # fmt: skip
 APPS: Final = ("agents", "conversations", "hitl", "memory", "hyperagent")

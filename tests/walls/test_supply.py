@@ -52,7 +52,7 @@ CONNECTING: Final = {
     "hyperagent/lib/outside/tunnel.py": "the door itself: the address is checked and pinned",
     "hyperagent/lib/outside/client.py": "the door itself: the address is checked and pinned",
     "hyperagent/management/probing.py": "the doctor, whether what an operator has configured takes a connection",
-    "hyperagent/embedded/house.py": "asks our own web server whether it lives",
+    "hyperagent/embedded/installation.py": "asks our own web server whether it lives",
     "agents/sandbox/local/box.py": "one end of a pair of sockets, the other is in the box",
     "agents/sandbox/local/doors.py": "one end of a pair of sockets, the other is in the box",
     "agents/sandbox/docker/provider.py": "the socket of the machine's own engine",

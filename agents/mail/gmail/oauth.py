@@ -35,18 +35,18 @@ NO_LASTING: Final = "Google gave leave for an hour only. Take HyperAgent out of 
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class PendingConsent:
     """What is kept while a person is at Google: their coming back has to fit."""
 
     state: str
     verifier: str
 
     @classmethod
-    def fresh(cls) -> "Going":
+    def fresh(cls) -> "PendingConsent":
         return cls(oauth.fresh_state(), oauth.fresh_verifier())
 
 
-def consent_url(google: Google, going: Going, *, redirect_url: str, address: str = "") -> str:
+def consent_url(google: Google, going: PendingConsent, *, redirect_url: str, address: str = "") -> str:
     """Where a person is sent. `address`: the mailbox that is to be connected again, if it is known."""
     asked = {
         "response_type": "code",
@@ -62,7 +62,7 @@ def consent_url(google: Google, going: Going, *, redirect_url: str, address: str
     return f"{google.consent_url}?{urlencode(asked | ({'login_hint': address} if address else {}))}"
 
 
-async def exchange(google: Google, *, code: str, going: Going, redirect_url: str) -> Grant:
+async def exchange(google: Google, *, code: str, going: PendingConsent, redirect_url: str) -> Grant:
     """What a person came back with, for tokens. Raises MailTrouble."""
     form = {
         "grant_type": "authorization_code",

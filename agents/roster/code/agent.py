@@ -26,7 +26,7 @@ from agents.programming import (
     write_program,
 )
 from agents.prompts import fill, read_prompt
-from agents.roster.code.wishes import wants_result_only
+from agents.roster.code.intents import wants_result_only
 from agents.runtime.context import AgentContext
 from agents.small import ask_small
 from agents.spec import AgentSpec

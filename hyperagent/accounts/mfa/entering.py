@@ -14,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import sign_ins
-from hyperagent.accounts.mfa import factors, standing
+from hyperagent.accounts.mfa import factors, session_marks
 from hyperagent.accounts.models import User
 
 HALF_IN: Final = "half_signed_in"
@@ -39,7 +39,7 @@ def enter(request: HttpRequest, user: User, *, next_url: str, with_factor: bool 
         return redirect("accounts:second_factor")
     request.session.pop(HALF_IN, None)
     sign_ins.sign_in(request, user)
-    standing.mark(request.session, with_factor=with_factor)
+    session_marks.mark(request.session, with_factor=with_factor)
     return sign_ins.with_choices(redirect(next_url), user)
 
 

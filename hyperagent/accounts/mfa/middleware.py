@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from hyperagent.accounts.mfa.standing import is_settled
+from hyperagent.accounts.mfa.session_marks import is_settled
 from hyperagent.accounts.models import User
 from hyperagent.lib.middleware import OfBothKinds
 from hyperagent.lib.refusals import error_object

@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.generic import TemplateView
 
 from hyperagent.accounts import actions, sign_ins
-from hyperagent.accounts.mfa import entering, factors, passkeys, standing
+from hyperagent.accounts.mfa import entering, factors, passkeys, session_marks
 from hyperagent.accounts.mfa.forms import CodeForm, ConfirmForm, NewPasskeyForm, PasskeyForm
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
@@ -54,7 +54,7 @@ class SecondFactor(LoginRequiredMixin, TemplateView):
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         user = person(request)
-        is_settled = standing.is_settled(user, request.session)
+        is_settled = session_marks.is_settled(user, request.session)
         if not is_settled and "next" in request.GET:
             request.session[GOING_ON] = entering.safe_next(request, request.GET["next"])
         if not is_settled and factors.has_factor(user):
@@ -69,8 +69,8 @@ class SecondFactor(LoginRequiredMixin, TemplateView):
             "apps": [factor for factor in held if factor.kind == factors.Kind.TOTP],
             "passkeys": [factor for factor in held if factor.kind == factors.Kind.WEBAUTHN],
             "codes_left": factors.recovery_codes_left(user) if held else None,
-            "is_needed": standing.needs_factor(user),
-            "is_settled": standing.is_settled(user, self.request.session),
+            "is_needed": session_marks.needs_factor(user),
+            "is_settled": session_marks.is_settled(user, self.request.session),
         }
 
 
@@ -179,7 +179,7 @@ class Confirm(LoginRequiredMixin, SecretForm):
         return self._confirmed(with_factor=False)
 
     def _confirmed(self, *, with_factor: bool) -> HttpResponse:
-        standing.mark(self.request.session, with_factor=with_factor)
+        session_marks.mark(self.request.session, with_factor=with_factor)
         return redirect(self._next())
 
     def _next(self) -> str:
@@ -228,7 +228,7 @@ class ConfirmByPasskey(LoginRequiredMixin, View):
         except Refused as refused:
             messages.error(request, refused.message)
             return redirect(f"{reverse('settings:confirm')}?{urlencode({'next': next_url})}")
-        standing.mark(request.session, with_factor=True)
+        session_marks.mark(request.session, with_factor=True)
         return redirect(next_url)
 
 
@@ -241,9 +241,9 @@ def is_possible(request: HttpRequest) -> bool:
 
 def _is_trusted(request: HttpRequest, user: User) -> bool:
     """Lately, and with a second factor if there is one: else the first one alone could remove the second."""
-    if not standing.is_recent(request.session):
+    if not session_marks.is_recent(request.session):
         return False
-    return bool(request.session.get(standing.SHOWN)) or not factors.has_factor(user)
+    return bool(request.session.get(session_marks.SHOWN)) or not factors.has_factor(user)
 
 
 def _asked_first(request: HttpRequest) -> HttpResponse:
@@ -254,7 +254,7 @@ def _asked_first(request: HttpRequest) -> HttpResponse:
 
 def _done(request: HttpRequest, said: str, codes: list[str]) -> HttpResponse:
     """A factor was added: whoever has to have one has it now. The sessions elsewhere end, which were begun without."""
-    standing.mark(request.session, with_factor=True)
+    session_marks.mark(request.session, with_factor=True)
     next_url = request.session.pop(GOING_ON, reverse("settings:second_factor"))
     if codes:
         sign_ins.end_others(request, person(request))

@@ -18,14 +18,14 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import roles
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
-from hyperagent.accounts.sso.protocol import Arrival, is_fresh, is_of_domain
+from hyperagent.accounts.sso.protocol import Identity, is_fresh, is_of_domain
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import Conflict
 from hyperagent.lib.sign_on import SignOn
 
 
-def account_of(arrival: Arrival, sign_on: SignOn) -> User:
+def account_of(arrival: Identity, sign_on: SignOn) -> User:
     """Whoever signs in by this: linked before, linked now by a verified address, or new. With the roles that came."""
     if sign_on.allowed_domains and not (arrival.is_verified and is_of_domain(arrival.email, sign_on.allowed_domains)):
         raise NotSignedOn(Why.FOREIGN_DOMAIN, name=sign_on.name)
@@ -37,7 +37,7 @@ def account_of(arrival: Arrival, sign_on: SignOn) -> User:
 
 
 @transaction.atomic
-def _account_of(arrival: Arrival, sign_on: SignOn) -> User:
+def _account_of(arrival: Identity, sign_on: SignOn) -> User:
     identity = _identities(arrival).select_for_update(of=("self",)).select_related("user").first()
     if identity is None:
         user, how = _first_time(arrival, sign_on)
@@ -51,7 +51,7 @@ def _account_of(arrival: Arrival, sign_on: SignOn) -> User:
     return user
 
 
-def link(user: User, arrival: Arrival, sign_on: SignOn) -> None:
+def link(user: User, arrival: Identity, sign_on: SignOn) -> None:
     """To an account whose owner is signed in, whatever its address. Twice is as once."""
     with transaction.atomic():
         found = _identities(arrival).first()
@@ -81,7 +81,7 @@ def unlink(user: User, identity_id: uuid.UUID) -> bool:
     return True
 
 
-def check_same(user: User, arrival: Arrival, sign_on: SignOn) -> None:
+def check_same(user: User, arrival: Identity, sign_on: SignOn) -> None:
     """They showed anew that it is them."""
     if not _identities(arrival).filter(user=user).exists():
         raise NotSignedOn(Why.SOMEBODY_ELSE, name=sign_on.name)
@@ -93,7 +93,7 @@ def identities_of(user: User) -> list[ProviderIdentity]:
     return list(ProviderIdentity.objects.filter(user=user))
 
 
-def _first_time(arrival: Arrival, sign_on: SignOn) -> tuple[User, str]:
+def _first_time(arrival: Identity, sign_on: SignOn) -> tuple[User, str]:
     """An account for somebody whom this provider never brought before, and how it was found."""
     if not arrival.email:
         raise NotSignedOn(Why.NO_EMAIL, name=sign_on.name)
@@ -112,7 +112,7 @@ def _first_time(arrival: Arrival, sign_on: SignOn) -> tuple[User, str]:
     return user, "new"
 
 
-def _held(held: User, arrival: Arrival, sign_on: SignOn) -> User:
+def _held(held: User, arrival: Identity, sign_on: SignOn) -> User:
     """The account that has this address, if the address shows that it is the same person.
 
     Where anybody may register, nobody looked whose address an account was made with: its maker may wait in it for the
@@ -134,7 +134,7 @@ def _held(held: User, arrival: Arrival, sign_on: SignOn) -> User:
     return held
 
 
-def _link(user: User, arrival: Arrival, *, by: User, how: str) -> ProviderIdentity:
+def _link(user: User, arrival: Identity, *, by: User, how: str) -> ProviderIdentity:
     identity = ProviderIdentity.objects.create(
         user=user, issuer=arrival.issuer, subject=arrival.subject, email=arrival.email
     )
@@ -142,7 +142,7 @@ def _link(user: User, arrival: Arrival, *, by: User, how: str) -> ProviderIdenti
     return identity
 
 
-def _identities(arrival: Arrival) -> QuerySet[ProviderIdentity]:
+def _identities(arrival: Identity) -> QuerySet[ProviderIdentity]:
     return ProviderIdentity.objects.filter(issuer=arrival.issuer, subject=arrival.subject)
 
 

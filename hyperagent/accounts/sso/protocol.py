@@ -40,7 +40,7 @@ class Provider:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class PendingSignIn:
     """What is kept while a person is at the provider: their coming back has to fit."""
 
     state: str
@@ -57,14 +57,14 @@ class Going:
         return asdict(self)
 
     @classmethod
-    def read(cls, stored: Any) -> "Going | None":
+    def read(cls, stored: Any) -> "PendingSignIn | None":
         if not isinstance(stored, dict) or stored.keys() != {field.name for field in fields(cls)}:
             return None
         return cls(**{**stored, "doing": Doing(stored["doing"])})
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class Identity:
     """Who came back, as the provider vouches for it. `roles`: the values of the claim; None if it was not there."""
 
     issuer: str
@@ -116,7 +116,7 @@ def is_same_issuer(one: str, other: str) -> bool:
     return one.rstrip("/") == other.rstrip("/")
 
 
-def authorization_url(provider: Provider, sign_on: SignOn, going: Going, *, redirect_url: str) -> str:
+def authorization_url(provider: Provider, sign_on: SignOn, going: PendingSignIn, *, redirect_url: str) -> str:
     """Where the person is sent."""
     asked = {
         "response_type": "code",
@@ -134,7 +134,7 @@ def authorization_url(provider: Provider, sign_on: SignOn, going: Going, *, redi
     return f"{provider.authorization_url}{joint}{urlencode(asked)}"
 
 
-def is_nonce(claims: Mapping[str, Any], going: Going) -> bool:
+def is_nonce(claims: Mapping[str, Any], going: PendingSignIn) -> bool:
     said = claims.get("nonce")
     return isinstance(said, str) and hmac.compare_digest(said.encode(), going.nonce.encode())
 
@@ -147,12 +147,12 @@ def is_for_us(claims: Mapping[str, Any], client_id: str) -> bool:
     return bool(claims.get("azp", client_id) == client_id)
 
 
-def arrival_of(claims: Mapping[str, Any], sign_on: SignOn) -> Arrival:
+def arrival_of(claims: Mapping[str, Any], sign_on: SignOn) -> Identity:
     """`claims` are looked at already; what they say is cleaned here."""
     email = claims.get("email")
     methods = claims.get("amr")
     at = claims.get("auth_time")
-    return Arrival(
+    return Identity(
         issuer=str(claims["iss"]),
         subject=clean_text(str(claims["sub"])),
         # One that would show as another's is none that an account can have.
@@ -186,6 +186,6 @@ def is_of_domain(email: str, domains: tuple[str, ...]) -> bool:
     return not domains or email.rpartition("@")[2].lower() in domains
 
 
-def is_fresh(arrival: Arrival, *, now_s: float) -> bool:
+def is_fresh(arrival: Identity, *, now_s: float) -> bool:
     """Whether they were asked anew. A provider that does not say when was asked to, and is believed."""
     return arrival.signed_in_at is None or now_s - arrival.signed_in_at < FRESH_S

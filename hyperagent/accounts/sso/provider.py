@@ -15,7 +15,7 @@ from asgiref.sync import async_to_sync
 
 from hyperagent.accounts.sso import protocol
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
-from hyperagent.accounts.sso.protocol import Arrival, Going, Provider
+from hyperagent.accounts.sso.protocol import Identity, PendingSignIn, Provider
 from hyperagent.lib.outside.calling import Answer, NotAnswered, NotJson, call
 from hyperagent.lib.sign_on import SignOn
 
@@ -39,7 +39,7 @@ def forget() -> None:
     _kept.clear()
 
 
-def exchange(sign_on: SignOn, going: Going, *, code: str, redirect_url: str) -> Arrival:
+def exchange(sign_on: SignOn, going: PendingSignIn, *, code: str, redirect_url: str) -> Identity:
     """What a person came back with, for who they are. Raises NotSignedOn."""
     provider = discover(sign_on)
     form = {

@@ -20,12 +20,12 @@ from django.views.decorators.http import require_POST, require_safe
 from hyperagent.accounts import attempts
 from hyperagent.accounts.attempts import TooManyTries, Try
 from hyperagent.accounts.limits import Door, address_subject, too_many_tries
-from hyperagent.accounts.mfa import entering, standing
+from hyperagent.accounts.mfa import entering, session_marks
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.sso import arriving, protocol, provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
-from hyperagent.accounts.sso.protocol import Doing, Going
+from hyperagent.accounts.sso.protocol import Doing, PendingSignIn
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
 from hyperagent.lib import oauth
@@ -51,7 +51,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     next_url = entering.safe_next(request, request.GET.get("next", ""))
     if doing is Doing.SIGN_IN and request.user.is_authenticated:
         return redirect(next_url)
-    going = Going.fresh(doing, next_url=next_url)
+    going = PendingSignIn.fresh(doing, next_url=next_url)
     try:
         there = provider.discover(sign_on)
     except NotSignedOn as problem:
@@ -64,7 +64,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_safe
 def callback(request: HttpRequest) -> HttpResponse:
     sign_on = _sign_on()
-    going = Going.read(oauth.taken(request.session, GOING, request.GET.get("state", "")))
+    going = PendingSignIn.read(oauth.taken(request.session, GOING, request.GET.get("state", "")))
     if going is None:
         return _not_signed_on(request, None, NotSignedOn(Why.LOST, name=sign_on.name))
     address = address_of(request)
@@ -88,7 +88,7 @@ def unlink(request: HttpRequest, identity_id: uuid.UUID) -> HttpResponse:
     user = _person(request)
     if all(identity.pk != identity_id for identity in arriving.identities_of(user)):
         raise Http404
-    if not standing.is_recent(request.session):
+    if not session_marks.is_recent(request.session):
         return redirect(f"{reverse('settings:confirm')}?{urlencode({'next': reverse('settings:security')})}")
     try:
         arriving.unlink(user, identity_id)
@@ -111,7 +111,7 @@ def redirect_url() -> str:
     return f"{settings.SITE_URL}{reverse('accounts:sso_callback')}"
 
 
-def _arrived(request: HttpRequest, sign_on: SignOn, going: Going) -> HttpResponse:
+def _arrived(request: HttpRequest, sign_on: SignOn, going: PendingSignIn) -> HttpResponse:
     """Raises NotSignedOn."""
     said = request.GET
     if "iss" in said and not protocol.is_same_issuer(said["iss"], sign_on.issuer):
@@ -131,7 +131,7 @@ def _arrived(request: HttpRequest, sign_on: SignOn, going: Going) -> HttpRespons
         messages.success(request, _("{name} is linked: from now on it signs you in.").format(name=sign_on.name))
         return redirect("settings:security")
     arriving.check_same(request.user, arrival, sign_on)
-    standing.mark(request.session, with_factor=arrival.has_second_factor)
+    session_marks.mark(request.session, with_factor=arrival.has_second_factor)
     return redirect(going.next)
 
 
@@ -140,14 +140,14 @@ def _doing(request: HttpRequest) -> Doing | None:
     if "link" in request.GET:
         expected = request.session.get(LINKING, "")
         is_ours = bool(expected) and constant_time_compare(request.GET["link"], expected)
-        may = request.user.is_authenticated and is_ours and standing.is_recent(request.session)
+        may = request.user.is_authenticated and is_ours and session_marks.is_recent(request.session)
         return Doing.LINK if may else None
     if "confirm" in request.GET:
         return Doing.CONFIRM if request.user.is_authenticated else None
     return Doing.SIGN_IN
 
 
-def _not_signed_on(request: HttpRequest, going: Going | None, problem: NotSignedOn) -> HttpResponse:
+def _not_signed_on(request: HttpRequest, going: PendingSignIn | None, problem: NotSignedOn) -> HttpResponse:
     log.warning("sso.not_signed_on", why=str(problem.why), detail=problem.detail)
     record(AuditKind.SIGN_IN_FAILED, actor=None, details={"by": "sso", "why": str(problem.why)})
     messages.error(request, problem.message)

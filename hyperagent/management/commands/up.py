@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from agents.registry import agents
-from hyperagent.embedded import house, instance
+from hyperagent.embedded import installation, instance
 from hyperagent.lib.conf import number_as
 from hyperagent.lib.llm import LLMSettings
 from hyperagent.settings import CONFIG
@@ -41,9 +41,9 @@ class Command(BaseCommand):
         except (instance.AlreadyRunning, instance.PortInUse) as refusal:
             self.stderr.write(str(refusal))
             sys.exit(1)
-        plan = house.Plan(data_dir, options["port"], options["runners"], dict(os.environ))
+        plan = installation.Plan(data_dir, options["port"], options["runners"], dict(os.environ))
         try:
-            status = asyncio.run(house.run(plan, CONFIG))
+            status = asyncio.run(installation.run(plan, CONFIG))
         finally:
             os.close(held)
         sys.exit(status)

@@ -39,12 +39,12 @@ def look_again(connector: Any) -> Any:
     """As if its time had come, by the database's clock; then looks. The connector as it is afterwards."""
     from django.db import connection  # Django is set up after this file is read
 
-    from memory.connecting import looking
+    from memory.connecting import polling
 
     with connection.cursor() as cursor:
         sql = "UPDATE memory_connector SET looked_at = looked_at - interval '90 days' WHERE id = %s"
         cursor.execute(sql, [connector.pk])
-    assert looking.look(connector.pk)
+    assert polling.look(connector.pk)
     connector.refresh_from_db()
     return connector
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from hyperagent.lib.refusals import Conflict, NotAllowed, Refused
 from memory.actions import documents
-from memory.connecting import actions, folders, looking, tasks
+from memory.connecting import actions, folders, polling, tasks
 from memory.kinds import ConnectorKind, Visibility
 from memory.models import Connector, ConnectorItem, Document
 from tests.memory.connecting.conftest import look_again, names_of, read_all
@@ -400,11 +400,11 @@ def test_a_look_that_takes_too_long_goes_on_in_the_next_one(
     for number in range(3):
         (folder / f"{number}.md").write_text(f"text {number}")
     connector = watched(bob, folder)
-    monkeypatch.setattr(looking, "LOOK_S", -1.0)
+    monkeypatch.setattr(polling, "LOOK_S", -1.0)
 
     connector = look_again(connector)
 
-    assert (connector.pause_s, names_of(bob)) == (looking.UNFINISHED_PAUSE_S, ["0.md"])
+    assert (connector.pause_s, names_of(bob)) == (polling.UNFINISHED_PAUSE_S, ["0.md"])
     assert "goes on in a minute" in connector.result
     monkeypatch.undo()
     connector = look_again(connector)

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, connections
 
 from hyperagent.lib.refusals import Refused
-from memory.connecting import actions, looking, tasks
+from memory.connecting import actions, polling, tasks
 from memory.connecting.pages import digest_of, filename_of
 from memory.kinds import ConnectorKind
 from memory.models import Connector, ConnectorItem, Document
@@ -241,7 +241,7 @@ def test_a_page_that_leads_to_another_site_is_not_taken_in(alice: Any, web: Web)
 
 
 def test_at_most_so_many_pages_are_kept(alice: Any, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "MAX_PAGES", 3)
+    monkeypatch.setattr(polling, "MAX_PAGES", 3)
     web.pages["/sitemap.xml"] = urlset(*(f"{web.url}/{number}" for number in range(10)))
     web.pages |= {f"/{number}": article(f"Page {number}") for number in range(10)}
 
@@ -255,7 +255,7 @@ def test_a_look_whose_time_runs_out_goes_on_where_it_was(alice: Any, web: Web, m
     web.pages["/sitemap.xml"] = urlset(*(f"{web.url}/{number}" for number in range(3)))
     web.pages |= {f"/{number}": article(f"Page {number}") for number in range(3)}
     connector = sitemap(alice, f"{web.url}/sitemap.xml")
-    monkeypatch.setattr(looking, "LOOK_S", -1.0)
+    monkeypatch.setattr(polling, "LOOK_S", -1.0)
 
     for count in (1, 2, 3):
         connector = look_again(connector)
@@ -301,7 +301,7 @@ def test_two_workers_do_not_look_at_once(alice: Any, web: Web) -> None:
 
     def work() -> None:
         together.wait()
-        looked.append(looking.look(connector.pk))
+        looked.append(polling.look(connector.pk))
         connections.close_all()
 
     workers = [threading.Thread(target=work) for _ in range(4)]
@@ -327,7 +327,7 @@ def test_a_look_that_lost_its_lease_writes_nothing(alice: Any, web: Web) -> None
 
     web.pages["/a"] = another_takes_it
 
-    assert not looking.look(connector.pk)
+    assert not polling.look(connector.pk)
 
     assert not Document.objects.exists()
     assert not ConnectorItem.objects.exists()
@@ -346,7 +346,7 @@ def test_a_connector_that_is_deleted_while_it_is_looked_at_leaves_nothing(alice:
 
     web.pages["/a"] = somebody_deletes_it
 
-    assert not looking.look(connector.pk)
+    assert not polling.look(connector.pk)
     assert not Document.objects.exists()
 
 
@@ -363,8 +363,8 @@ def test_only_what_is_due_is_looked_at(alice: Any, bob: Any, web: Web) -> None:
             [made[3].pk],
         )
 
-    assert looking.due() == [made[0].pk]
-    assert away.pk not in looking.due()
+    assert polling.due() == [made[0].pk]
+    assert away.pk not in polling.due()
 
 
 def test_a_place_that_is_no_address_any_more_is_a_state_and_no_dead_worker(alice: Any, web: Web) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory, MemoryUse
-from memory.remembering import actions, looking
+from memory.remembering import actions, listing
 from tests.memory.remembering.knowing import active, field, known, learned
 
 pytestmark = pytest.mark.django_db
@@ -28,8 +28,8 @@ def test_forgetting_takes_text_source_vector_history_and_reasons(alice: Any) -> 
         assert row.status == MemoryStatus.FORGOTTEN
         assert (row.text, row.source_excerpt, row.reason, row.terms, row.embedding) == ("", "", "", [], None)
     assert list(MemoryUse.objects.values_list("why", "score")) == [("", 0.0)]
-    assert "ngineer" not in str(looking.export_of(alice))
-    assert looking.everything_of(alice)["memories"] == []
+    assert "ngineer" not in str(listing.export_of(alice))
+    assert listing.everything_of(alice)["memories"] == []
 
 
 @pytest.mark.spec("B18")
@@ -41,7 +41,7 @@ def test_each_memory_shows_its_source_its_uses_and_what_it_replaced(alice: Any) 
     )
     MemoryUse.objects.create(memory_id=news.id, execution=run, conversation=conversation, why="It fits your question.")
 
-    shown = looking.everything_of(alice)
+    shown = listing.everything_of(alice)
 
     [memory] = shown["memories"]
     assert shown["critical"]["job_title"] == "Director"
@@ -104,8 +104,8 @@ def test_somebody_elses_memory_is_as_not_there(alice: Any, charlie: Any) -> None
     with pytest.raises(NotThere):
         actions.forget(charlie, row.id)
     with pytest.raises(NotThere):
-        looking.one_of(charlie, row.id)
-    assert looking.everything_of(charlie)["memories"] == []
+        listing.one_of(charlie, row.id)
+    assert listing.everything_of(charlie)["memories"] == []
     assert active(alice) == ["She plays the cello."]
 
 

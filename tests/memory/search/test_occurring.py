@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from agents.pipeline.own_documents import _named
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from memory.kinds import Visibility
 from memory.retrieval import occurring
 from memory.retrieval.occurring import MOST_OF_OTHERS
@@ -31,7 +31,7 @@ def words_found(user: Any, terms: Iterable[str]) -> set[str] | None:
 def named(user: Any, question: str) -> str:
     async def look() -> str:
         async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
-            return await _named(Desk(lambda: _Lent(connection)), user.pk, question)
+            return await _named(Lookups(lambda: _Lent(connection)), user.pk, question)
 
     return asyncio.run(look())
 

@@ -7,7 +7,7 @@ import pytest
 from agents.runtime.context import AgentContext
 from agents.tools.gateway import Gateway
 from agents.tools.values import CodeRun
-from tests.doubles.desk import MemoryDesk
+from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
 from tests.tools.doubles import FakeSandbox, fake_providers
 from tests.tools.driving import ALICE, ToolCase, case_of, seen
@@ -22,7 +22,7 @@ class Programs:
         self.version = 1
         self.sandbox = FakeSandbox(outputs={CODE: CodeRun(code=CODE, stdout="hello\n", exit_code=0)})
         gateway = Gateway(fake_providers(sandbox=self.sandbox))
-        self.case: ToolCase = case_of(self.program, gateway, agent="code", desk=MemoryDesk())
+        self.case: ToolCase = case_of(self.program, gateway, agent="code", lookups=MemoryLookups())
 
     async def program(self, context: AgentContext) -> Any:
         await context.note(f"version {self.version}", lambda: None)

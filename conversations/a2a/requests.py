@@ -105,7 +105,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MessageRequest:
     """A message. `key`: made of its id, so that the same message is one however often it comes. `task_id`: which it
     goes on with; `request_id`: which of its questions it answers, where several are open."""
 
@@ -144,7 +144,7 @@ def read(body: Any, *, version: str) -> Call:
     return Call(id_, method, _parsed(body.get("params") or {}, _PARAMS[method]()), is_older=False)
 
 
-def wish_of(request: SendMessageRequest) -> Wish:
+def wish_of(request: SendMessageRequest) -> MessageRequest:
     """Raises A2AError for what nothing can be made of."""
     message = request.message
     if request.configuration.HasField("task_push_notification_config"):
@@ -158,7 +158,7 @@ def wish_of(request: SendMessageRequest) -> Wish:
     if not isinstance(documents, list):
         raise _invalid("metadata.document_ids", "This is a list of ids of documents.")
     length = request.configuration.history_length if request.configuration.HasField("history_length") else None
-    return Wish(
+    return MessageRequest(
         key=f"a2a {hashlib.sha256(message.message_id.encode()).hexdigest()}",
         text=_text_of(message),
         context_id=message.context_id.strip(),

@@ -40,7 +40,7 @@ class Plan:
     """Of this process; the children's is made of it."""
 
 
-class House:
+class Installation:
     """The parts of one installation, started in order. `env` grows as they start: each finds those before it."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor, *, admin_email: str) -> None:
@@ -220,7 +220,7 @@ async def run(plan: Plan, config: Config) -> int:
     supervisor.stop_on_signals()
     for name in await asyncio.to_thread(ledger.end_leftovers):
         log.say("up", f"stopped what an earlier run had left: {name}")
-    house = House(plan, supervisor, admin_email=config.admin_email)
+    house = Installation(plan, supervisor, admin_email=config.admin_email)
     serving = asyncio.create_task(_serve(house))
     try:
         await supervisor.first_of(serving)
@@ -237,7 +237,7 @@ async def run(plan: Plan, config: Config) -> int:
         instance.remove_note(plan.data_dir)
 
 
-async def _serve(house: House) -> int:
+async def _serve(house: Installation) -> int:
     await house.start()
     await house.greet()
     await house.supervisor.asked_to_stop.wait()

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from agents.runtime.line import Line
+from agents.runtime.own_connection import OwnConnection
 from tests.runtime.driving import database_dsn
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ async def number_of(connection: psycopg.AsyncConnection[Any]) -> int:
 
 
 async def test_a_line_that_was_cut_is_made_anew_by_its_next_use() -> None:
-    line = Line(database_dsn())
+    line = OwnConnection(database_dsn())
     first = await line.ask(number_of)
     assert await line.ask(number_of) == first
     async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as other:
@@ -33,14 +33,14 @@ async def test_a_line_that_was_cut_is_made_anew_by_its_next_use() -> None:
 
 
 async def test_while_the_database_is_away_it_says_so_and_waits_for_nothing(tmp_path: Any) -> None:
-    line = Line(f"host={tmp_path} dbname=nowhere")
+    line = OwnConnection(f"host={tmp_path} dbname=nowhere")
 
     with pytest.raises(psycopg.OperationalError):
         await line.ask(number_of)
 
 
 async def test_whoever_is_cut_off_in_the_middle_leaves_no_query_behind() -> None:
-    line = Line(database_dsn())
+    line = OwnConnection(database_dsn())
     first = await line.ask(number_of)
 
     async def slowly(connection: psycopg.AsyncConnection[Any]) -> None:
@@ -57,7 +57,7 @@ async def test_whoever_is_cut_off_in_the_middle_leaves_no_query_behind() -> None
 
 
 async def test_a_claim_that_stands_still_holds_its_rows_for_a_while_only() -> None:
-    line = Line(database_dsn())
+    line = OwnConnection(database_dsn())
 
     async def claim(connection: psycopg.AsyncConnection[Any]) -> None:
         await connection.execute("SET idle_in_transaction_session_timeout = '10ms'")

@@ -22,7 +22,7 @@ from a2a.types.a2a_pb2 import ROLE_AGENT, ROLE_USER, TaskState
 from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped]
 
 from agents.engine.states import ExecutionStatus
-from agents.guardrails.asked import REFUSED
+from agents.guardrails.questions import REFUSED
 
 Event = Mapping[str, Any]
 Json = Mapping[str, Any]

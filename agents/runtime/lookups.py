@@ -14,7 +14,7 @@ import structlog
 
 from agents.runtime.connecting import may_pass, waits_s
 from agents.runtime.lacking import Lacks
-from hitl import standing as hitl_standing
+from hitl import policy_sql as hitl_standing
 from hitl.policy import Standing
 
 log = structlog.get_logger(__name__)
@@ -23,7 +23,7 @@ Connect = Callable[[], Any]
 T = TypeVar("T")
 
 
-class Desk:
+class Lookups:
     """One for each run. While the database is away it is asked again and again: nothing is let through meanwhile."""
 
     def __init__(self, connection: Connect, lacks: Lacks | None = None) -> None:
@@ -81,6 +81,6 @@ class Desk:
             except psycopg.Error as error:
                 if not may_pass(error):
                     raise
-                log.warning("desk.database_away", why=str(error).split("\n")[0])
+                log.warning("lookups.database_away", why=str(error).split("\n")[0])
             await asyncio.sleep(wait_s)
         raise AssertionError("the waits have no end")

@@ -15,7 +15,7 @@ from hyperagent.lib.languages import ENGLISH, known
 
 MOST_CHARS: Final = 4_000
 SENTENCES: Final = (
-    # Approvals: agents/tools/standing.py, agents/pipeline/approving.py, hitl/policy.py.
+    # Approvals: agents/tools/verdicts.py, agents/pipeline/approving.py, hitl/policy.py.
     gettext_noop("Send this mail?"),
     gettext_noop("Run this program?"),
     gettext_noop("Make this change?"),
@@ -43,7 +43,7 @@ SENTENCES: Final = (
         "With what was planned before, it is reckoned to cost {usd}, and plans above {limit} are asked about."
     ),
     gettext_noop("It cannot be run as you changed it: {faults}."),
-    # Budgets: agents/budget.py, hyperagent/accounts/budgets.py, agents/runtime/treasury.py.
+    # Budgets: agents/budget.py, hyperagent/accounts/budgets.py, agents/runtime/budget_service.py.
     gettext_noop("This run has used {used}, and its budget is {budget}."),
     gettext_noop("What {models} cost is not known, and is not counted."),
     gettext_noop("The {agent} agent needs more to go on."),

@@ -15,7 +15,7 @@ from agents.runtime.connecting import Connection, connect
 T = TypeVar("T")
 
 
-class Line:
+class OwnConnection:
     """One connection, used by one at a time, and made anew where it broke."""
 
     def __init__(self, dsn: str) -> None:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from hitl.policy import PolicyFacts, RuleFacts, Standing
 
 
 @dataclass
-class MemoryDesk(Desk):
+class MemoryLookups(Lookups):
     """`used` has the uses of rules that were counted, by the call's key. `stopped`: why all effects are stopped."""
 
     policies: tuple[PolicyFacts, ...] = ()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from conversations.completions.asked import OWNER
+from conversations.completions.requests import OWNER
 
 Json = dict[str, Any]
 AGAIN: Final = "\n\n[The answer began again:]\n\n"

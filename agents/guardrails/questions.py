@@ -12,12 +12,12 @@ from agents.engine.run import Run
 from agents.engine.states import StepKind, StepStatus
 from agents.guardrails.aside import look
 from agents.guardrails.judging import Verdict, judge
+from agents.guardrails.reporting import LATE, FindingSummary, lines_of, tell_lines
 from agents.guardrails.scanner import Certainty, Place, Scanner, Subject
-from agents.guardrails.telling import LATE, Line, lines_of, tell_lines
 from agents.runtime.context import AgentContext
 
 NOTE: Final = "guard_input"
-"""The name of the step. Its response is a list of `Line`s as JSON; empty where nothing was found."""
+"""The name of the step. Its response is a list of `FindingSummary`s as JSON; empty where nothing was found."""
 REFUSED: Final = "guardrail_input"
 TOO_LATE: Final = (
     "This question could not be looked at in time, and here such questions are refused (GUARDRAILS_STRICT). "
@@ -50,12 +50,12 @@ async def look_at_question(context: AgentContext, question: str, *, scanners: Se
 
 
 def flagged(run: Run) -> list[dict[str, Any]]:
-    """What was found in the question of this run, and let through: `Line`s as JSON. The same on every replay."""
+    """What was found in the question of this run, and let through, as JSON of `FindingSummary`. Every replay has it."""
     steps = run.steps_of(run.root.id).values()
     found = (
         step for step in steps if (step.kind, step.name, step.status) == (StepKind.NOTE, NOTE, StepStatus.FINISHED)
     )
-    return [line for step in found for line in step.response if Line.from_json(line).kind != LATE]
+    return [line for step in found for line in step.response if FindingSummary.from_json(line).kind != LATE]
 
 
 def _refusal(verdict: Verdict) -> OutsideError:

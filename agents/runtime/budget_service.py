@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 import psycopg
 import structlog
 
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import lost
 from agents.usage import purse_sql
 from agents.usage.estimates import Estimate
@@ -89,7 +89,7 @@ class _Known:
         return time.monotonic() - self.looked_at < KNOWN_FOR_S
 
 
-class Treasury:
+class BudgetService:
     """Call `begin`, then keep `keep` running; `wake` when something that was settled is committed."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Treasury:
     ) -> None:
         """`priced` gets the installation's own prices whenever they were read."""
         self._connection = connection
-        self._desk = Desk(connection)
+        self._lookups = Lookups(connection)
         self._usual = usual_amounts(config)
         self._always_on = is_set_by_settings(config)
         self._unpriced = config.unpriced_models
@@ -115,7 +115,7 @@ class Treasury:
 
     async def begin(self) -> None:
         """Before the first run is driven."""
-        await self._desk.read(self._look)
+        await self._lookups.read(self._look)
 
     async def keep(self) -> None:
         while True:
@@ -125,7 +125,7 @@ class Treasury:
                     await self._look(connection)
                     await self._tidy(connection)
             except psycopg.Error as error:
-                log.warning("treasury.database_away", why=str(error).split("\n")[0])
+                log.warning("budget_service.database_away", why=str(error).split("\n")[0])
                 await asyncio.sleep(1)
 
     def count_late(self, user_id: UUID | None) -> None:
@@ -175,7 +175,7 @@ class Treasury:
             if not row.is_ours:
                 raise lost()
             # Before a no: what is over by now, and what the dead hold, is given back; what is known, is looked up.
-            await self._desk.read(self._clear)
+            await self._lookups.read(self._clear)
             limits = await self._limits(driving.user_id, anew=True)
             if not limits:
                 return None
@@ -206,7 +206,7 @@ class Treasury:
             assert row is not None
             return _Reserved(*row[:6])
 
-        return await self._desk.read(reserve)
+        return await self._lookups.read(reserve)
 
     async def _limits(self, user_id: UUID | None, *, anew: bool = False) -> tuple[Limit, ...]:
         known = self._known.get(user_id)
@@ -214,7 +214,7 @@ class Treasury:
             return known.limits
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
-        limits = await self._desk.read(lambda connection: self._read_limits(connection, user_id))
+        limits = await self._lookups.read(lambda connection: self._read_limits(connection, user_id))
         self._known[user_id] = _Known(limits)
         return limits
 
@@ -237,7 +237,7 @@ class Treasury:
             row = await cursor.fetchone()
             return bool(row and row[0])
 
-        return await self._desk.read(ask)
+        return await self._lookups.read(ask)
 
     # --- beside the calls
 

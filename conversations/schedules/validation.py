@@ -38,7 +38,7 @@ Faults = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ScheduleInput:
     """`at` and `ends_at` without a zone are of `time_zone`. `preapproved`: as `hitl.remembering` reads it."""
 
     question: str
@@ -95,7 +95,7 @@ class Checked:
     ends_at: datetime | None
 
 
-def checked(user: User, wish: Wish, *, now: datetime, counts_from: datetime) -> Checked:
+def checked(user: User, wish: ScheduleInput, *, now: datetime, counts_from: datetime) -> Checked:
     """Raises Refused, with every fault at its field. Five queries at most. `counts_from`: where pauses begin."""
     faults: Faults = {}
     question = _tried(faults, "question", lambda: checked_question(wish.question)) or ""
@@ -124,7 +124,7 @@ def checked(user: User, wish: Wish, *, now: datetime, counts_from: datetime) -> 
     return Checked(columns={**columns, "ends_at": ends_at}, rhythm=rhythm, ends_at=ends_at)
 
 
-def times_of(wish: Wish, *, now: datetime) -> tuple[Rhythm | None, datetime | None, Faults]:
+def times_of(wish: ScheduleInput, *, now: datetime) -> tuple[Rhythm | None, datetime | None, Faults]:
     """When it would come and end, and what is wrong with that; for a look beforehand."""
     faults: Faults = {}
     rhythm, ends_at = _times(faults, wish, now=now, counts_from=now)
@@ -132,7 +132,7 @@ def times_of(wish: Wish, *, now: datetime) -> tuple[Rhythm | None, datetime | No
 
 
 def _times(
-    faults: Faults, wish: Wish, *, now: datetime, counts_from: datetime
+    faults: Faults, wish: ScheduleInput, *, now: datetime, counts_from: datetime
 ) -> tuple[Rhythm | None, datetime | None]:
     zone = _zone(faults, wish.time_zone)
     if zone is None:
@@ -144,7 +144,9 @@ def _times(
     return rhythm, ends_at
 
 
-def _rhythm(faults: Faults, wish: Wish, *, zone: ZoneInfo, now: datetime, counts_from: datetime) -> Rhythm | None:
+def _rhythm(
+    faults: Faults, wish: ScheduleInput, *, zone: ZoneInfo, now: datetime, counts_from: datetime
+) -> Rhythm | None:
     """None where there is a fault, which is added."""
     match wish.kind:
         case Kind.ONCE:
@@ -221,7 +223,7 @@ def _title(faults: Faults, text: str) -> str:
     return title
 
 
-def _place(faults: Faults, user: User, wish: Wish) -> dict[str, Any]:
+def _place(faults: Faults, user: User, wish: ScheduleInput) -> dict[str, Any]:
     """Where it is asked. A conversation that exists has its project already."""
     found: dict[str, Any] = {"talk": wish.talk, "conversation_id": None, "project_id": None}
     if wish.project_id is not None:
@@ -236,13 +238,13 @@ def _place(faults: Faults, user: User, wish: Wish) -> dict[str, Any]:
     return found
 
 
-def _documents(faults: Faults, user: User, wish: Wish) -> dict[str, Any]:
+def _documents(faults: Faults, user: User, wish: ScheduleInput) -> dict[str, Any]:
     ids = list(dict.fromkeys(wish.document_ids))
     _tried(faults, "document_ids", lambda: attached(user, {"document_ids": ids}))
     return {"document_ids": ids}
 
 
-def _preapproved(faults: Faults, wish: Wish) -> list[dict[str, Any]]:
+def _preapproved(faults: Faults, wish: ScheduleInput) -> list[dict[str, Any]]:
     """Only what the rule is about is kept: a yes that nobody sees any more would be a silent one."""
     if wish.on_approval != ApprovalRule.PREAPPROVED:
         return []

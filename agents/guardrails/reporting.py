@@ -43,7 +43,7 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FindingSummary:
     """All findings of one scanner and kind in one text or call. `reason`: for people. `excerpt`: of the first."""
 
     place: str
@@ -77,7 +77,9 @@ def tell(
     tell_lines(context, lines_of(verdict, texts, action=action), tool=tool, call_id=call_id)
 
 
-def tell_lines(context: "AgentContext", lines: Sequence[Line], *, tool: str = "", call_id: str | None = None) -> None:
+def tell_lines(
+    context: "AgentContext", lines: Sequence[FindingSummary], *, tool: str = "", call_id: str | None = None
+) -> None:
     """The same for lines that a step has recorded."""
     for line in lines:
         body = Guardrail(
@@ -94,7 +96,7 @@ def tell_lines(context: "AgentContext", lines: Sequence[Line], *, tool: str = ""
         context.flag(body, row)
 
 
-def lines_of(verdict: Verdict, texts: Sequence[str] = (), *, action: Act | None = None) -> tuple[Line, ...]:
+def lines_of(verdict: Verdict, texts: Sequence[str] = (), *, action: Act | None = None) -> tuple[FindingSummary, ...]:
     """In the order in which the scanners were asked."""
     groups: dict[tuple[str, str], list[int]] = {}
     for number, one in enumerate(verdict.findings):
@@ -104,12 +106,12 @@ def lines_of(verdict: Verdict, texts: Sequence[str] = (), *, action: Act | None 
     return tuple(found if action is None else (replace(line, action=action) for line in found))
 
 
-def _line(verdict: Verdict, numbers: Sequence[int], texts: Sequence[str]) -> Line:
+def _line(verdict: Verdict, numbers: Sequence[int], texts: Sequence[str]) -> FindingSummary:
     surest = next((at for at in numbers if verdict.findings[at].certainty is Certainty.CERTAIN), numbers[0])
     one = verdict.findings[surest]
     in_text = verdict.of[surest] if verdict.of else 0
     beside = [each for at, each in enumerate(verdict.findings) if (verdict.of[at] if verdict.of else 0) == in_text]
-    return Line(
+    return FindingSummary(
         place=verdict.place.value,
         scanner=one.scanner[:NAME_CHARS],
         kind=one.kind[:NAME_CHARS],
@@ -121,10 +123,10 @@ def _line(verdict: Verdict, numbers: Sequence[int], texts: Sequence[str]) -> Lin
     )
 
 
-def _late(verdict: Verdict, scanner: str) -> Line:
+def _late(verdict: Verdict, scanner: str) -> FindingSummary:
     refused = Act.QUOTE if verdict.place is Place.CONTENT else Act.BLOCK
     act = refused if verdict.refuses else Act.LOG
-    return Line(verdict.place.value, scanner[:NAME_CHARS], LATE, "", act.value, NOT_LOOKED_AT)
+    return FindingSummary(verdict.place.value, scanner[:NAME_CHARS], LATE, "", act.value, NOT_LOOKED_AT)
 
 
 def _act(verdict: Verdict, certainty: Certainty) -> str:

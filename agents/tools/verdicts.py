@@ -18,7 +18,7 @@ from agents.engine.states import StepKind, StepStatus
 from agents.exchange import OnApproval, Options
 from agents.runtime.attempts import DENIED, FORBIDDEN, SWITCHED_OFF
 from agents.runtime.context import AgentContext
-from agents.runtime.desk import Desk
+from agents.runtime.lookups import Lookups
 from agents.tools import answers
 from agents.tools.acting import acts_of, carries_out, shown_address
 from agents.tools.diffing import diff_of
@@ -105,7 +105,7 @@ def rule_of(context: AgentContext) -> OnApproval:
     return options.on_approval
 
 
-async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call_id: str) -> Any:
+async def looked_up(context: AgentContext, lookups: Lookups, asked: CallAsked, *, call_id: str) -> Any:
     """`verdict`; `stopped`: the switch that was thrown, in words; `given`: where an earlier yes to the same call
     stands; `question`: for the person, if there is one to be asked.
     """
@@ -115,8 +115,8 @@ async def looked_up(context: AgentContext, desk: Desk, asked: CallAsked, *, call
     async def perform() -> Outcome:
         while True:
             is_tainted = bool(taint_of(context.run))
-            found = await _verdict(context, desk, asked, key)
-            stopped = await thrown(context, desk, name) if found.kind == "ask" else ""
+            found = await _verdict(context, lookups, asked, key)
+            stopped = await thrown(context, lookups, name) if found.kind == "ask" else ""
             is_asked = found.kind == "ask" and not stopped
             preview = await diff_of(context, asked.tool, asked.arguments) if is_asked else None
             # In a branch beside this one a text of others may have come meanwhile: then what was found is of before it.
@@ -144,9 +144,9 @@ def approvers_of(context: AgentContext, asked: CallAsked) -> dict[str, Any] | No
     return None
 
 
-async def standing_for(context: AgentContext, desk: Desk, tool: str, *, key: str) -> Standing:
+async def standing_for(context: AgentContext, lookups: Lookups, tool: str, *, key: str) -> Standing:
     """With what the run itself brought along."""
-    standing = await desk.standing(user_id=context.run.about.user_id, tool=tool, call_key=key)
+    standing = await lookups.standing(user_id=context.run.about.user_id, tool=tool, call_key=key)
     preapproved = tuple(
         Preapproved(one.tool, tuple(Condition(said.path, said.op, said.value) for said in one.conditions))
         for one in _options(context).preapproved
@@ -174,31 +174,31 @@ def call_of(
     )
 
 
-async def forbidden_by_now(context: AgentContext, desk: Desk, asked: CallAsked) -> tuple[str, str] | None:
+async def forbidden_by_now(context: AgentContext, lookups: Lookups, asked: CallAsked) -> tuple[str, str] | None:
     """Why the call may not be carried out at this moment after all, whoever agreed to it before: the code, and the
     words for people and models. None if it may. For a step, right before the call is carried out."""
-    if why := await thrown(context, desk, asked.tool.name):
+    if why := await thrown(context, lookups, asked.tool.name):
         return SWITCHED_OFF, why
-    standing = await standing_for(context, desk, asked.tool.name, key=_call_key(context, asked))
+    standing = await standing_for(context, lookups, asked.tool.name, key=_call_key(context, asked))
     no = denied(call_of(context, asked.tool, asked.arguments), standing)
     return None if no is None else (DENIED if no.rule_id else FORBIDDEN, no.why)
 
 
-async def thrown(context: AgentContext, desk: Desk, tool: str) -> str:
-    return await desk.thrown(user_id=context.run.about.user_id, agent_name=context.agent.name, tool=tool)
+async def thrown(context: AgentContext, lookups: Lookups, tool: str) -> str:
+    return await lookups.thrown(user_id=context.run.about.user_id, agent_name=context.agent.name, tool=tool)
 
 
-async def _verdict(context: AgentContext, desk: Desk, asked: CallAsked, key: str) -> Verdict:
+async def _verdict(context: AgentContext, lookups: Lookups, asked: CallAsked, key: str) -> Verdict:
     """The use of a rule is counted here. One that has no use left meanwhile allows nothing; a denial stands anyway."""
     taint = taint_of(context.run)
     acts = await acts_of(context, asked.tool, asked.arguments) if taint else Acts.NOTHING
     call = call_of(context, asked.tool, asked.arguments, acts=acts, taint=taint)
-    standing = await standing_for(context, desk, call.tool, key=key)
+    standing = await standing_for(context, lookups, call.tool, key=key)
     for _ in range(RULES_TRIED):
         found = verdict(call, standing)
         if found.rule_id is None:
             return found
-        counted = await desk.use_rule(
+        counted = await lookups.use_rule(
             found.rule_id,
             call_key=key,
             execution_id=call.execution_id,
@@ -209,7 +209,7 @@ async def _verdict(context: AgentContext, desk: Desk, asked: CallAsked, key: str
         )
         if counted or found.kind == "deny":
             return found
-        standing = await standing_for(context, desk, call.tool, key=key)
+        standing = await standing_for(context, lookups, call.tool, key=key)
     denying = tuple(rule for rule in standing.rules if rule.effect is RuleEffect.DENY)
     return verdict(call, replace(standing, rules=denying))
 
