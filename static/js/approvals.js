@@ -71,13 +71,15 @@ export function lateWords(request, me) {
   return t("{how} meanwhile. Your answer changed nothing.", { how: [words, who].filter(Boolean).join(" ") });
 }
 
+const SAYS_NO_MORE = /^\S+ needs a person's approval\.$/; // the head of the card says that already
 const AFTER_TAINT = ": a person decides each time."; // the end of the sentence of hitl/policy.py
 
 // Why somebody is asked, without the sentence for which the card has a place of its own. That names titles which others chose.
 export function otherReasons(request) {
   const why = request.why ?? request.details?.why ?? "";
   const end = request.tainted_by?.length ? why.lastIndexOf(AFTER_TAINT) : -1;
-  return end < 0 ? why : why.slice(end + AFTER_TAINT.length).trim();
+  const others = end < 0 ? why : why.slice(end + AFTER_TAINT.length).trim();
+  return SAYS_NO_MORE.test(others) ? "" : others;
 }
 
 // A no may always hold for more than this call, of one's own runs; a yes only where the server says so.

@@ -34,6 +34,7 @@ export function App({ application }) {
   const isNarrow = useNarrow(application.openRun);
   const [sidebar, setSidebar] = useSidebar(isNarrow);
   const [dialog, setDialog] = useState(null); // {kind: "help" | "palette"} | {kind: "delete" | "share", conversation, error}
+  const [renaming, setRenaming] = useState(null); // the id of a conversation
   const searchBox = useRef(null);
 
   const missing = session?.connection.value === "missing";
@@ -60,6 +61,13 @@ export function App({ application }) {
 
   const show = { palette: () => setDialog({ kind: "palette" }), help: () => setDialog({ kind: "help" }) };
   const share = (conversation) => setDialog({ kind: "share", conversation });
+  const remove = (conversation) => setDialog({ kind: "delete", conversation });
+  const pin = (conversation) => list.pin(conversation.id, !conversation.pinned_at);
+
+  function rename(conversation) {
+    setSidebar(true);
+    setRenaming(conversation.id);
+  }
 
   function search() {
     setSidebar(true);
@@ -100,8 +108,8 @@ export function App({ application }) {
     startTemporary: () => { go(null); application.temporary.value = true; },
     ...lastAnswer(session),
     share: isThere && !application.temporary.value && current ? () => share(current) : null,
-    remove: isThere && current ? () => setDialog({ kind: "delete", conversation: current }) : null,
-    pin: isThere && current ? () => list.pin(current.id, !current.pinned_at) : null,
+    remove: isThere && current ? () => remove(current) : null,
+    pin: isThere && current ? () => pin(current) : null,
     isPinned: Boolean(current?.pinned_at),
     exportAs: isThere ? (form) => location.assign(exportHref(session.conversationId, form)) : null,
     openRun: application.openRun ? (id) => (application.openRun.value = id) : null,
@@ -113,7 +121,7 @@ export function App({ application }) {
     <div class=${`app ${sidebar ? "has-sidebar" : ""} ${isNarrow ? "is-narrow" : ""}`}>
       <aside class="sidebar" aria-label=${t("Conversations")} inert=${!sidebar}>
         <${Sidebar} application=${application} searchBox=${searchBox} hide=${() => setSidebar(false)} go=${go} onPalette=${show.palette} onHelp=${show.help}
-          onShare=${share} onDelete=${(conversation) => setDialog({ kind: "delete", conversation })} />
+          renaming=${renaming} setRenaming=${setRenaming} onShare=${share} onDelete=${remove} />
       </aside>
       <div class="scrim" onClick=${() => setSidebar(false)}></div>
       <main class=${`main ${empty && !missing ? "is-empty" : ""}`} id="content" tabindex="-1">
@@ -122,11 +130,8 @@ export function App({ application }) {
           ${empty && !missing ? html`<span class="top-title"></span>` : html`<h1 class="top-title"><bdi>${title}</bdi></h1>`}
           ${isThere && current && !application.temporary.value && html`<button type="button" class="icon-button top-wide" onClick=${() => share(current)} aria-label=${t("Share")} title=${t("Share")}><${Icon} name="share" /></button>`}
           ${isThere && html`<a class="icon-button top-wide" href=${`/files/conversation/${session.conversationId}/`} aria-label=${t("Files of this conversation")} title=${t("Files of this conversation")}><${Icon} name="files" /></a>`}
-          ${isThere && html`<span class="top-narrow"><${Menu} id="conversation-menu" label=${t("Options for {title}", { title })} buttonClass="icon-button" button=${html`<${Icon} name="dots" />`}>
-            ${current && !application.temporary.value && html`<button type="button" role="menuitem" onClick=${() => share(current)}><${Icon} name="share" />${t("Share")}</button>`}
-            <a role="menuitem" href=${`/files/conversation/${session.conversationId}/`}><${Icon} name="files" />${t("Files of this conversation")}</a>
-          </${Menu}></span>`}
           ${!missing && html`<${ProjectPicker} application=${application} />`}
+          ${isThere && html`<${TopMenu} id=${session.conversationId} current=${current} isTemporary=${application.temporary.value} share=${share} rename=${rename} pin=${pin} remove=${remove} />`}
           ${!sidebar && html`<button type="button" class="icon-button" onClick=${() => go(null)} aria-label=${t("New conversation")} title=${`${t("New conversation")} (${keysOf("create")})`}><${Icon} name="plus" /></button>`}
         </header>
         ${missing
@@ -151,6 +156,19 @@ export function App({ application }) {
     ${dialog?.kind === "share" && html`<${Later} key="share" load=${loadShare} close=${closeOf("share")} with=${{ conversation: dialog.conversation, api: application.api }} />`}
     ${dialog?.kind === "delete" && html`<${ConfirmDelete} conversation=${dialog.conversation} error=${dialog.error} confirm=${confirmDelete} close=${closeOf("delete")} />`}
   `;
+}
+
+// What can be done with the open conversation, as in the list; what has a button of its own where there is room stands here where there is none.
+function TopMenu({ id, current, isTemporary, share, rename, pin, remove }) {
+  return html`<${Menu} id="conversation-menu" label=${t("Options for this conversation")} tip=${t("Options for this conversation")} buttonClass="icon-button" button=${html`<${Icon} name="dots" />`}>
+    ${current && !isTemporary && html`<button type="button" role="menuitem" class="top-narrow" onClick=${() => share(current)}><${Icon} name="share" />${t("Share")}</button>`}
+    <a role="menuitem" class="top-narrow" href=${`/files/conversation/${id}/`}><${Icon} name="files" />${t("Files of this conversation")}</a>
+    ${current && html`<button type="button" role="menuitem" onClick=${() => pin(current)}><${Icon} name="pin" />${current.pinned_at ? t("Unpin") : t("Pin")}</button>
+      <button type="button" role="menuitem" onClick=${() => rename(current)}><${Icon} name="pencil" />${t("Rename")}</button>`}
+    <a role="menuitem" href=${exportHref(id, "markdown")} download><${Icon} name="download" />${t("Export as Markdown")}</a>
+    <a role="menuitem" href=${exportHref(id, "json")} download><${Icon} name="download" />${t("Export as JSON")}</a>
+    ${current && html`<button type="button" role="menuitem" class="is-danger" onClick=${() => remove(current)}><${Icon} name="trash" />${t("Delete")}</button>`}
+  </${Menu}>`;
 }
 
 // What can be done with the newest answer that is shown.

@@ -13,7 +13,7 @@ export function Menu({ id, label, buttonClass, button, tip = null, placement = "
     setOpen(event.newState === "open");
     if (event.newState !== "open") return;
     place(panel.current, opener.current.getBoundingClientRect(), placement);
-    (panel.current.querySelector("[aria-checked=true]") ?? panel.current.querySelector(ITEMS))?.focus();
+    (panel.current.querySelector("[aria-checked=true]") ?? itemsOf(panel.current)[0])?.focus();
   }
 
   const onKeyDown = (event) => moveInMenu(panel.current, event);
@@ -24,12 +24,15 @@ export function Menu({ id, label, buttonClass, button, tip = null, placement = "
       onClick=${(event) => event.target.closest("[data-stays]") ?? panel.current?.hidePopover()}>${children}</div>`;
 }
 
+// Some are there only where a window is narrow.
+const itemsOf = (panel) => [...panel.querySelectorAll(ITEMS)].filter((item) => item.getClientRects().length);
+
 // Arrows go from item to item, and round.
 export function moveInMenu(panel, event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const items = [...panel.querySelectorAll(ITEMS)];
+  const items = itemsOf(panel);
   items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
 }
 

@@ -24,14 +24,14 @@ export function ProjectPicker({ application }) {
   }
 
   const face = html`<${Icon} name="folder" />${current && html`<span class="project-name"><bdi>${current.name}</bdi></span><${Icon} name="chevron" />`}`;
-  const label = current ? t("Project: {name}", { name: current.name }) : t("No project");
+  const label = current ? t("Project: {name}", { name: current.name }) : t("Choose a project");
   return html`<span class="project-picker">
     <${Menu} id="project-menu" label=${label} tip=${label} buttonClass=${current ? "mode-button project-button is-chosen" : "icon-button"} button=${face}>
       <button type="button" role="menuitemradio" class="mode-item" aria-checked=${current ? "false" : "true"} onClick=${() => choose(null)}>
         <span class="mode-words"><span>${t("No project")}</span></span>${!current && html`<${Icon} name="check" />`}
       </button>
       ${offered.map((one) => html`<button type="button" key=${one.id} role="menuitemradio" class="mode-item" aria-checked=${one.id === current?.id ? "true" : "false"} onClick=${() => choose(one)}>
-        <${Icon} name="folder" /><span class="mode-words"><span><bdi>${one.name}</bdi></span></span>${one.id === current?.id && html`<${Icon} name="check" />`}
+        <${Icon} name="folder" /><span class="mode-words"><span class="one-line" title=${one.name}><bdi>${one.name}</bdi></span></span>${one.id === current?.id && html`<${Icon} name="check" />`}
       </button>`)}
       ${current && html`<a role="menuitem" class="mode-item is-apart" href=${`/projects/${current.id}/`}><${Icon} name="list" /><span class="mode-words"><span>${t("Open the project")}</span></span></a>`}
     </${Menu}>

@@ -10,10 +10,9 @@ const LOGO = new URL("../../icons/hyperagent.svg", import.meta.url).href;
 
 const titleOf = ({ title }) => title || t("New conversation");
 
-export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShare, onPalette, go }) {
+export function Sidebar({ application, searchBox, hide, renaming, setRenaming, onDelete, onHelp, onShare, onPalette, go }) {
   const { list, conversationId, waitingForMe, isReminded, unread } = application;
   const [query, setQuery] = useState("");
-  const [renaming, setRenaming] = useState(null);
   const wanted = query.trim().toLocaleLowerCase();
   const items = list.items.value.filter((item) => titleOf(item).toLocaleLowerCase().includes(wanted));
   const groups = grouped(items, Date.now());
@@ -32,7 +31,7 @@ export function Sidebar({ application, searchBox, hide, onDelete, onHelp, onShar
         ${url === "/inbox/" && waitingForMe.value > 0 && html`<span class=${`frame-count ${isReminded.value ? "is-reminded" : ""}`}>${waitingForMe.value}<span class="visually-hidden"> ${isReminded.value ? t("still waiting for you") : t("waiting for you")}</span></span>`}</a></li>`)}
     </ul>
     <label class="side-search"><${Icon} name="filter" /><span class="visually-hidden">${t("Search the conversations")}</span>
-      <input type="search" ref=${searchBox} placeholder=${t("Conversations")} value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
+      <input type="search" ref=${searchBox} placeholder=${t("Find a conversation")} value=${query} onInput=${(event) => setQuery(event.currentTarget.value)}
         onKeyDown=${(event) => event.key === "Escape" && query && (event.stopPropagation(), setQuery(""))} /></label>
     <nav class="side-list" aria-label=${t("Conversations")}>
       ${groups.map(({ label, items: group }) => html`<section key=${label}>
