@@ -98,7 +98,7 @@ def row_of(document: Document, *, reader: User) -> Row:
     return Row(
         document=document,
         name=document.filename,
-        title=document.title if document.title != document.filename else "",
+        title="" if document.title in (document.filename, PurePath(document.filename).stem) else document.title,
         kind=kind_of(document.doc_type, document.filename),
         kind_words=_(KINDS.get(document.doc_type, document.doc_type.upper() or gettext_noop("File"))),
         state=state_of(document),

@@ -80,7 +80,7 @@ function Passage({ chunk, rank, query, trace }) {
       <span class="passage-names"><a href=${`/documents/${chunk.doc_id}/?chunk=${chunk.chunk_id}`} dir="auto">${filename}</a><span class="muted" dir="auto">${place}</span></span>
       <span class="passage-score"><progress class="bar" max="1" value=${Math.max(0, Math.min(1, chunk.score))} aria-label=${t("Score")}></progress><span>${number(chunk.score)}</span></span></div>
     <details class="passage-text"><summary dir="auto">${marked(chunk.text.replace(/\n\s*\n/g, "\n"), query).map(({ text, hit }) => (hit ? html`<mark>${text}</mark>` : text))}</summary></details>
-    <p class="passage-why">${whyOf(chunk, trace).map(({ leg, rank: place_, figures }) => html`<span key=${leg} class="why"><strong>${leg}</strong>${place_ !== null && ` ${t("no. {number}", { number: place_ })}`}${figures.map(([name, value]) => html` <span class="muted">${name} ${typeof value === "number" ? number(value) : String(value)}</span>`)}</span>`)}</p>
+    <details class="passage-why"><summary>${t("Why it was found")}</summary><p>${whyOf(chunk, trace).map(({ leg, rank: place_, figures }) => html`<span key=${leg} class="why"><strong>${leg}</strong>${place_ !== null && ` ${t("no. {number}", { number: place_ })}`}${figures.map(([name, value]) => html` <span class="muted">${name} ${typeof value === "number" ? number(value) : String(value)}</span>`)}</span>`)}</p></details>
   </li>`;
 }
 
