@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from agents import registry
+from agents.labels import agent_label
 from agents.mcp.actions import Reviewed, Wanted
 from agents.mcp.definitions import Risk
 from agents.mcp.folders import installed
@@ -57,7 +58,7 @@ class ServerForm(forms.Form):
 
     def __init__(self, *args: Any, is_staff: bool, server: McpServer | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
-        self.fields["agents"].choices = [(name, name) for name in registry.names()]  # type: ignore[attr-defined]
+        self.fields["agents"].choices = [(name, agent_label(name)) for name in registry.names()]  # type: ignore[attr-defined]
         self._server = server
         if server is not None:
             self.initial = {**_initial(server), **self.initial}

@@ -14,15 +14,13 @@ class BudgetForm(forms.Form):
     whose = forms.ChoiceField(
         label=_("For"),
         choices=[
-            (Whose.EVERYBODY.value, _("Each person, where nothing else is set")),
+            (Whose.EVERYBODY.value, _("Each person")),
             (Whose.USER.value, _("One person")),
             (Whose.GROUP.value, _("A group, shared by its members")),
             (Whose.INSTALLATION.value, _("The whole installation")),
         ],
     )
-    person = forms.EmailField(
-        label=_("Person"), required=False, help_text=_("The e-mail address, for one person."), max_length=254
-    )
+    person = forms.EmailField(label=_("Person"), required=False, help_text=_("The e-mail address."), max_length=254)
     group = forms.ModelChoiceField(
         label=_("Group"), queryset=Group.objects.order_by("name"), required=False, empty_label="–"
     )
@@ -31,14 +29,14 @@ class BudgetForm(forms.Form):
         min_value=0,
         max_digits=19,
         decimal_places=6,
-        help_text=_("0: no limit, also where one is set for everybody."),
+        help_text=_("0 means no limit."),
         widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
     )
     unit = forms.ChoiceField(
-        label=_("Of"), choices=[(Unit.USD.value, _("US dollars")), (Unit.TOKENS.value, _("tokens"))]
+        label=_("Unit"), choices=[(Unit.USD.value, _("US dollars")), (Unit.TOKENS.value, _("tokens"))]
     )
     period = forms.ChoiceField(
-        label=_("In"), choices=[(Period.DAY.value, _("a day (UTC)")), (Period.MONTH.value, _("a month (UTC)"))]
+        label=_("Period"), choices=[(Period.DAY.value, _("a day (UTC)")), (Period.MONTH.value, _("a month (UTC)"))]
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -69,12 +67,14 @@ class PriceForm(forms.Form):
         help_text=_("As provider/model, such as mine/llama-4; without the provider it holds for all."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    input_usd = forms.DecimalField(label=_("Read"), min_value=0, max_digits=14, decimal_places=6)
-    output_usd = forms.DecimalField(label=_("Written"), min_value=0, max_digits=14, decimal_places=6)
+    input_usd = forms.DecimalField(label=_("Read (input)"), min_value=0, max_digits=14, decimal_places=6)
+    output_usd = forms.DecimalField(label=_("Written (output)"), min_value=0, max_digits=14, decimal_places=6)
     cached_usd = forms.DecimalField(
-        label=_("Read from the cache"), min_value=0, max_digits=14, decimal_places=6, required=False
+        label=_("Read from the cache (if it differs)"), min_value=0, max_digits=14, decimal_places=6, required=False
     )
-    reasoning_usd = forms.DecimalField(label=_("Thought"), min_value=0, max_digits=14, decimal_places=6, required=False)
+    reasoning_usd = forms.DecimalField(
+        label=_("Thinking (if it differs)"), min_value=0, max_digits=14, decimal_places=6, required=False
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})

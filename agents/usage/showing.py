@@ -9,6 +9,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents import labels
 from agents.usage.spans import Months, Span
 from agents.usage.spent import Share, Spent, cost_brief, cost_text, dollars, least_dollars
 
@@ -145,7 +146,7 @@ def agent_label(name: str) -> str:
         "rerank": _("Ordering of search results"),
         "follow_ups": _("Suggestions of what to ask next"),
     }
-    return own.get(name) or name.replace("_", " ").capitalize()
+    return own.get(name) or labels.agent_label(name)
 
 
 def unpriced_text(spent: Spent) -> str:

@@ -41,8 +41,8 @@ def set_budget(page: Page, amount: str, *, whose: str, person: str = "", group: 
     if group:
         page.get_by_label("Group").select_option(label=group)
     page.get_by_label("Amount").fill(amount)
-    page.get_by_label("Of", exact=True).select_option(unit)
-    page.get_by_label("In", exact=True).select_option("month")
+    page.get_by_label("Unit").select_option(unit)
+    page.get_by_label("Period").select_option("month")
     page.get_by_role("button", name="Set").click()
     expect(page.get_by_role("status")).to_contain_text("Set:")
 
@@ -69,7 +69,7 @@ def test_administrators_set_budgets_and_prices_and_people_see_how_theirs_stand(
     admin.get_by_role("link", name=f"Set the price of mine/{model}").click()
     keep_picture(admin, f"prices-{form}")
     faults += faults_of(admin)
-    admin.get_by_label("Read", exact=True).fill("0.4")
+    admin.get_by_label("Read (input)").fill("0.4")
     admin.get_by_label("Written").fill("1.6")
     admin.get_by_role("button", name="Set").click()
     expect(admin.get_by_role("status")).to_contain_text(f"The price of mine/{model} holds from now on.")
