@@ -189,6 +189,18 @@ def output_of(ran: Ran, *, quote: Callable[[str, str], str] = quoted) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def told_output(ran: Ran) -> str:
+    """As `output_of`, for people who do not know programs: a paragraph for each part, and no more than there is."""
+    ended = {None: "It was stopped before it ended.", 0: ""}
+    parts = [
+        ended.get(ran.exit_code, f"It ended with an error (exit code {ran.exit_code})."),
+        as_block("It printed", _ends(ran.stdout)) if ran.stdout.strip() else "It printed nothing.",
+        as_block("It reported", _ends(ran.stderr)) if ran.stderr.strip() else "",
+        f"Files made: {', '.join(ran.files)}" if ran.files else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
 def undone(made: Programmed, *, needs_result: bool) -> str | None:
     """Why the task is not done, as an error's code; None if it is. A person's no is told as such (S122)."""
     if made.worked:

@@ -129,8 +129,7 @@ async def test_a_program_of_the_small_model_is_run_when_a_person_lets_it_and_its
     assert output.task_done
     ran = {"code": GOOD, "language": "python", "stdout": "42\n", "stderr": "", "exit_code": 0, "sandbox_id": "box-1"}
     assert output.data == ran
-    assert "The program was run. Exit code: 0" in output.result
-    assert fenced("42\n", "text") in output.result
+    assert "The program was run.\n\nIt printed:\n" + fenced("42\n", "text") in output.result
     assert len(scripted_server.calls) == 1
 
 
@@ -161,7 +160,7 @@ async def test_a_program_of_the_small_model_that_does_not_work_is_said_to_and_no
     output = await cases(task, fake_providers(sandbox=sandbox)).output()
 
     assert (sandbox.ran, output.error) == ([BROKEN], "program_failed")
-    assert "The program was run, and does not work. Exit code: 1" in output.result
+    assert "The program was run, and does not work.\n\nIt ended with an error (exit code 1)." in output.result
     assert "ZeroDivisionError" in output.result
 
 

@@ -22,6 +22,7 @@ from agents.programming import (
     put_inputs,
     sandbox_lacks,
     told_files,
+    told_output,
     undone,
     write_program,
 )
@@ -153,4 +154,4 @@ async def _briefly(context: AgentContext, task: AgentInput) -> Work:
 
 def _came_of(made: Programmed, ran: Ran) -> str:
     said = "The program was run." if made.worked else "The program was run, and does not work."
-    return f"{said} {output_of(ran, quote=as_block)}"
+    return f"{said}\n\n{told_output(ran)}"
