@@ -52,7 +52,8 @@ def deactivate_on_the_page(page: Page, person: Any) -> None:
     page.goto(f"/people/?q={person.email}")
     page.get_by_role("link", name="Alice").click()
     assert page.get_by_text("Runs now").locator("..").inner_text().split() == ["Runs", "now", "3"]
-    page.get_by_role("button", name="Deactivate").click()
+    page.get_by_text("Deactivate…").click()
+    page.get_by_role("button", name="Deactivate", exact=True).click()
     page.get_by_text("What they had going is stopped").wait_for()
 
 
