@@ -26,9 +26,7 @@ from hyperagent.accounts.templatetags import frame
 from hyperagent.lib.llm.config import LLMSettings
 from memory.models import Document, Project
 
-BUNDLED_NOTICE = gettext_noop(
-    "A small bundled model answers, because no provider is configured. It is good for trying things out, not for facts."
-)
+BUNDLED_NOTICE = gettext_noop("A small built-in model answers here. It is good for trying things out, not for facts.")
 MOST_PROJECTS = 300
 MOST_PINNED = 100
 NO_MODEL_NOTICE = gettext_noop(

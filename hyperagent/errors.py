@@ -21,9 +21,10 @@ log = structlog.get_logger(__name__)
 # What comes first in an address that no person opens.
 _OF_PROGRAMS = ("api", "v1", "healthz", "readyz", "metrics")
 _CODES = {400: "bad_request", 403: "not_allowed", 404: "not_found", 500: "internal", 503: outage.CODE}
+_STALE_FORM = gettext_noop("This page was open for too long. Go back, reload it and try again.")
 _MESSAGES = {
     400: gettext_noop("The request cannot be read. Check what was sent."),
-    403: gettext_noop("This is not allowed. Reload the page you came from and try again; if it stays, log in anew."),
+    403: gettext_noop("You may not see or do this. If you think that you should, ask an administrator."),
     404: gettext_noop("There is nothing here that you may see. Check the address and its id."),
     500: gettext_noop(
         "Something went wrong here. Try again; if it stays, tell an administrator the number of this request."
@@ -41,7 +42,7 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _answer(request, 403)
+    return _answer(request, 403, _STALE_FORM)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -61,28 +62,29 @@ def api_not_found(request: HttpRequest, rest: str) -> HttpResponse:
     return _answer(request, 404)
 
 
-def _answer(request: HttpRequest, status: int) -> HttpResponse:
+def _answer(request: HttpRequest, status: int, message: str = "") -> HttpResponse:
+    told = _(message or _MESSAGES[status])
     request_id = _request_id()
     if status >= 500:
         log.error("request_failed", status=status, request_id=request_id, path=request.path)
     is_program = request.path.split("/", 2)[1] in _OF_PROGRAMS
-    response = _as_json(status, request_id) if is_program else _as_page(request, status, request_id)
+    response = _as_json(status, told, request_id) if is_program else _as_page(request, status, told, request_id)
     if status == 503:
         response["Retry-After"] = str(outage.RETRY_AFTER_S)
     return response
 
 
-def _as_json(status: int, request_id: str) -> HttpResponse:
+def _as_json(status: int, message: str, request_id: str) -> HttpResponse:
     # The same body for what is missing and for what is another's, so no id in it.
     more: dict[str, Any] = {} if status == 404 else {"request_id": request_id}
-    return JsonResponse({"error": error_object(_CODES[status], _(_MESSAGES[status]), **more)}, status=status)
+    return JsonResponse({"error": error_object(_CODES[status], message, **more)}, status=status)
 
 
-def _as_page(request: HttpRequest, status: int, request_id: str) -> HttpResponse:
+def _as_page(request: HttpRequest, status: int, message: str, request_id: str) -> HttpResponse:
     """For who is signed in within the frame of all pages, unless the server itself fails: then nothing is asked of the
     database, which may be what failed.
     """
-    known = {"message": _(_MESSAGES[status]), "request_id": request_id}
+    known = {"message": message, "request_id": request_id}
     if status < 500 and _is_signed_in(request):
         text = loader.render_to_string(f"{status}.html", {**known, "around": "error_in_frame.html"}, request)
     else:

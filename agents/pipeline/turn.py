@@ -35,7 +35,7 @@ from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.types import Tier
 from hyperagent.lib.text import title_from
 
-BUNDLED_NOTICE = "The small bundled model answers: no model provider is configured. Expect mistakes."
+BUNDLED_NOTICE = "A small built-in model answers here. It is good for trying things out, not for facts."
 DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
 STOPPED = "You stopped this agent before it could answer."
 PATIENCE_S = 0.5

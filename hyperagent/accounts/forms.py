@@ -137,7 +137,7 @@ class ProfileForm(_AccountForm):
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        help_text=_("In which times are told to you."),
+        help_text=_("Times are shown to you in it."),
         choices=lambda: [("", "UTC"), *zones_by_region()],
     )
 

@@ -5,6 +5,8 @@ import { language, t, tn } from "./i18n.js";
 const said = (text) => text; // by which the catalogue finds them
 
 const SENTENCES = [
+  // Beside the box: agents/pipeline/turn.py.
+  said("A small built-in model answers here. It is good for trying things out, not for facts."),
   // Stages: agents/roster, agents/pipeline.
   said("Answering from what was found"),
   said("Checking the answer against its sources"),

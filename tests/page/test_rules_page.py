@@ -45,7 +45,7 @@ def test_the_rules_fit_and_keep_axes_rules(live_site: Any, person: Any, visit: A
     alice = person()
     page = visit(alice, viewport={"width": width, "height": 844}, color_scheme=scheme).new_page()
     page.goto(f"{live_site.base_url}/rules/")
-    expect(page.get_by_role("heading", name="No rule stands")).to_be_visible()
+    expect(page.get_by_role("heading", name="No rules yet")).to_be_visible()
     faults = faults_of(page)
     make_rule(live_site, alice, "send_email to example.com is allowed without asking.")
     page.reload()

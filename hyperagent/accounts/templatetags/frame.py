@@ -62,7 +62,7 @@ MENU_OF_STAFF: Final = (Place(_("People"), "/people/", "person"), Place(_("Admin
 SECTIONS: Final = (
     Place(_("Profile"), "/settings/profile/", "person", _("Your name and your time zone")),
     Place(_("Appearance"), "/settings/appearance/", "theme", _("Light, dark, or as your system")),
-    Place(_("Language"), "/settings/language/", "globe", _("What the pages speak")),
+    Place(_("Language"), "/settings/language/", "globe", _("The language of the pages")),
     Place(_("Security"), "/settings/security/", "lock", _("Your password, and where you are signed in")),
     Place(
         _("Connections"),
@@ -71,7 +71,7 @@ SECTIONS: Final = (
         _("Mailboxes, MCP servers and places that documents come from"),
         ("/mail/", "/settings/mcp/"),
     ),
-    Place(_("Rules"), "/rules/", "scales", _("What you decided once for calls to come")),
+    Place(_("Rules"), "/rules/", "scales", _("What agents may do without asking you again")),
     Place(_("Notifications"), "/settings/notifications/", "mail", _("Which mails you get")),
     Place(_("Webhooks"), "/settings/webhooks/", "comment", _("Programs that are told what happens here")),
     Place(_("API tokens"), "/settings/tokens/", "key", _("Programs that act in your name")),

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { parts, t } from "../i18n.js";
 import { Icon } from "./icons.js";
+import { inOurWords } from "../told.js";
 
 const PATIENCE_MS = 1_500; // a short break is nobody's business
 const RESYNCED_MS = 2_500;
@@ -73,5 +74,5 @@ export function ConnectionNotice({ session, signedOut }) {
 
 export function ModelNotice({ text }) {
   if (!text) return null;
-  return html`<p class="model-notice">${text}</p>`;
+  return html`<p class="model-notice">${inOurWords(text)}</p>`;
 }

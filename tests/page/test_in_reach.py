@@ -1,0 +1,171 @@
+"""What people look for is where they look, and what they press is not covered or cut: on a phone, with many and with
+long names, and where a password or a secret is typed or shown.
+"""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page import asked
+from tests.page.conftest import FORMS
+from tests.page.stage import Turn
+from tests.page.test_approvals import faults_of
+from tests.page.test_projects import begin_project
+
+pytestmark = pytest.mark.slow
+
+PHONE = FORMS["phone and dark"]
+# What is at the middle of the element, from its own edge to edge.
+IS_FREE = """(button) => {
+    const box = button.getBoundingClientRect();
+    return [0.1, 0.5].every((part) => {
+        const hit = document.elementFromPoint(box.left + box.width * part, box.top + box.height / 2);
+        return button.contains(hit);
+    });
+}"""
+
+
+@pytest.mark.spec("B5")
+def test_nothing_lies_over_the_buttons_of_a_card_on_a_phone(open_stage: Any) -> None:
+    request = asked.approval(asked.code_call())
+    run = asked.waiting_for()
+    asked.ask(run, request)
+    answers = {"/hitl/requests": asked.listed(request)}
+    page = open_stage(Turn(run, status="awaiting_user"), answers=answers, **PHONE).page
+    card = page.locator(".approval")
+    deny = card.get_by_role("button", name="Deny")
+    expect(deny).to_be_visible()
+
+    # Where the arrow to the latest shows, because the card does not end the page.
+    page.evaluate("""() => {
+        const thread = document.querySelector(".thread");
+        document.querySelector(".thread-content").style.paddingBlockEnd = "60rem";
+        const deny = [...document.querySelectorAll(".approval button")].find((one) => one.textContent.includes("Deny"));
+        const foot = thread.getBoundingClientRect().bottom - 34;
+        thread.scrollTop += deny.getBoundingClientRect().top + 18 - foot;
+    }""")
+    arrow = page.get_by_role("button", name="Jump to the latest")
+    expect(arrow).to_be_visible()
+
+    assert deny.evaluate(IS_FREE)
+    approve = card.get_by_role("button", name="Approve").bounding_box()
+    assert approve is not None
+    assert approve["y"] < (deny.bounding_box() or {})["y"], "the yes has a line of its own"
+
+
+@pytest.mark.spec("B5")
+def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
+    request = asked.approval(asked.code_call(), why="execute_code needs a person's approval.")
+    run = asked.waiting_for()
+    asked.ask(run, request)
+    page = open_stage(Turn(run, status="awaiting_user"), answers={"/hitl/requests": asked.listed(request)}).page
+
+    expect(page.locator(".approval")).to_contain_text("Run this program?")
+    expect(page.locator(".approval")).not_to_contain_text("Asked because")
+
+
+def test_a_conversation_is_renamed_from_its_own_page_with_the_list_hidden(
+    person: Any, visit: Any, live_site: Any
+) -> None:
+    alice = person()
+    made = alice.post("conversations", {"title": "First name"}).json()
+    alice.post(f"conversations/{made['id']}/messages", {"text": "Hello"})
+    page = visit(alice).new_page()
+    page.goto(f"/c/{made['id']}/")
+    page.get_by_role("button", name="Hide the conversations").click()
+
+    page.get_by_role("button", name="Options for this conversation").click()
+    expect(page.locator("#conversation-menu [role=menuitem]").first).to_be_visible()
+    expect(page.locator("#conversation-menu").get_by_role("menuitem", name="Pin")).to_be_focused()
+    page.locator("#conversation-menu").get_by_role("menuitem", name="Rename").click()
+    page.get_by_label("New title").fill("Second name")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Second name")
+
+
+def test_a_menu_of_many_projects_stays_in_the_window_and_begins_another_at_its_head(person: Any, visit: Any) -> None:
+    alice = person()
+    page = visit(alice, **PHONE).new_page()
+    begin_project(page, "A name that is a great deal longer than anybody would choose for a project of their own")
+    for number in range(24):
+        alice.post("projects", {"name": f"Project {number}"})
+
+    page.goto("/projects/")
+    expect(page.get_by_label("Name")).to_be_hidden()
+    page.get_by_text("New project", exact=True).click()
+    expect(page.get_by_label("Name")).to_be_in_viewport()
+    page.goto("/")
+    page.get_by_role("button", name="Choose a project").click()
+    menu = page.locator("#project-menu")
+
+    box = menu.bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 844
+    last = menu.get_by_role("menuitemradio").last
+    last.scroll_into_view_if_needed()
+    expect(last).to_be_in_viewport()
+    assert faults_of(page) == []
+
+
+def test_a_password_can_be_looked_at_before_it_is_sent(visit: Any) -> None:
+    page: Page = visit(None).new_page()
+    page.goto("/accounts/login/")
+    field = page.locator("input[name=password]")
+    field.fill("a long secret")
+
+    page.get_by_role("button", name="Show").click()
+    expect(field).to_have_attribute("type", "text")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("a long secret")
+    page.get_by_role("button", name="Hide").click()
+
+    expect(field).to_have_attribute("type", "password")
+    assert faults_of(page) == []
+
+
+def test_a_new_token_is_copied_with_one_press(person: Any, visit: Any) -> None:
+    watched = visit(person())
+    watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = watched.new_page()
+    page.goto("/settings/tokens/")
+    page.get_by_label("Name").fill("ci")
+    page.get_by_role("button", name="Make token").click()
+
+    page.get_by_role("button", name="Copy").click()
+
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("code.secret").inner_text()
+
+
+def test_a_budget_asks_for_a_person_or_a_group_only_where_it_is_for_one(person: Any, visit: Any) -> None:
+    page = visit(person(is_staff=True)).new_page()
+    page.goto("/usage/budgets/")
+    expect(page.get_by_label("Person")).to_be_hidden()
+    expect(page.get_by_label("Group")).to_be_hidden()
+
+    page.get_by_label("For").select_option("user")
+    expect(page.get_by_label("Person")).to_be_visible()
+    page.get_by_label("For").select_option("group")
+
+    expect(page.get_by_label("Group")).to_be_visible()
+    expect(page.get_by_label("Person")).to_be_hidden()
+
+
+def test_nothing_can_be_filtered_where_there_is_nothing(person: Any, visit: Any) -> None:
+    page = visit(person()).new_page()
+    for address in ("/inbox/", "/documents/"):
+        page.goto(address)
+        expect(page.locator(".inbox-filters")).to_be_hidden()
+        page.goto(f"{address}?q=harbour")
+
+        expect(page.locator(".inbox-filters")).to_be_visible()
+
+
+def test_a_page_that_is_not_for_you_says_whom_to_ask(person: Any, visit: Any) -> None:
+    page = visit(person()).new_page()
+    page.goto("/people/")
+
+    expect(page.get_by_role("main")).to_contain_text("ask an administrator")
