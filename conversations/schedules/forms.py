@@ -47,7 +47,7 @@ FREQUENCIES: Final = (
     (Frequency.MONTHLY, gettext_lazy("Monthly")),
     (Frequency.EVERY, gettext_lazy("Every few hours")),
     (Frequency.ONCE, gettext_lazy("Once")),
-    (Frequency.CRON, gettext_lazy("Cron")),
+    (Frequency.CRON, gettext_lazy("Other (cron)")),
 )
 UNITS: Final = (
     ("minutes", gettext_lazy("minutes")),
@@ -129,7 +129,7 @@ class ScheduleForm(forms.Form):
     time_zone = forms.ChoiceField(
         label=gettext_lazy("Time zone"),
         choices=lambda: [(UTC, UTC), *zones_by_region()],
-        help_text=gettext_lazy("Nine o’clock stays nine o’clock when the clocks change."),
+        help_text=gettext_lazy("The time of day stays when the clocks change."),
     )
     until = forms.DateField(
         label=gettext_lazy("Last day"),

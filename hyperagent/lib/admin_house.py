@@ -63,7 +63,8 @@ def _providers() -> list[Line]:
         return [Line(_("Model providers"), _("none"), "", "bad", way)]
     names = ", ".join(provider.name for provider in found.providers)
     if found.bundled_only:
-        return [Line(_("Model providers"), names, "", "warn", _("Only the small model that comes with it answers."))]
+        note = _("Only the small model that comes with it answers.")
+        return [Line(_("Model providers"), _("built-in"), "", "warn", note)]
     return [Line(_("Model providers"), names, "", "good", _("configured"))]
 
 

@@ -9,6 +9,7 @@ function matches(element, words) {
 function search() {
   const words = box.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
+  for (const rest of document.querySelectorAll(".memory-rest")) rest.open = words.length > 0; // what is found is shown
   for (const section of document.querySelectorAll(".memory-kind")) {
     const here = [...section.querySelectorAll("[data-memory]")];
     for (const element of here) element.hidden = !matches(element, words);

@@ -61,7 +61,7 @@ def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
     asked.ask(run, request)
     page = open_stage(Turn(run, status="awaiting_user"), answers={"/hitl/requests": asked.listed(request)}).page
 
-    expect(page.locator(".approval")).to_contain_text("Run this program?")
+    expect(page.locator(".approval")).to_contain_text("wants to use execute_code")
     expect(page.locator(".approval")).not_to_contain_text("Asked because")
 
 
@@ -76,7 +76,6 @@ def test_a_conversation_is_renamed_from_its_own_page_with_the_list_hidden(
     page.get_by_role("button", name="Hide the conversations").click()
 
     page.get_by_role("button", name="Options for this conversation").click()
-    expect(page.locator("#conversation-menu [role=menuitem]").first).to_be_visible()
     expect(page.locator("#conversation-menu").get_by_role("menuitem", name="Pin")).to_be_focused()
     page.locator("#conversation-menu").get_by_role("menuitem", name="Rename").click()
     page.get_by_label("New title").fill("Second name")
@@ -131,7 +130,7 @@ def test_a_new_token_is_copied_with_one_press(person: Any, visit: Any) -> None:
     watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = watched.new_page()
     page.goto("/settings/tokens/")
-    page.get_by_label("Name").fill("ci")
+    page.get_by_role("textbox", name="Name").fill("ci")
     page.get_by_role("button", name="Make token").click()
 
     page.get_by_role("button", name="Copy").click()

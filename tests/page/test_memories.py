@@ -146,6 +146,26 @@ def test_the_search_narrows_while_one_types_and_without_javascript_by_the_server
     expect(page.locator(".memory-kind")).to_contain_text("Moved to Lyon")
 
 
+def test_a_long_list_unfolds_and_what_is_sought_in_it_is_found(live_site: Any, person: Any, visit: Any) -> None:
+    alice = person()
+    for number in range(25):
+        remember(live_site, alice, f"Likes town {number:02d}")
+    page = visit(alice).new_page()
+    page.goto(f"{live_site.base_url}/memory/")
+    shown = page.locator(".memory-kind .memory:visible")
+    expect(shown).to_have_count(20)
+    folded = page.locator(".memory-rest .memory").first.get_attribute("data-memory")
+    assert folded is not None
+
+    page.get_by_role("searchbox").fill(folded)
+    expect(shown).to_have_count(1)
+    page.get_by_role("searchbox").fill("")
+    expect(shown).to_have_count(20)
+    page.get_by_text("Show all 25").click()
+
+    expect(shown).to_have_count(25)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_page_fits_and_keeps_axes_rules(form: str, live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
