@@ -256,6 +256,7 @@ class UserQuotaAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg
 @admin.register(Letter)
 class LetterAdmin(ReadOnlyAdmin):
     list_display = ("kind", "user", "invitation", "created_at", "sent_at", "attempts", "given_up_at")
+    fields = (*list_display, "next_attempt_at", "last_error")
     list_filter = ("kind",)
     list_select_related = ("user", "invitation")
     ordering = ("-created_at", "-id")

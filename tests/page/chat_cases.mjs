@@ -96,10 +96,10 @@ export const cases = {
 
   "what may be asked next belongs to its answer"() {
     let state = reduce(EMPTY, { type: "loaded", messages: [message("q", null, "user"), message("aa", "q", "assistant")] });
-    state = reduce(state, { type: "suggested", message_id: "aa", questions: ["Why?"] });
+    state = reduce(state, { type: "learned", message_id: "aa", more: { follow_ups: ["Why?"] } });
     equal(transcript(state).at(-1).message.follow_ups, ["Why?"], "told");
     const read = reduce(EMPTY, { type: "loaded", messages: [message("q", null, "user"), message("aa", "q", "assistant", { follow_ups: ["Why?"] })] });
     equal(transcript(read).at(-1).message.follow_ups, ["Why?"], "read");
-    equal(reduce(state, { type: "suggested", message_id: "zz", questions: ["?"] }) === state, true, "of no message");
+    equal(reduce(state, { type: "learned", message_id: "zz", more: { follow_ups: ["?"] } }) === state, true, "of no message");
   },
 };

@@ -297,6 +297,7 @@ accounts.Purse               look: staff
 accounts.User                look: rights          add: rights  change: rights  delete: rights
 accounts.UserQuota           look: rights          add: rights  change: rights  delete: rights
 admin.LogEntry               look: auditor staff
+accounts.Letter              look: staff
 agents.AgentExecution        look: staff
 agents.AgentTuning           look: auditor staff   add: staff   change: staff   delete: staff
 agents.App                   look: staff
@@ -349,6 +350,8 @@ administrator: notices.Delivery=send_again
 # Columns of text that the admin shows of other people's rows without the permission to read what they say: what kind
 # of thing it is, how it went, where it runs. Whatever is not here may stand on no page.
 SHOWN_TO_STAFF: Final = """
+accounts.Invitation: email
+accounts.Letter: last_error
 accounts.Purse: whose
 agents.AgentExecution: agent_name error lineage step_id
 agents.App: started

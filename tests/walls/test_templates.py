@@ -72,6 +72,7 @@ ENGINES = {"format", "format_map", "from_string", "Template", "safe_substitute",
 CHOSEN = {
     "agents/sandbox/local/box.py": {"NOTES.get(over.ending, '').format"},
     "agents/slides/powerpoint.py": {"RGBColor.from_string"},
+    "agents/tuning/faults.py": {"words.format"},
     "agents/usage/reading.py": {"statement.format"},
     "hyperagent/accounts/budgets.py": {"str(sentences[limit.whose]).format"},
     "hyperagent/accounts/quotas.py": {"said.format", "str(_WORDS[quota]).format"},

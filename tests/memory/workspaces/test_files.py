@@ -22,6 +22,7 @@ from memory.workspaces import files
 from memory.workspaces.files import Changed, NoRoom, QuotaUsedUp, TooBig
 from memory.workspaces.places import Place, Scope
 from memory.workspaces.sweeping import sweep
+from tests.jobs import do_jobs
 from tests.memory.ingestion.test_bad_input import FullDisk
 from tests.memory.workspaces.conftest import Places, on_disk
 
@@ -279,6 +280,7 @@ def test_the_files_of_a_conversation_go_with_it_and_those_of_others_stay(
         files.write(alice.pk, place, "a.txt", str(place).encode())
 
     conversations.delete(alice, here.scope_id)
+    do_jobs()
 
     assert {file.scope for file in WorkspaceFile.objects.all()} == {"user", "project"}
     assert len(on_disk(media)) == 2

@@ -13,6 +13,7 @@ import pytest
 
 from agents.sandbox.base import HOME, OUTPUTS, BoxType, Command, SandboxError
 from hyperagent.lib.threads import in_thread
+from tests.jobs import do_jobs
 from tests.sandbox.sessions.memory_box import MemoryProvider
 from tests.sandbox.sessions.working import handed_on, until_closed
 
@@ -321,6 +322,7 @@ async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_o
     await in_thread(snapshots.keep)(Owner(alice.pk, gone.pk), b"older")
 
     await in_thread(conversations.delete)(alice, gone.pk)
+    await in_thread(do_jobs)()
 
     async def is_ended() -> bool:
         return bool((await in_thread(_rows)())[0].ended_because == "removed")
