@@ -228,10 +228,20 @@ def _target(scope: Scope) -> bytes:
 def request_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
     """What a browser sent, for an app: one connection for each request. Its body has the length that it said, or comes
     in pieces."""
-    kept = [(name, value) for name, value in headers if name.lower() not in _PASSED_BY | {b"expect"}]
+    own = _PASSED_BY | {b"expect"} | _named_by_connection(headers)
+    kept = [(name, value) for name, value in headers if name.lower() not in own]
     names = {name.lower() for name, _ in kept}
     chunked = b"content-length" not in names and any(name.lower() == b"transfer-encoding" for name, _ in headers)
     return [*kept, (b"connection", b"close"), *([(b"transfer-encoding", b"chunked")] if chunked else [])]
+
+
+def _named_by_connection(headers: Headers) -> frozenset[bytes]:
+    """What whoever sent it says is of this connection alone (RFC 9110, 7.6.1). Without some, it is no request."""
+    values = (value for name, value in headers if name.lower() == b"connection")
+    return frozenset(one.strip().lower() for value in values for one in value.split(b",")) - {
+        b"host",
+        b"content-length",
+    }
 
 
 def answer_headers(head: Head) -> list[tuple[bytes, bytes]]:
