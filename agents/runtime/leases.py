@@ -126,6 +126,11 @@ FROM held WHERE e.id = held.id
 RETURNING e.id, e.cancel_requested_at IS NOT NULL AS cancel_requested, e.woken_at IS NOT NULL AS woken
 """
 
+# One that was killed, and comes back under another name, leaves its row.
+_FORGET = """
+DELETE FROM agents_runner WHERE name = %(name)s AND pid = %(pid)s OR seen_at < clock_timestamp() - interval '1 day'
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -263,6 +268,11 @@ UPDATE agents_execution SET status = 'pending', lease_until = NULL, lost_by = le
     crashes = crashes + 1
 WHERE id = %s AND epoch = %s AND leased_by = %s AND status = 'running'
 """
+
+
+async def sign_off(connection: psycopg.AsyncConnection[Any], *, runner: str, pid: int) -> None:
+    """A runner that stops in order is no longer among those that are looked for; nor are those not seen for a day."""
+    await connection.execute(_FORGET, {"name": runner, "pid": pid})
 
 
 async def give_up(connection: psycopg.AsyncConnection[Any], claim: Claim) -> None:

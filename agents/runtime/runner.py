@@ -132,6 +132,7 @@ class Runner:
             for loop in loops:
                 loop.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
+            await self._sign_off()
             await self.writer.stop()
             await self._announcer.stop()
             await self._jobs.aclose()
@@ -172,6 +173,14 @@ class Runner:
             driver.give_back()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=SHUTDOWN_S - (time.monotonic() - began))
+
+    async def _sign_off(self) -> None:
+        try:
+            await self._line.ask(
+                lambda connection: leases.sign_off(connection, runner=self.options.name, pid=os.getpid())
+            )
+        except psycopg.Error as error:
+            log.warning("runner.not_signed_off", error=str(error).split("\n")[0])
 
     # --- claiming
 
