@@ -162,6 +162,8 @@ def logging_config(*, level: str, log_format: LogFormat, secrets: Iterable[str],
             # Ours is the request log of django-structlog; these say the same again, or speak for every query.
             "django": {"handlers": [], "level": level, "propagate": True},
             "django.request": {"level": "CRITICAL"},
+            # Whoever asks for a host that is not ours is told so, and is a line of the request log.
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.db.backends": {"level": "INFO"},
             "django.channels.server": {"level": "WARNING"},

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -179,3 +180,16 @@ def test_a_schedule_that_could_not_be_looked_at_for_want_of_a_database_is_a_line
     assert DatabaseAway().filter(record)
     assert record.exc_info is None
     assert record.getMessage().startswith("Could not create task: the server is shutting down (the database is away")
+
+
+@pytest.mark.django_db
+def test_who_asks_for_a_host_that_is_not_ours_is_one_line_of_the_request_log(
+    client: Any, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.ALLOWED_HOSTS = ["ours.example"]
+
+    answer = client.get("/accounts/login/", headers={"host": "evil.example"})
+
+    assert answer.status_code == 400
+    assert [record.name for record in caplog.records if record.exc_info] == []
+    assert any("request_finished" in record.getMessage() for record in caplog.records)
