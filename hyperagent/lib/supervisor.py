@@ -22,8 +22,8 @@ from hyperagent.lib.yielding import let_through
 
 COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 MAX_LINE_BYTES = 1 << 20
-# A program that lived this long is taken for healthy: its next death is the first again.
-STEADY_S = 60.0
+# A program that was ready and lived this long is taken for healthy: its next death is the first again.
+STEADY_S = 15.0
 FIRST_DELAY_S, MAX_DELAY_S = 0.2, 30.0
 # At its first start a program may die this often before the start is given up.
 MAX_DEATHS_AT_START = 3
@@ -207,7 +207,8 @@ class Supervisor:
                 child.is_restarting = False
                 await self._after_death(child)
                 continue
-            child.deaths = 1 if clock() - began > STEADY_S else child.deaths + 1
+            is_steady = child.ready.is_set() and clock() - began > STEADY_S
+            child.deaths = 1 if is_steady else child.deaths + 1
             if not child.ready.is_set() and child.deaths >= MAX_DEATHS_AT_START:
                 child.gave_up.set()
                 return
