@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -157,10 +158,11 @@ class People:
         while True:
             for row in self._read(_PENDING):
                 tag = _TAG.search(row["asked"])
-                if row["request_id"] in self._handled or tag is None or self._is_for_later(tag[1]):
+                if row["request_id"] in self._handled or (tag is not None and self._is_for_later(tag[1])):
                     continue
                 self._handled.add(row["request_id"])
-                task = asyncio.create_task(self._answer(row, self.known[tag[1]]))
+                answered = self._turn_down(row) if tag is None else self._answer(row, self.known[tag[1]])
+                task = asyncio.create_task(answered)
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
             await asyncio.sleep(LOOK_EVERY_S)
@@ -198,6 +200,12 @@ class People:
                 await self._respond(line, row, **self._choice(row, planned))
         except Away as error:
             self.faults.append(f"I1: nobody could answer request {row['request_id']}: {error}")
+
+    async def _turn_down(self, row: Mapping[str, Any]) -> None:
+        """What was added to an answer too late is asked by itself, and nobody planned what is made of that."""
+        no = {"decision": "answered", "choice": "stop"} if row["kind"] == "budget" else {"decision": "denied"}
+        with suppress(Away):
+            await self._respond(self._line_of[row["user_id"]], row, **no)
 
     def _choice(self, row: Mapping[str, Any], planned: PlannedRun) -> dict[str, Any]:
         question = json.loads(row["question"])
