@@ -1,7 +1,5 @@
 """Answers of the web server that are read slowly, or cannot be given to their end, on a process of its own."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,20 +8,14 @@ import httpx
 import pytest
 
 from tests.house.paced import PIECE, PIECES
+from tests.house.serving import serving
 from tests.house.waiting import until
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[httpx.Client]:
-    socket = tmp_path / "web"
-    process = subprocess.Popen([sys.executable, "-m", "tests.house.paced", str(socket)])
-    try:
-        until(socket.exists, what="the server's socket")
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), base_url="http://web", timeout=30) as client:
-            yield client
-    finally:
-        process.terminate()
-        process.wait(20)
+    with serving("tests.house.paced", tmp_path / "web") as client:
+        yield client
 
 
 def test_an_answer_that_is_not_read_waits_where_it_comes_from(served: httpx.Client) -> None:

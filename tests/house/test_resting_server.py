@@ -1,7 +1,5 @@
 """The web server that does nothing while nobody is connected, and holds nothing then, on a process of its own."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +8,7 @@ import httpx
 import pytest
 from websockets.sync.client import unix_connect
 
+from tests.house.serving import serving
 from tests.house.waiting import until
 
 # Daphne would have looked four times: each second after its applications, every two after its time-outs.
@@ -23,14 +22,8 @@ def socket(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(socket: Path) -> Iterator[httpx.Client]:
-    process = subprocess.Popen([sys.executable, "-m", "tests.house.resting", str(socket)])
-    try:
-        until(socket.exists, what="the server's socket")
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), base_url="http://web", timeout=30) as client:
-            yield client
-    finally:
-        process.terminate()
-        process.wait(20)
+    with serving("tests.house.resting", socket) as client:
+        yield client
 
 
 def looks(served: httpx.Client) -> int:
