@@ -106,7 +106,8 @@ class _News:
     async def came(self) -> bool:
         """Waits for news. False if nothing came for a while: time to look at the table."""
         try:
-            await asyncio.wait_for(self._something.wait(), LOOK_S * random.uniform(0.7, 1.3))  # noqa: S311 - only spreads the looks
+            async with asyncio.timeout(LOOK_S * random.uniform(0.7, 1.3)):  # noqa: S311 - only spreads the looks
+                await self._something.wait()
         except TimeoutError:
             return False
         self._something.clear()

@@ -199,7 +199,8 @@ class ConversationConsumer(PersonalSocket):
                 return False
             self._room.clear()
             try:
-                await asyncio.wait_for(self._room.wait(), deadline - time.monotonic())
+                async with asyncio.timeout(deadline - time.monotonic()):
+                    await self._room.wait()
             except TimeoutError:
                 return False
         return True

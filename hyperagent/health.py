@@ -67,7 +67,8 @@ async def ready(request: HttpRequest) -> HttpResponse:
 
 async def _within(check: Callable[[], Awaitable[str | None]]) -> str | None:
     try:
-        return await asyncio.wait_for(check(), WITHIN_S)
+        async with asyncio.timeout(WITHIN_S):
+            return await check()
     except TimeoutError:
         return f"gave no answer within {WITHIN_S:g} s"
 
@@ -90,7 +91,8 @@ async def _database() -> str | None:
 
 async def _in_database() -> dict[str, str | None]:
     try:
-        return await asyncio.wait_for(in_thread(_migrations_and_workers)(), WITHIN_S)
+        async with asyncio.timeout(WITHIN_S):
+            return await in_thread(_migrations_and_workers)()
     except Exception as error:
         if not isinstance(error, TimeoutError) and not outage.is_outage(error):
             raise

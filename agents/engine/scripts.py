@@ -304,7 +304,8 @@ class Script:
         while self.again and (left := self._weighty(name)) and not self._over:
             changed = self._changed
             try:
-                await asyncio.wait_for(asyncio.shield(changed), self._waits.settling_s)
+                async with asyncio.timeout(self._waits.settling_s):
+                    await asyncio.shield(changed)
             except TimeoutError:
                 if not self._open:
                     raise StepFailed(ANOTHER_WAY, _went_another_way(name, left)) from None

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 from weakref import proxy
 
@@ -21,6 +21,9 @@ from agents.engine.states import LIVE_AGENTS, AgentStatus
 if TYPE_CHECKING:
     from agents.engine.run import Run
 
+AGAIN_S: Final = 5.0
+"""After which what was cancelled and still runs is cancelled again: a library may have swallowed it, as asyncio's
+`wait_for` does before Python 3.12. Longer than anything takes to clear up."""
 Begin = Callable[[AgentRecord, Life, Any], Awaitable[Any]]
 
 
@@ -121,7 +124,7 @@ class Tree:
         while running := [child.task for child in self._children.values() if child.task and not child.task.done()]:
             for task in running:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.wait(running, timeout=AGAIN_S)
         self._children.clear()
 
     # --- inside

@@ -92,7 +92,8 @@ class _Said:
         async with asyncio.timeout(START_S):
             while True:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._told.wait(), 1.0)
+                    async with asyncio.timeout(1):
+                        await self._told.wait()
                     return int(self._out.split("\n", 1)[0])
                 if not await runs():
                     raise SandboxError(f"The program cannot be run: {self.complaint or 'it ended at once'}")

@@ -119,7 +119,8 @@ class Session:
                 self._ready.set_result(client)
                 while self._users or time.monotonic() - self._idle_since < self.idle_s:
                     try:
-                        await asyncio.wait_for(self._closing.wait(), max(self.idle_s / 4, 0.05))
+                        async with asyncio.timeout(max(self.idle_s / 4, 0.05)):
+                            await self._closing.wait()
                         return
                     except TimeoutError:
                         continue

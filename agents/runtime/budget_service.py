@@ -253,7 +253,8 @@ class BudgetService:
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             try:
-                await asyncio.wait_for(self._woken.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._woken.wait()
             except TimeoutError:
                 return
             await asyncio.sleep(TOGETHER_S)

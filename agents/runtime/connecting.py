@@ -1,11 +1,14 @@
 """How a runner's connections to the database are opened, and how long is waited where it is away. Knows no statement of
 runs."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from itertools import chain, repeat
 from typing import Any, Final
 
 import psycopg
+from psycopg_pool import AsyncConnectionPool
 
 from hyperagent.lib.outage import database_was_away
 
@@ -23,6 +26,22 @@ async def connect(dsn: str) -> Connection:
     connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
     await bound(connection)
     return connection
+
+
+@asynccontextmanager
+async def lent(pool: AsyncConnectionPool[Any], *, timeout_s: float) -> AsyncIterator[Connection]:
+    """One of the pool's connections. Raises psycopg.Error where there is none.
+
+    Whoever is cancelled at the moment at which it is handed over is cancelled: the pool waits by asyncio's `wait_for`,
+    which before Python 3.12 swallows that, and a run would go on that somebody stopped.
+    """
+    task = asyncio.current_task()
+    assert task is not None, "a connection is lent to a task"
+    cancels = task.cancelling()
+    async with pool.connection(timeout=timeout_s) as connection:
+        if task.cancelling() > cancels:
+            raise asyncio.CancelledError
+        yield connection
 
 
 async def bound(connection: Connection) -> None:

@@ -1,6 +1,8 @@
 """Drives one claimed run to where it ends, waits for people, or goes back. The engine decides; this arranges."""
 
 import asyncio
+import math
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ from agents.engine.states import (
     AgentStatus,
     ExecutionStatus,
 )
-from agents.engine.tree import ended, with_event
+from agents.engine.tree import AGAIN_S, ended, with_event
 from agents.runtime import endings, leases, loading
 from agents.runtime.budget_service import BudgetService
 from agents.runtime.context import AgentContext
@@ -73,6 +75,7 @@ class Driver:
         self._waiting: Outbox | None = None
         self._wakes_at_once = False
         self._program: asyncio.Task[Any] | None = None
+        self._interrupted_at = -math.inf
         self._draining = False
         self.is_leaving = False
         self._cancelled = claim.cancel_requested
@@ -100,10 +103,9 @@ class Driver:
             self._tools.wake_writer(self._waiting, self._wakes_at_once)
 
     def cancel(self) -> None:
-        """A person wants it to stop: now, wherever it is."""
-        if not self._cancelled:
-            self._cancelled = True
-            self._interrupt()
+        """A person wants it to stop: now, wherever it is. Said at each look until it has."""
+        self._cancelled = True
+        self._interrupt()
 
     def drain(self) -> None:
         """The process is stopping: give the run back at its next step."""
@@ -151,8 +153,11 @@ class Driver:
             self._wakes_at_once |= at_once
 
     def _interrupt(self) -> None:
-        """Only the program is interrupted; before and after it the flags are looked at."""
-        if self._program is not None:
+        """Only the program is interrupted; before and after it the flags are looked at. What clears up is let be, for
+        a while."""
+        now = time.monotonic()
+        if self._program is not None and now - self._interrupted_at > AGAIN_S:
+            self._interrupted_at = now
             self._program.cancel()
 
     @property

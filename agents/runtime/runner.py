@@ -23,7 +23,7 @@ from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
 from agents.runtime.budget_service import BudgetService
-from agents.runtime.connecting import bound
+from agents.runtime.connecting import bound, lent
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
@@ -389,7 +389,7 @@ class Runner:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         assert self._pool is not None, "the runner is not running"
-        async with self._pool.connection(timeout=10) as connection:
+        async with lent(self._pool, timeout_s=10) as connection:
             yield connection
 
 

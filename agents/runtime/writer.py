@@ -135,7 +135,8 @@ class Writer:
         wait_s = self._last_tick_s + tick_s(self._crowd) - time.monotonic()
         if wait_s > 0:
             try:
-                await asyncio.wait_for(self._awake.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await self._awake.wait()
             except TimeoutError:
                 return
             self._awake.clear()

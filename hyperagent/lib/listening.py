@@ -143,7 +143,8 @@ class _Ear:
     async def joined_or_late(self) -> None:
         if not self.joined.is_set():
             try:
-                await asyncio.wait_for(self.joined.wait(), JOINED_WITHIN_S)
+                async with asyncio.timeout(JOINED_WITHIN_S):
+                    await self.joined.wait()
             except TimeoutError:
                 log.warning("listening to %s without Redis: news come late", self.group)
 

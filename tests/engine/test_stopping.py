@@ -1,10 +1,12 @@
 """Draining, cancelling, and losing the lease: how a driver leaves a run that is not over."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from agents.engine import tree
 from agents.engine.context import Context
 from agents.engine.effects import Effect
 from tests.engine.driving import Case, Gate, until
@@ -169,3 +171,27 @@ async def test_a_program_that_catches_every_exception_lets_the_signals_through()
     async with case.driving() as (run, driver):
         run.draining = True
         assert (await driver).how == "given_back"
+
+
+async def test_an_agent_that_swallows_its_cancellation_and_asks_somebody_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seed 71, round 41 of a storm: a library swallowed it, and the run was driven for ever."""
+    monkeypatch.setattr(tree, "AGAIN_S", 0.01)
+    begun = asyncio.Event()
+
+    async def child(ctx: Context, value: Any) -> Any:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(30)
+        return await ask(ctx)
+
+    async def root(ctx: Context, value: Any) -> Any:
+        return await ctx.wait(await ctx.fork("child", None))
+
+    async with Case({"root": root, "child": child}).driving() as (_, driver):
+        await begun.wait()
+        driver.cancel()
+        done, _ = await asyncio.wait({driver}, timeout=2)
+
+        assert done

@@ -177,7 +177,8 @@ async def _watch(supervisor: Supervisor, cluster: str) -> None:
 
 async def _asked_to_stop(supervisor: Supervisor, timeout_s: float) -> bool:
     try:
-        await asyncio.wait_for(supervisor.asked_to_stop.wait(), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            await supervisor.asked_to_stop.wait()
     except TimeoutError:
         return False
     return True

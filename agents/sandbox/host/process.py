@@ -120,4 +120,5 @@ class Host:
 
     async def _wait(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()

@@ -285,7 +285,8 @@ class LocalBox:
         self._answers[number] = answered
         try:
             await self._channel.send({"id": number, **order})
-            answer, files = await asyncio.wait_for(answered, _ANSWER_S)
+            async with asyncio.timeout(_ANSWER_S):
+                answer, files = await answered
         except ValueError as fault:
             raise SandboxError(f"the command is too long ({fault}); write it into a file of the sandbox") from None
         except (OSError, TimeoutError):
