@@ -28,6 +28,9 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=FAULTS, help="faults of a round")
     parser.add_argument("--length", type=float, default=ROUND_S, help="seconds in which they are begun and done")
     parser.add_argument("--shapes", default=",".join(Shape), help="which shapes of runs, with commas between")
+    parser.add_argument(
+        "--from", type=Path, default=BASE_DIR, dest="folder", help="a checkout of another version, until it is deployed"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the rows and logs of every round")
     parser.add_argument("--plan", action="store_true", help="only print the plan of the round")
     options = parser.parse_args()
@@ -49,6 +52,7 @@ def main() -> None:
         rounds=1 if options.round is not None else options.rounds,
         minutes=options.minutes,
         keep_all=options.keep,
+        folder=options.folder.resolve(),
     )
     report = asyncio.run(_stoppable(storm(campaign)))
     _store(report, var / "bench" / f"storm-{options.seed}.json")

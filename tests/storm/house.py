@@ -73,9 +73,12 @@ class Size:
 
 
 class House:
-    """A context manager. `secret_texts` must never be seen by anybody."""
+    """A context manager. `folder`: the checkout that it begins with; the first deployment takes it to this one.
+    `secret_texts` must never be seen by anybody.
+    """
 
-    def __init__(self, size: Size | None = None) -> None:
+    def __init__(self, size: Size | None = None, folder: Path = BASE_DIR) -> None:
+        self.folder = folder
         self.size = size = size or Size()
         self.webs = tuple(f"web-{number}" for number in range(1, size.webs + 1))
         self.workers = tuple(f"worker-{number}" for number in range(1, size.workers + 1))
@@ -146,7 +149,7 @@ class House:
     def manage(self, *command: str) -> str:
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
-            cwd=BASE_DIR,
+            cwd=self.folder,
             env={**self.env, "HYPERAGENT_PROCESS": "command"},
             capture_output=True,
             text=True,
@@ -264,6 +267,14 @@ class House:
             case Fault.SINK_REFUSES:
                 self.sinks.refuse(yes=True)
                 return (0,)
+            case Fault.DEPLOY:
+                return self._deploy()
+
+    def _deploy(self) -> Sequence[int]:
+        """As docs/operating.md has it. Whatever has ended is started again by `mend`."""
+        self.folder = BASE_DIR
+        self.manage("migrate", "--verbosity", "0")
+        return self._signal([one.pid for one in self._processes.values() if one.poll() is None], signal.SIGTERM)
 
     def _restart_service(self, name: str, with_signal: signal.Signals) -> Sequence[int]:
         pid = self.services.processes[("postgres", "valkey").index(name)].pid
@@ -356,7 +367,7 @@ class House:
         with self._log_path(name).open("ab") as output:
             self._processes[name] = subprocess.Popen(
                 command_of(tuple(command), death_signal=signal.SIGKILL),
-                cwd=BASE_DIR,
+                cwd=self.folder,
                 env={**self.env, **env},
                 stdout=output,
                 stderr=subprocess.STDOUT,

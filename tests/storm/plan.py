@@ -86,6 +86,8 @@ class Fault(StrEnum):
     SINK_HANGS_UP = "sink_hangs_up"
     """It takes what comes and says nothing about it."""
     SINK_REFUSES = "sink_refuses"
+    DEPLOY = "deploy"
+    """This version's migrations while all works, and then every process ends in order and is started again from it."""
 
 
 KILLS: Final = frozenset(
@@ -98,6 +100,7 @@ KILLS: Final = frozenset(
         Fault.KILL_WEB,
         Fault.EMPTY_VALKEY,
         Fault.RESTART_POSTGRES,
+        Fault.DEPLOY,
     }
 )
 """Those that end processes; the others only disturb."""
@@ -148,6 +151,7 @@ FAULT_PARTS: Final[Mapping[Fault, int]] = {
     Fault.FREEZE_WORKER: 4,
     Fault.SINK_HANGS_UP: 8,
     Fault.SINK_REFUSES: 6,
+    Fault.DEPLOY: 3,
 }
 SKEWS: Final = ("", "", "-2s", "+10m")
 

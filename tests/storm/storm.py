@@ -14,6 +14,7 @@ import aiohttp
 import psycopg
 from psycopg.rows import dict_row
 
+from hyperagent.lib.conf import BASE_DIR
 from tests.storm.client import Line
 from tests.storm.house import House, Size
 from tests.storm.people import People
@@ -31,6 +32,7 @@ LOG_BYTES: Final = 4_000_000
 class Campaign:
     """`plans`: the round of a number. `rounds`: at most so many; 0 for as many as the time allows. `failed`: where the
     plan, logs and rows of a round go in which something was wrong, or of all. `tell`: what there is to say meanwhile.
+    `folder`: the checkout of the version with which it begins.
     """
 
     plans: Callable[[int], Round]
@@ -42,11 +44,12 @@ class Campaign:
     minutes: float = 60.0
     keep_all: bool = False
     size: Size | None = None
+    folder: Path = BASE_DIR
 
 
 async def storm(campaign: Campaign) -> dict[str, Any]:
     """The report; also where it is cancelled, of the rounds that were done."""
-    with House(campaign.size) as house:
+    with House(campaign.size, campaign.folder) as house:
         before, began = house.memory_mib(), time.monotonic()
         outcomes: list[tuple[Round, Outcome]] = []
         async with _people(house) as people:
