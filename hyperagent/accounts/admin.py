@@ -172,6 +172,8 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
             obj.is_active = not obj.is_active
         super().save_model(request, obj, form, change)
         form.roles_before = set(before)
+        if change and not obj.is_staff:
+            people.revoke_invitations_by(obj)
         if turns:
             verb = people.deactivate if obj.is_active else people.activate
             try:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from hyperagent.accounts import sign_ins
 from hyperagent.accounts.models import ApiToken, Closing, LoginAttempt, User, email_key
-from hyperagent.accounts.people import shut_programs_of, why_last
+from hyperagent.accounts.people import revoke_invitations_by, shut_programs_of, why_last
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.personal import parts
 from hyperagent.audit.kinds import AuditKind
@@ -68,6 +68,7 @@ def close(user: User, *, by: User) -> None:
             part.suspend(user.pk)
             part.stop(user.pk)
         shut_programs_of(by, user)
+        revoke_invitations_by(user)
         # By nobody's name any more; what was written before is forgotten with the rest.
         who = Actor(by.pk, pseudonym(by.pk) if by.pk == user.pk else by.email)
         record(AuditKind.USER_DELETED, actor=who, target=Target("user", str(user.pk), pseudonym(user.pk)))

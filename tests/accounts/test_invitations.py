@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from hyperagent.accounts import invitations, people, people_groups
+from hyperagent.accounts import closing, invitations, people, people_groups
 from hyperagent.accounts.models import User
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import Role
@@ -129,12 +129,33 @@ def test_a_link_tells_nothing_of_accounts_and_is_for_one_address_only(alice: Any
     assert hers.accepted_by == alice
 
 
-def test_what_an_administrator_promised_does_not_outlive_their_right(bob: Any) -> None:
+def deactivated(root: User, bob: User) -> None:
+    people.deactivate(root, bob.pk)
+
+
+def no_administrator_any_more(root: User, bob: User) -> None:
+    people.set_roles(root, bob.pk, [])
+
+
+def unticked_in_the_admin(root: User, bob: User) -> None:
+    page = Client()
+    page.force_login(root)
+    page.post(f"/admin/accounts/user/{bob.pk}/change/", {"email": bob.email, "display_name": "Bob", "is_active": "on"})
+
+
+def deleted_by_themselves(root: User, bob: User) -> None:
+    closing.close(bob, by=bob)
+
+
+@pytest.mark.parametrize(
+    "ended", [deactivated, no_administrator_any_more, unticked_in_the_admin, deleted_by_themselves]
+)
+def test_what_an_administrator_promised_does_not_outlive_their_right(bob: Any, ended: Any) -> None:
     root = User.objects.create(email="root@example.org", is_staff=True, is_superuser=True)
     promised = invitations.invite(bob, "dora@example.org", roles=["administrator"])
     path = path_of(promised)
 
-    people.deactivate(root, bob.pk)
+    ended(root, bob)
 
     assert Client().get(path).status_code == 410
 
