@@ -51,7 +51,10 @@ def why_not(user: User) -> str | None:
 
 
 def close(user: User, *, by: User) -> None:
-    """Twice is as once. Raises NotAllowed for what only an administrator may, and Conflict for the last of them."""
+    """Twice is as once. Whether they may is asked with the rows locked: whoever lost the right a moment ago may not.
+
+    Raises NotAllowed for what only an administrator may, and Conflict for the last of them.
+    """
     with transaction.atomic():
         # All administrators' rows, in one order: of the last two that leave at the same instant, one stays.
         wanted = Q(pk__in=(user.pk, by.pk)) | Q(is_staff=True) | Q(is_superuser=True)
@@ -60,7 +63,7 @@ def close(user: User, *, by: User) -> None:
         user = locked.get(user.pk) or user
         if user.deleted_at is not None:
             return
-        if by.pk != user.pk and (not by.is_staff or (user.is_superuser and not by.is_superuser)):
+        if not _may_close(user, locked.get(by.pk)):
             raise NotAllowed("not_yours", _("Only an administrator may delete somebody else's account."))
         if reason := why_not(user):
             raise Conflict("last_administrator", reason)
@@ -76,6 +79,12 @@ def close(user: User, *, by: User) -> None:
         Closing.objects.create(user=user, asked_by=by)
         queue.enqueue(ERASE, user.pk)
     log.info("account.closed", user=str(user.pk), by=str(by.pk))
+
+
+def _may_close(user: User, by: User | None) -> bool:
+    if by is None or not by.is_active:
+        return False
+    return by.pk == user.pk or (by.is_staff and (by.is_superuser or not user.is_superuser))
 
 
 def erase(user_id: uuid.UUID, *, work_s: float = WORK_S) -> None:

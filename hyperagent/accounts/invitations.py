@@ -60,8 +60,10 @@ def invite(by: User | None, email: str, *, roles: Collection[str] = (), group_id
 
 
 def send_again(by: User | None, invitation_id: uuid.UUID) -> Invitation:
-    """Under a new link and with a new end; the link before it is over."""
+    """Under a new link and with a new end; the link before it is over. Raises NotAllowed."""
     with transaction.atomic():
+        if by is not None:
+            people.hold(by, by.pk)
         found = _unanswered(invitation_id)
         Invitation.objects.filter(pk=found.pk).update(number=F("number") + 1, ends_at=_end(), mailed_at=None)
         found.refresh_from_db()
@@ -71,8 +73,10 @@ def send_again(by: User | None, invitation_id: uuid.UUID) -> Invitation:
 
 
 def revoke(by: User | None, invitation_id: uuid.UUID) -> Invitation:
-    """Its link is over. Twice is as once; Conflict for one that was accepted."""
+    """Its link is over. Twice is as once; NotAllowed, and Conflict for one that was accepted."""
     with transaction.atomic():
+        if by is not None:
+            people.hold(by, by.pk)
         found = Invitation.objects.select_for_update().filter(pk=invitation_id).first()
         if found is None:
             raise NotThere

@@ -1,6 +1,7 @@
 """People of a company: who is there, what they may, where they belong; by page and API, for administrators alone."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from hitl.models import Policy
-from hyperagent.accounts import people, people_groups
+from hyperagent.accounts import closing, invitations, people, people_groups
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Role
 from hyperagent.audit.models import AuditEvent
@@ -150,6 +151,32 @@ def test_only_the_scope_admin_of_an_administrator_opens_it(
     assert charlies_page.post(f"/people/{alice.pk}/", {"verb": "deactivate"}).status_code == 403
     assert Client().get("/people/")["Location"] == "/accounts/login/?next=/people/"
     assert User.objects.get(pk=alice.pk).is_active
+
+
+def test_whoever_lost_the_right_while_they_asked_does_nothing_by_it(alice: Any, bob: Any) -> None:
+    root = User.objects.create(email="root@example.org", is_staff=True, is_superuser=True)
+    promised = invitations.invite(root, "dora@example.org")
+    as_he_asked = User.objects.get(pk=bob.pk)
+    people.set_roles(root, bob.pk, [])
+    group = people_groups.make(root, "Legal")
+
+    verbs: list[Callable[[], object]] = [
+        lambda: closing.close(alice, by=as_he_asked),
+        lambda: people.deactivate(as_he_asked, alice.pk),
+        lambda: people_groups.delete(as_he_asked, group.pk),
+        lambda: invitations.send_again(as_he_asked, promised.pk),
+        lambda: invitations.revoke(as_he_asked, promised.pk),
+    ]
+    for verb in verbs:
+        with pytest.raises(NotAllowed):
+            verb()
+    people.deactivate(root, bob.pk)
+    with pytest.raises(NotAllowed):
+        closing.close(bob, by=as_he_asked)
+
+    promised.refresh_from_db()
+    assert (promised.number, promised.revoked_at) == (1, None)
+    assert User.objects.filter(pk__in=(alice.pk, bob.pk), deleted_at=None).count() == 2
 
 
 def test_groups_are_made_renamed_filled_and_deleted(alice: Any, bob: Any, bobs_page: Client) -> None:
