@@ -32,6 +32,8 @@ from hyperagent.lib.read_only_admin import ReadOnlyAdmin, UnchangedAdmin
 from hyperagent.lib.refusals import Refused
 
 WHAT = {ADDITION: _("added"), CHANGE: _("changed"), DELETION: _("deleted"), LOOKED: _("looked")}
+# Without one of these somebody is no administrator any more, or not with all rights.
+ENDING = ("is_active", "is_staff", "is_superuser")
 # What Django's own pages of people say, and its catalogues of other languages do not have yet.
 _DJANGOS = (
     gettext_noop("After you’ve created a user, you’ll be able to edit more user options."),
@@ -90,7 +92,7 @@ class UserChange(UserChangeForm):  # type: ignore[type-arg]
         before = User.objects.get(pk=self.instance.pk)
         if before.is_active and typed.get("is_active") is False and self.by == before:
             raise ValidationError(_("You cannot deactivate yourself. Ask another administrator to do it."))
-        ends = any(getattr(before, flag) and typed.get(flag) is False for flag in ("is_active", "is_staff"))
+        ends = any(getattr(before, flag) and typed.get(flag) is False for flag in ENDING)
         if ends and before.is_active and (reason := people.why_last(before)):
             raise ValidationError(reason)
         return typed

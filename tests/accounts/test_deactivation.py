@@ -146,6 +146,9 @@ def test_the_admin_page_keeps_the_last_administrator_and_oneself(root: User, bob
     himself = page.post(address, typed)
     people.deactivate(root, bob.pk)
     last = page.post(address, {"email": root.email, "display_name": "Root", "is_active": "on", "is_superuser": "on"})
+    with_all_rights = page.post(
+        address, {"email": root.email, "display_name": "Root", "is_active": "on", "is_staff": "on"}
+    )
     by_action = page.post(
         "/admin/accounts/user/", {"action": "deactivate", "_selected_action": [str(root.pk)]}, follow=True
     )
@@ -154,10 +157,12 @@ def test_the_admin_page_keeps_the_last_administrator_and_oneself(root: User, bob
 
     assert "cannot deactivate yourself" in himself.content.decode()
     assert "last administrator" in last.content.decode()
+    assert "last administrator" in with_all_rights.content.decode()
     assert "cannot deactivate yourself" in by_action.content.decode()
     assert re.search("root@example.org", by_action.content.decode())
     assert User.objects.get(pk=root.pk).is_active
     assert User.objects.get(pk=root.pk).is_staff
+    assert User.objects.get(pk=root.pk).is_superuser
 
 
 def test_two_administrators_who_deactivate_each_other_leave_one(transactional_db: None, together: Any) -> None:
