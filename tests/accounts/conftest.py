@@ -1,12 +1,14 @@
 """What the tests of accounts share: quick hashes, a mailbox, clients, and many hands at once."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 PASSWORD = "correct horse battery staple"
@@ -62,3 +64,34 @@ def together(transactional_db: None) -> Callable[..., list[Any]]:
             return list(pool.map(one, range(times)))
 
     return run
+
+
+@pytest.fixture
+def during(transactional_db: None) -> Callable[..., Any]:
+    """Begins something elsewhere within a transaction of the test's own, which is committed once the other waits for
+    one of its rows."""
+
+    @contextmanager
+    def run(other: Callable[[], Any]) -> Iterator[None]:
+        def elsewhere() -> Any:
+            try:
+                return other()
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(1) as pool:
+            with transaction.atomic():
+                yield
+                done = pool.submit(elsewhere)
+                ends = time.monotonic() + 30
+                while not done.done() and not _somebody_waits() and time.monotonic() < ends:
+                    time.sleep(0.01)
+            done.result(timeout=30)
+
+    return run
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+        return bool(cursor.fetchone()[0])

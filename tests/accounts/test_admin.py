@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, people
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User
@@ -182,3 +182,40 @@ def test_a_list_costs_the_same_for_one_row_and_for_many(
 
     with django_assert_max_num_queries(9):
         assert roots_page.get(f"/admin/accounts/{model}/").status_code == 200
+
+
+@pytest.mark.threat("T25")
+@pytest.mark.parametrize(
+    ("page_of", "typed", "meanwhile"),
+    [
+        ("change", {"email": "alice@example.org", "is_active": "on", "is_staff": "on"}, {"password": "!changed"}),
+        ("password", {"usable_password": "true", "password1": "z9" * 10, "password2": "z9" * 10}, {"is_active": False}),
+    ],
+)
+def test_what_happens_to_a_person_while_their_page_is_saved_is_not_undone(
+    page_of: str, typed: dict[str, str], meanwhile: dict[str, Any], during: Any
+) -> None:
+    root = User.objects.create_superuser("root@example.org", PASSWORD)
+    alice = User.objects.create_user("alice@example.org", PASSWORD)
+    browser = Client()
+    browser.force_login(root)
+
+    with during(lambda: browser.post(f"{PEOPLE}{alice.pk}/{page_of}/", typed)):
+        User.objects.filter(pk=alice.pk).update(sessions_ended=1, **meanwhile)
+
+    alice.refresh_from_db()
+    assert alice.sessions_ended == 1
+    assert {name: getattr(alice, name) for name in meanwhile} == meanwhile
+    assert alice.is_staff if page_of == "change" else alice.check_password(typed["password1"])
+
+
+def test_two_administrators_who_take_each_others_right_on_their_pages_leave_one(during: Any) -> None:
+    one, two = (User.objects.create_superuser(f"{name}@example.org", PASSWORD) for name in ("one", "two"))
+    browser = Client()
+    browser.force_login(two)
+    typed = {"email": one.email, "display_name": "One", "is_active": "on"}
+
+    with during(lambda: browser.post(f"{PEOPLE}{one.pk}/change/", typed)):
+        people.set_roles(one, two.pk, [])
+
+    assert User.objects.filter(is_staff=True, is_active=True, is_superuser=True).count() == 1
