@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from hyperagent.accounts import closing, people
+from hyperagent.accounts import closing, people, people_groups
 from hyperagent.accounts.actions import revoke_all_tokens, revoke_token
 from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.audit_log import admin as _audit_log  # noqa: F401 (registers its page)
@@ -25,7 +25,7 @@ from hyperagent.accounts.letter_models import Letter
 from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
 from hyperagent.accounts.personal import parts
-from hyperagent.accounts.scopes import Role
+from hyperagent.accounts.scopes import GROUP_ROLES, Role
 from hyperagent.lib import labels, looks
 from hyperagent.lib.admin_lists import QuickListAdmin, as_uuid, people_called
 from hyperagent.lib.looks import LOOKED
@@ -235,7 +235,19 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(PermissionsInWords, StockGroupAdmin):  # type: ignore[misc]
-    pass
+    """Those that are roles keep their names and stay: what they are is known by name."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
+        fields = tuple(super().get_readonly_fields(request, obj))
+        return (*fields, "name") if _is_role(obj) else fields
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not _is_role(obj)
+
+    def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if change and "name" in form.changed_data:
+            people_groups.tell_of_another_name(form.initial["name"], obj.name)
 
 
 @admin.register(ApiToken)
@@ -332,6 +344,10 @@ def _hold_what_is_saved(request: HttpRequest, object_id: str | None) -> None:
     by = _person(request)
     if not User.objects.filter(pk=by.pk, is_active=True, is_staff=by.is_staff, is_superuser=by.is_superuser).exists():
         raise PermissionDenied
+
+
+def _is_role(group: Group | None) -> bool:
+    return group is not None and group.name in set(GROUP_ROLES)
 
 
 def _is_superuser(request: HttpRequest) -> bool:

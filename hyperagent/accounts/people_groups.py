@@ -37,10 +37,15 @@ def rename(by: User, group_id: int, name: str) -> Group:
         before, group.name = group.name, _free(name, group)
         if before != group.name:
             group.save(update_fields=["name"])
-            for part in parts():
-                part.group_renamed(before, group.name)
+            tell_of_another_name(before, group.name)
             _tell(by, group, change="renamed")
     return group
+
+
+def tell_of_another_name(before: str, after: str) -> None:
+    """To whoever knows groups by their names. In the transaction that renames it."""
+    for part in parts():
+        part.group_renamed(before, after)
 
 
 def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Group:

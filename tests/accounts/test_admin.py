@@ -3,15 +3,17 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from hyperagent.accounts import actions, people
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User
+from hyperagent.accounts.scopes import Role
 from hyperagent.accounts.tokens import user_for_token
 from tests.accounts.conftest import PASSWORD
+from tests.faces.runs import make_request, make_run
 
 PEOPLE = "/admin/accounts/user/"
 
@@ -219,3 +221,29 @@ def test_two_administrators_who_take_each_others_right_on_their_pages_leave_one(
         people.set_roles(one, two.pk, [])
 
     assert User.objects.filter(is_staff=True, is_active=True, is_superuser=True).count() == 1
+
+
+def test_a_group_that_is_renamed_in_admin_still_decides_what_waits_for_it(alice: Any, roots_page: Client) -> None:
+    legal = Group.objects.create(name="Legal")
+    asked = make_request(make_run(alice), approver_kind="group", approver_name="Legal")
+
+    roots_page.post(f"/admin/auth/group/{legal.pk}/change/", {"name": "Law"})
+
+    asked.refresh_from_db()
+    assert asked.approver_name == "Law"
+
+
+def test_the_groups_that_are_roles_are_neither_renamed_nor_deleted_in_admin(
+    alice: Any, root: User, roots_page: Client
+) -> None:
+    people.set_roles(root, alice.pk, [Role.AUDITOR])
+    role = Group.objects.get(name="auditor")
+    page = f"/admin/auth/group/{role.pk}/"
+
+    roots_page.post(f"{page}change/", {"name": "Law"})
+    deleted = roots_page.post(f"{page}delete/", {"post": "yes"})
+    many = {"action": "delete_selected", "_selected_action": [str(role.pk)], "post": "yes"}
+    roots_page.post("/admin/auth/group/", many)
+
+    assert deleted.status_code == 403
+    assert alice.roles() == [Role.USER, Role.AUDITOR]
