@@ -238,8 +238,9 @@ class GroupAdmin(PermissionsInWords, StockGroupAdmin):  # type: ignore[misc]
     """Those that are roles keep their names and stay: what they are is known by name."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
-        fields = tuple(super().get_readonly_fields(request, obj))
-        return (*fields, "name") if _is_role(obj) else fields
+        fields = [*super().get_readonly_fields(request, obj), *(["name"] if _is_role(obj) else [])]
+        # As on the page of a person: else a group that one is in would be the way to more.
+        return fields if _is_superuser(request) else [*fields, "permissions"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not _is_role(obj)

@@ -116,6 +116,20 @@ def test_whoever_edits_people_cannot_make_themselves_more_than_they_are(bob: Any
     assert not bob.is_superuser
 
 
+def test_whoever_edits_groups_cannot_make_themselves_more_than_they_are(bob: Any, bobs_page: Client) -> None:
+    bob.user_permissions.add(*Permission.objects.filter(content_type__app_label="auth"))
+    group = Group.objects.create(name="Mine")
+    bob.groups.add(group)
+    wanted = {"name": "Ours", "permissions": [str(Permission.objects.get(codename="delete_user").pk)]}
+
+    bobs_page.post(f"/admin/auth/group/{group.pk}/change/", wanted)
+    bobs_page.post("/admin/auth/group/add/", {**wanted, "name": "Another"})
+
+    made = Group.objects.filter(name__in=("Ours", "Another"))
+    assert made.count() == 2
+    assert not made.exclude(permissions=None).exists()
+
+
 @pytest.mark.parametrize("page_of", ["change/", "password/", "delete/"])
 def test_whoever_edits_people_cannot_touch_a_superuser(root: User, bobs_page: Client, page_of: str) -> None:
     answer = bobs_page.post(
