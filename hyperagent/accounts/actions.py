@@ -122,7 +122,7 @@ def make_token(
     raw = new_token()
     held = [scope.value for scope in Scope if scope in set(scopes)]
     with transaction.atomic():
-        _check_same_password(user)
+        _check_same_account(user)
         token = ApiToken.objects.create(
             user=user, name=name.strip() or UNNAMED, digest=token_digest(raw), scopes=held, expires_at=ends
         )
@@ -131,11 +131,12 @@ def make_token(
     return token, raw
 
 
-def _check_same_password(user: User) -> None:
-    """A password that is changed while its token is made must not leave that token behind. Locks the person's row."""
-    same = User.objects.select_for_update(no_key=True).filter(pk=user.pk, password=user.password)
+def _check_same_account(user: User) -> None:
+    """A password that is changed, or an account that is deactivated, while its token is made must not leave that token
+    behind. Locks the person's row."""
+    same = User.objects.select_for_update(no_key=True).filter(pk=user.pk, password=user.password, is_active=True)
     if not same.values_list("pk", flat=True):
-        raise ValidationError({NON_FIELD_ERRORS: [_("The password was changed just now. Sign in again.")]})
+        raise ValidationError({NON_FIELD_ERRORS: [_("The account was changed just now. Sign in again.")]})
 
 
 def revoke_token(user: User, token_id: uuid.UUID, *, by: User | None = None) -> bool:

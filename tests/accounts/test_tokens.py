@@ -109,6 +109,17 @@ def test_the_tokens_of_a_deactivated_person_stay_dead_when_the_account_is_opened
     assert user_for_token(raw) is None
 
 
+def test_a_token_that_is_made_while_its_person_is_deactivated_does_not_stay_behind(alice: Any, bob: Any) -> None:
+    as_she_asked = User.objects.get(pk=alice.pk)
+    people.deactivate(bob, alice.pk)
+
+    with pytest.raises(ValidationError, match="changed just now"):
+        actions.make_token(as_she_asked)
+
+    people.activate(bob, alice.pk)
+    assert not ApiToken.objects.owned_by(alice).exists()
+
+
 def test_the_last_use_is_noted_at_most_once_a_minute(alice: Any) -> None:
     _, raw = actions.make_token(alice)
     uses = ApiToken.objects.values_list("last_used_at", flat=True)
