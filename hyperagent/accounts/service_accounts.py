@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Least, Now
 from django.utils import timezone
 from django.utils.text import slugify
@@ -144,8 +145,10 @@ def revoke(by: User, user_id: uuid.UUID, token_id: uuid.UUID) -> None:
 
 
 def end_overdue() -> None:
-    """Those whose end has come are deactivated: what they have going stops."""
-    over = ServiceAccount.objects.filter(ends_at__lte=Now(), user__is_active=True).order_by("pk")
+    """Those whose end has come are deactivated, and those whose owner was by no verb of ours: what they have going
+    stops."""
+    is_over = Q(ends_at__lte=Now()) | Q(owner=None) | Q(owner__is_active=False)
+    over = ServiceAccount.objects.filter(is_over, user__is_active=True).order_by("pk")
     for user_id in over.values_list("user", flat=True):
         people.deactivate(None, user_id)
 

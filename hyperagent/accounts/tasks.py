@@ -93,7 +93,7 @@ def go_on_with_farewells() -> None:
 
 @task(every_s=60)
 def stop_the_inactive() -> None:
-    """Service accounts whose end has come, and what still goes on of people who were deactivated."""
+    """Service accounts whose end has come or whose owner is gone, and what goes on of people who were deactivated."""
     service_accounts.end_overdue()
     people.sweep()
 

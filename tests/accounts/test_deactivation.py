@@ -16,13 +16,14 @@ from conversations.schedules import actions as schedules
 from conversations.schedules.kinds import ApprovalRule, Kind
 from conversations.schedules.validation import ScheduleInput
 from hitl.models import Decision, Request
-from hyperagent.accounts import actions, people
+from hyperagent.accounts import actions, people, service_accounts
 from hyperagent.accounts.models import User
 from hyperagent.accounts.tasks import stop_the_inactive
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import NotAllowed
 from tests.accounts.test_api import with_token
+from tests.accounts.test_service_accounts import a_wish
 from tests.faces.runs import make_request, make_run
 
 
@@ -94,7 +95,10 @@ def test_by_whatever_door_somebody_is_deactivated_all_that_is_theirs_stops(
 
 
 @pytest.mark.spec("F22")
-def test_nothing_begins_in_the_name_of_who_is_deactivated_and_what_slipped_through_is_swept(alice: Any) -> None:
+def test_nothing_begins_in_the_name_of_who_is_deactivated_and_what_slipped_through_is_swept(
+    alice: Any, bob: Any
+) -> None:
+    program = service_accounts.make(bob, a_wish(alice))
     conversation = talk.create(alice)
     over = make_run(alice, status="failed", ended_at=timezone.now())
     live = make_run(alice)
@@ -110,8 +114,10 @@ def test_nothing_begins_in_the_name_of_who_is_deactivated_and_what_slipped_throu
     stop_the_inactive()
 
     live.refresh_from_db()
+    program.refresh_from_db()
     assert live.cancel_requested_at is not None
     assert Execution.objects.count() == 2
+    assert not program.is_active
 
 
 def test_activation_brings_back_the_way_in_and_nothing_that_was_stopped(
