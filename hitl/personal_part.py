@@ -7,7 +7,7 @@ words goes; the hash of the arguments that were shown stays, so that a copy kept
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Func, Q, TextField
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -43,6 +43,15 @@ class RequestsPart(PersonalPart):
     def group_renamed(self, before: str, after: str) -> None:
         waiting = Request.objects.pending().filter(approver_kind=ApproverKind.GROUP, approver_name=before)
         waiting.update(approver_name=after)
+
+    def program_handed_over(self, program_id: UUID, before: UUID | None, after: UUID) -> None:
+        """Where a policy names people, these stay. Whoever decides now is told as of a new request."""
+        approvers = Func(F("question"), template="(%(expressions)s #>> '{approvers,kind}')", output_field=TextField())
+        waiting = Request.objects.pending().filter(user=program_id).alias(asked_of=approvers)
+        theirs = Q(asked_of=None) | Q(asked_of=ApproverKind.SELF)
+        waiting.filter(theirs, approver_kind=ApproverKind.NAMED, approver_ids=[before]).update(
+            approver_ids=[after], announced_at=None
+        )
 
     def erase(self, user_id: UUID) -> int:
         return (

@@ -59,6 +59,9 @@ class PersonalPart:
     def group_renamed(self, before: str, after: str) -> None:
         """Where groups are known by name. Called in the transaction that renames it."""
 
+    def program_handed_over(self, program_id: UUID, before: UUID | None, after: UUID) -> None:
+        """Another person answers for this service account. Called in the transaction that says so."""
+
     def erase(self, user_id: UUID) -> int:
         """Removes or blanks some, a few hundred at a time, each lot whole or not at all. How many; 0: nothing is left.
 

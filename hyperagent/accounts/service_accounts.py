@@ -20,6 +20,7 @@ from hyperagent.accounts import people
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.people import hold, tell
 from hyperagent.accounts.people_models import ServiceAccount
+from hyperagent.accounts.personal import parts
 from hyperagent.accounts.scopes import SERVICE_SCOPES, Scope, UserKind
 from hyperagent.accounts.tokens import LONGEST_TOKEN_LIFETIME, TOKEN_LIFETIME, new_token, token_digest
 from hyperagent.audit.kinds import AuditKind
@@ -75,13 +76,17 @@ def make(by: User, wish: ServiceAccountInput) -> User:
 
 
 def change(by: User, user_id: uuid.UUID, wish: ServiceAccountInput) -> User:
-    """Its tokens reach as far as it does from now on, and no longer than it."""
+    """Its tokens reach as far as it does from now on, and no longer than it. Whoever answers for it now decides what it
+    has asked already."""
     with transaction.atomic():
         user = of(hold(by, user_id).user)
         fit = _checked(wish)
         user.display_name, user.is_staff = fit.name, Scope.ADMIN in fit.scopes
         user.save(update_fields=["display_name", "is_staff"])
         program = user.service_account
+        if program.owner_id != fit.owner_id:
+            for part in parts():
+                part.program_handed_over(user.pk, program.owner_id, fit.owner_id)
         program.owner_id, program.purpose = fit.owner_id, fit.purpose
         program.scopes, program.ends_at = list(fit.scopes), fit.ends_at
         program.save()

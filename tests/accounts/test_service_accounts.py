@@ -13,6 +13,7 @@ from hitl import reading
 from hitl.deadlines import Deadlines
 from hitl.models import Request
 from hitl.store import OPEN_REQUEST, opening
+from hitl.telling import tell_of_new
 from hyperagent.accounts import actions, people, service_accounts
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.service_accounts import ServiceAccountInput
@@ -20,6 +21,7 @@ from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive, sw
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, Refused
+from hyperagent.notices.models import Mail
 from tests.accounts.test_api import error, with_token
 from tests.faces.runs import make_agent, make_run
 
@@ -116,6 +118,24 @@ def test_what_a_program_asks_its_owner_is_asked_and_never_the_program(alice: Any
             may = Request.objects.decidable_by(person).filter(pk=request).exists()
             assert may == (person.pk in deciders), (person, request)
     assert reading.pending_by_user([alice.pk, program.pk]) == {alice.pk: 1}
+
+
+@pytest.mark.spec("B21")
+def test_whoever_gets_a_program_decides_what_it_asked_before(alice: Any, bob: Any, charlie: Any) -> None:
+    program = service_accounts.make(bob, a_wish(alice))
+    its_own, plainly = asked(program), asked(program)
+    by_policy = asked(program, kind="named", user_ids=[str(alice.pk)])
+    Request.objects.filter(pk=plainly.pk).update(question={"question": "Which?"})
+    tell_of_new()
+
+    service_accounts.change(bob, program.pk, a_wish(charlie))
+    tell_of_new()
+
+    who = reading.deciders_of([its_own.pk, plainly.pk, by_policy.pk])
+    assert who == {its_own.pk: {charlie.pk}, plainly.pk: {charlie.pk}, by_policy.pk: {alice.pk}}
+    told = Mail.objects.filter(kind="request_waiting").values_list("subject_id", "user")
+    assert {(str(its_own.pk), charlie.pk), (str(plainly.pk), charlie.pk)} <= set(told)
+    assert (str(by_policy.pk), charlie.pk) not in set(told)
 
 
 @pytest.mark.spec("B21")
