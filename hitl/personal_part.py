@@ -71,11 +71,11 @@ def _blank_rules(user_id: UUID) -> int:
 
 
 def _blank_decisions(user_id: UUID) -> int:
-    """Those that they made of other people's requests too."""
+    """Those that they made of other people's requests too: their reasons, and what they chose, wrote and changed."""
     name = pseudonym(user_id)
     named = Decision.objects.filter(actor=user_id).exclude(Q(actor_name=name) & Q(note=""))
     ids = list(named.values_list("pk", flat=True)[:AT_ONCE])
-    return Decision.objects.filter(pk__in=ids).update(actor_name=name, note="")
+    return Decision.objects.filter(pk__in=ids).update(actor_name=name, note="", details={})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

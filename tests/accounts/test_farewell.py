@@ -10,7 +10,10 @@ from django.test import Client
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution, Step
 from agents.usage.models import ModelCall
-from hitl.models import Decision, Request, Rule, RuleUse
+from hitl import actions as deciding
+from hitl.answers import Response
+from hitl.kinds import Via
+from hitl.models import Decision, Request, RequestStatus, Rule, RuleUse
 from hyperagent.accounts import actions, closing, exporting, invitations
 from hyperagent.accounts.models import ApiToken, Closing, User
 from hyperagent.accounts.people_models import Invitation
@@ -20,6 +23,7 @@ from hyperagent.lib.refusals import Conflict, NotAllowed
 from memory.models import Document, Project
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.keeping import SECRET, keep_something_of, tables_with
+from tests.hitl.asking import ask
 
 DELETE = "/settings/data/delete/"
 
@@ -67,6 +71,24 @@ def test_nothing_of_alice_is_left_but_the_audit_which_names_nobody(
     assert Step.objects.get().usage == {"prompt_tokens": 12}
     assert str(User.objects.get(pk=alice.pk).display_name) == name
     assert Closing.objects.get().done_at is not None
+
+
+@pytest.mark.spec("S148")
+def test_what_alice_said_to_requests_of_others_is_gone_from_their_history(alice: Any, charlie: Any) -> None:
+    theirs = {"kind": "named", "name": "", "user_ids": [str(alice.pk)], "different_person": False}
+    asked = ask(charlie, "input", question={"question": "Whom?"}, approvers=theirs)
+    answer = Response(RequestStatus.ANSWERED, text=f"Ask {SECRET}.", instructions=f"Because of {SECRET}.")
+    deciding.respond(alice, asked.pk, answer, via=Via.PAGE)
+
+    closing.close(alice, by=alice)
+    closing.erase(alice.pk)
+
+    decision = Decision.objects.get(request=asked)
+    assert (decision.happening, decision.actor_name) == ("answered", closing.pseudonym(alice.pk))
+    assert (decision.note, decision.details) == ("", {})
+    # What Charlie's run was told is his.
+    asked.refresh_from_db()
+    assert SECRET in asked.answer["text"]
 
 
 @pytest.mark.spec("B21")
