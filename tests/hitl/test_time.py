@@ -20,6 +20,9 @@ from hitl.answers import Response
 from hitl.deadlines import Deadlines
 from hitl.kinds import SNOOZED, RequestKind, Via
 from hitl.models import Decision, Request
+from hitl.reading import deciders_of
+from hitl.tasks import end_overdue
+from hyperagent.accounts import people
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 from tests.hitl.asking import ROLE, ask
 from tests.runtime.conftest import make_runner
@@ -153,6 +156,46 @@ def test_approvers_hear_of_a_new_request_once_and_who_asked_does_not(alice: Any,
     mail = Mail.objects.get()
     assert (mail.path, mail.title) == (f"/inbox/{asked.pk}", "Send this mail?")
     assert ["Tool", "send_email"] in mail.facts
+
+
+def no_account_any_more(alice: Any, group: Group) -> None:
+    people.deactivate(None, alice.pk)
+
+
+def no_member_any_more(alice: Any, group: Group) -> None:
+    people.set_groups(None, alice.pk, [])
+
+
+def no_group_any_more(alice: Any, group: Group) -> None:
+    group.delete()
+
+
+@pytest.mark.parametrize("gone", [no_account_any_more, no_member_any_more, no_group_any_more])
+def test_what_nobody_can_decide_any_more_is_for_administrators(alice: Any, bob: Any, charlie: Any, gone: Any) -> None:
+    legal, law = (Group.objects.create(name=name) for name in ("Legal", "Law"))
+    alice.groups.add(legal)
+    bob.groups.add(law)
+    asked = [
+        ask(charlie, approvers={"kind": "group", "name": name, "user_ids": [], "different_person": True})
+        for name in ("Legal", "Law")
+    ]
+    by_name = ask(
+        charlie, approvers={"kind": "named", "name": "", "user_ids": [str(alice.pk)], "different_person": True}
+    )
+    sweeping.sweep()
+
+    gone(alice, legal)
+    end_overdue()
+    end_overdue()
+
+    stays = {bob.pk} if gone is no_account_any_more else {alice.pk}
+    assert deciders_of([asked[0].pk, asked[1].pk, by_name.pk]) == {
+        asked[0].pk: {bob.pk},
+        asked[1].pk: {bob.pk},
+        by_name.pk: stays,
+    }
+    assert Request.objects.get(pk=asked[1].pk).approver_name == "Law"
+    assert mails().count(("bob@example.org", "request_waiting", str(asked[0].pk))) == 1
 
 
 @pytest.mark.spec("B6", "S111")
