@@ -24,7 +24,7 @@ COLOURS = (36, 33, 35, 32, 34, 96, 93, 95)
 MAX_LINE_BYTES = 1 << 20
 # A program that was ready and lived this long is taken for healthy: its next death is the first again.
 STEADY_S = 15.0
-FIRST_DELAY_S, MAX_DELAY_S = 0.2, 30.0
+FIRST_DELAY_S, MAX_DELAY_S, MAX_DOUBLINGS = 0.2, 30.0, 16
 # At its first start a program may die this often before the start is given up.
 MAX_DEATHS_AT_START = 3
 WORRY_AFTER_DEATHS = 5
@@ -327,7 +327,9 @@ async def _line_of(lines: asyncio.StreamReader) -> bytes:
 
 def delay_after(deaths: int) -> float:
     """Seconds before a program that died `deaths` times in a row is started again."""
-    return min(FIRST_DELAY_S * 4.0 ** (deaths - 1), MAX_DELAY_S)
+    # A night of deaths makes more than a number of the machine holds.
+    doublings = min(2 * (deaths - 1), MAX_DOUBLINGS)
+    return min(FIRST_DELAY_S * 2.0**doublings, MAX_DELAY_S)
 
 
 def end_in_words(returncode: int | None) -> str:

@@ -308,6 +308,7 @@ def test_the_pause_before_a_restart_grows_and_is_bounded() -> None:
     assert pauses == sorted(pauses)
     assert pauses[0] < 1
     assert pauses[-1] == 30
+    assert delay_after(100_000) == 30, "after a month without a database, too"
 
 
 def test_many_deaths_in_a_row_are_said_clearly() -> None:
