@@ -15,10 +15,12 @@ from hyperagent.lib.telemetry import tracing
 
 HIDDEN = "[hidden]"
 # Credentials by their shape, wherever they come from: bearer headers, our tokens, providers' keys, passwords in
-# URLs, what people bring back from a sign-in elsewhere (OAuth), and the links by which they get a new password.
+# URLs, what people bring back from a sign-in elsewhere (OAuth), and the links by which they come in for the first time
+# or get a new password.
 _SHAPES = re.compile(
     r"(?i)(?<=bearer )[\w.~+/=-]{8,}|\b(?:sk|pk|ha|whsec|tvly|e2b)[-_][\w-]{12,}|\bAIza[\w-]{20,}|\bya29\.[\w.-]{20,}"
     r"|(?<=://)[^\s/:@]*:[^\s/@]+(?=@)|(?<=[?&]code=)[\w.~%/+-]{8,}|(?<=/password/reset/)[\w-]+/[\w-]{20,}"
+    r"|(?<=/accounts/invited/)[\w:.%~-]{20,}"
 )
 _SECRET_KEYS = re.compile(
     r"(?i)password|passwd|secret|authorization|cookie|api_?key|(?<!prompt_)(?<!completion_)token$"

@@ -4,6 +4,7 @@ look into whatever a person, a model, a log or another program may read.
 
 import json
 import sys
+import uuid
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,10 +14,12 @@ import httpx
 import psycopg
 import pytest
 import redis
+from django.core import signing
 
 from agents.mail import credentials
 from agents.mail.models import MailAccount
 from agents.mcp import sealing
+from conversations.sharing.tokens import token_of
 from hyperagent.lib import secrets
 from hyperagent.lib.conf import BASE_DIR, Config, is_secret, secrets_in
 from hyperagent.lib.log import HIDDEN, redact
@@ -71,6 +74,7 @@ FILL: Final = """
 from agents.mail import credentials
 from agents.mail.models import MailAccount
 from agents.mcp import sealing
+from conversations.sharing.tokens import token_of
 from agents.mcp.models import McpServer
 from hyperagent.accounts.models import User
 from hyperagent.notices.models import Endpoint
@@ -274,7 +278,16 @@ def test_a_changed_key_opens_what_the_former_one_sealed_and_a_strange_one_does_n
         unseal(hook, key=strange)
 
 
-def test_a_link_that_sets_a_password_is_no_line_of_the_log() -> None:
-    line = "GET /accounts/password/reset/MDE5/d1x8zz-0f9b2c6c2a3b4c5d6e7f8091a2b3c4d5/ 302"
-
-    assert redact(line, ()) == f"GET /accounts/password/reset/{HIDDEN}/ 302"
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("/accounts/password/reset/{}/", "MDE5/d1x8zz-0f9b2c6c2a3b4c5d6e7f8091a2b3c4d5"),
+        ("/accounts/invited/{}/", signing.Signer(key="k", salt="x").sign_object([uuid.uuid4().hex, 12])),
+        ("/s/{}/", token_of(uuid.uuid4())),
+        ("/s/{}/continue/", token_of(uuid.uuid4())),
+    ],
+)
+def test_a_link_that_opens_a_door_is_no_line_of_the_log(path: str, word: str) -> None:
+    """Whoever reads the log could set the password, accept the invitation, or read the conversation."""
+    assert redact(f"GET {path.format(word)} 302", ()) == f"GET {path.format(HIDDEN)} 302"
+    assert redact(f'{{"request": "GET {path.format(word)}"}}', ()) == f'{{"request": "GET {path.format(HIDDEN)}"}}'
