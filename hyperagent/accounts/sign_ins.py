@@ -128,6 +128,11 @@ def prune() -> None:
     SignIn.objects.exclude(session_key__in=alive).delete()
 
 
+def is_alive(session_key: str, user: User) -> bool:
+    """Whether this session still opens the door for this person. One query."""
+    return bool(_alive({session_key}, user))
+
+
 def _alive(keys: set[str], user: User) -> set[str]:
     """Those of these sessions that still open the door."""
     if not keys:

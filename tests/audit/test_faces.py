@@ -1,5 +1,6 @@
 """Who reads the log and how: the page of the admin, the API, the files, the stream. Charlie reads nothing."""
 
+import asyncio
 import csv
 import io
 import json
@@ -173,6 +174,26 @@ async def test_the_stream_tells_what_is_there_then_what_comes_and_ends_when_it_i
 
     assert [event["id"] for event in old] == ["3", "4"]
     assert (new["id"], new["event"], json.loads(new["data"])["actor"]["name"]) == ("5", "rule.made", alice.email)
+    assert rest[-1] == streaming.NO_LONGER
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.threat("T25")
+async def test_the_stream_of_a_browser_ends_with_its_session(
+    client_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "LOOK_S", 0.02)
+    browser = await sync_to_async(lambda: client_of(person_with("auditor")))()
+    answer = await sync_to_async(browser.get)(f"{API}/stream", HTTP_ACCEPT="text/event-stream")
+    parts = answer.streaming_content
+
+    first = [await anext(parts), await anext(parts)]
+    await sync_to_async(browser.post)("/accounts/logout/")
+    async with asyncio.timeout(10):
+        rest = [part async for part in parts]
+
+    assert first[1].startswith(b"id: ")
     assert rest[-1] == streaming.NO_LONGER
 
 

@@ -9,6 +9,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from hyperagent.accounts import sign_ins
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Role, Scope
 from hyperagent.accounts.tokens import scopes_of
@@ -24,11 +25,15 @@ def may_read(user: object, token: ApiToken | None = None) -> bool:
     return Scope.READ in scopes and user.groups.filter(name=Role.AUDITOR).exists()
 
 
-def may_still_read(user_id: UUID, token_id: UUID | None) -> bool:
-    """The same a while later, by what the database says now: roles are taken and tokens revoked."""
+def may_still_read(user_id: UUID, *, token_id: UUID | None, session_key: str | None) -> bool:
+    """The same a while later, by what the database says now: roles are taken, tokens revoked and sessions ended."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
-    token = ApiToken.objects.usable().filter(pk=token_id).first() if token_id else None
-    return user is not None and (token_id is None or token is not None) and may_read(user, token)
+    if user is None:
+        return False
+    if token_id is None:
+        return sign_ins.is_alive(session_key or "", user) and may_read(user)
+    token = ApiToken.objects.usable().filter(pk=token_id).first()
+    return token is not None and may_read(user, token)
 
 
 class ReadsAudit(BasePermission):

@@ -163,8 +163,10 @@ class AuditStream(AsyncAnswerView):
             return _page(request, after, wanted["limit"])
         record(AuditKind.AUDIT_STREAMED, actor=actor_of(user), details={"after": after})
 
+        token_id, session_key = (token.pk, None) if token else (None, request.session.session_key)
+
         async def answer() -> HttpResponseBase:
-            return event_stream(server_sent(after, user_id=user.pk, token_id=token.pk if token else None))
+            return event_stream(server_sent(after, user_id=user.pk, token_id=token_id, session_key=session_key))
 
         return Later(answer)
 

@@ -27,13 +27,20 @@ GO_ON: Final = b": enough for one response; ask again with Last-Event-ID\n\n"
 NO_LONGER: Final = b": this is no longer yours to read\n\n"
 
 
-async def server_sent(after: int, *, user_id: UUID, token_id: UUID | None) -> AsyncGenerator[bytes, None]:
-    """The moment of each look asks anew whether it is still theirs to read."""
+async def server_sent(
+    after: int, *, user_id: UUID, token_id: UUID | None = None, session_key: str | None = None
+) -> AsyncGenerator[bytes, None]:
+    """The moment of each look asks anew whether it is still theirs to read, by the token or the session that asked."""
+
+    def look(number: int) -> list[AuditEvent] | None:
+        may = may_still_read(user_id, token_id=token_id, session_key=session_key)
+        return reading.after(number, limit=AT_ONCE) if may else None
+
     number, sent, said_s = after, 0, monotonic()
     yield RETRY
     try:
         while True:
-            rows = await in_thread(_look)(number, user_id, token_id)
+            rows = await in_thread(look)(number)
             if rows is None:
                 yield NO_LONGER
                 return
@@ -54,10 +61,6 @@ async def server_sent(after: int, *, user_id: UUID, token_id: UUID | None) -> As
             raise
         # The headers are out: the response can only end. Clients of event streams come back by themselves.
         log.warning("the stream of the audit log ends early: %s", error)
-
-
-def _look(number: int, user_id: UUID, token_id: UUID | None) -> list[AuditEvent] | None:
-    return reading.after(number, limit=AT_ONCE) if may_still_read(user_id, token_id) else None
 
 
 def _part(row: AuditEvent) -> bytes:
