@@ -94,16 +94,19 @@ def identify(credentials: Credentials) -> Caller | None:
 def still_let_in(callers: Iterable[Caller]) -> set[int]:
     """The `id()` of those whose session or token still opens the door. Three queries, however many there are."""
     callers = list(callers)
-    users = {user.pk: user for user in User.objects.filter(pk__in={c.user.pk for c in callers}, is_active=True)}
+    active = User.objects.filter(pk__in={c.user.pk for c in callers}, is_active=True)
+    users = {user.pk: user for user in active.select_related("service_account")}
     tokens = {c.token_id for c in callers if c.token_id}
-    usable = set(ApiToken.objects.usable().filter(pk__in=tokens).values_list("pk", flat=True)) if tokens else set()
+    usable = {token.pk: token for token in ApiToken.objects.usable().filter(pk__in=tokens)} if tokens else {}
     sessions = _sessions({c.session_key for c in callers if c.session_key})
     return {id(c) for c in callers if c.user.pk in users and _still(c, users[c.user.pk], usable, sessions)}
 
 
-def _still(caller: Caller, user: User, usable: set[Any], sessions: Mapping[str, dict[str, Any]]) -> bool:
+def _still(caller: Caller, user: User, usable: Mapping[Any, ApiToken], sessions: Mapping[str, dict[str, Any]]) -> bool:
     if caller.token_id is not None:
-        return caller.token_id in usable
+        token = usable.get(caller.token_id)
+        # What a program may is not fixed by its token alone.
+        return token is not None and Scope.READ in scopes_of(user, token)
     values = sessions.get(caller.session_key or "")
     if values is None or values.get(SESSION_KEY) != str(user.pk) or BACKEND_SESSION_KEY not in values:
         return False

@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from conversations import handshake
 from hitl import reading
 from hitl.deadlines import Deadlines
 from hitl.models import Request
@@ -136,6 +137,22 @@ def test_whoever_gets_a_program_decides_what_it_asked_before(alice: Any, bob: An
     told = Mail.objects.filter(kind="request_waiting").values_list("subject_id", "user")
     assert {(str(its_own.pk), charlie.pk), (str(plainly.pk), charlie.pk)} <= set(told)
     assert (str(by_policy.pk), charlie.pk) not in set(told)
+
+
+@pytest.mark.spec("B21")
+@pytest.mark.threat("T25")
+def test_a_socket_of_a_program_that_may_read_no_longer_is_closed(alice: Any, bob: Any) -> None:
+    program = service_accounts.make(bob, a_wish(alice))
+    _token, raw = service_accounts.make_token(bob, program.pk, name="cron")
+    caller = handshake.identify(handshake.Credentials(token=raw))
+    assert caller is not None
+
+    service_accounts.change(bob, program.pk, a_wish(alice, purpose="Reads and asks"))
+    before = handshake.still_let_in([caller])
+    service_accounts.change(bob, program.pk, a_wish(alice, scopes=["run"]))
+
+    assert before == {id(caller)}
+    assert handshake.still_let_in([caller]) == set()
 
 
 @pytest.mark.spec("B21")
