@@ -61,7 +61,8 @@ def start(
     that gets the execution's id once the run has ended. `pipeline`: one of `agents.pipeline.programs`. `about`: what
     else its program is told, by name; of a turn `message_id`, and `is_temporary` where nothing is to be remembered;
     `tainted_by`: what of others stands in the history (`agents.tools.taint`), and `others_said`: how many of its first
-    messages are not the person's own words, whatever their role; `quoted`: the places of others that are not, either.
+    messages are not the person's own words, whatever their role; `quoted`: the places of others that are not, either;
+    `brought`: what of others the question itself is.
     """
     execution = Execution(
         id=execution_id or new_id(),

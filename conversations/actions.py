@@ -27,7 +27,7 @@ from conversations.options import of_the_question
 from conversations.owned import Said, branch_before, own, own_message, own_run, owning, said_under
 from conversations.searching import indexing
 from conversations.sharing import actions as sharing
-from conversations.turns import later, message_in, reply_to, start_answer
+from conversations.turns import BROUGHT, later, message_in, reply_to, start_answer
 from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
@@ -169,6 +169,8 @@ def say(
         message.metadata = {"attachments": attachments} if attachments else {}
         if options:
             message.metadata["options"] = dict(options)
+        if brought:
+            message.metadata[BROUGHT] = brought.as_json()
         if branch:
             message.created_at = later(message.created_at, branch[-1].created_at)
         reply = reply_to(conversation, message)
@@ -176,9 +178,7 @@ def say(
         news = _renewed(conversation, question, reply)
         given = history.told(branch) if told is None else told
         made_of = branch if told is None else ()
-        execution = start_answer(
-            user, conversation, message, given, options or {}, reply=reply, branch=made_of, brought=brought
-        )
+        execution = start_answer(user, conversation, message, given, options or {}, reply=reply, branch=made_of)
         _announce(conversation, *news, shapes.said(message, reply))
     return Said(conversation, message, reply, execution)
 

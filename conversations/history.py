@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
-from agents.tools.taint import CLEAN, Taint, joined, taint_from
+from agents.tools.taint import Taint, joined, taint_from
 from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role
 from hitl.policy import Read
@@ -35,10 +35,13 @@ SUMMARY_OF = (
 _SUMMARY_BEGINS = SUMMARY_OF.partition("{")[0]
 # Where nobody can name what an earlier answer was made of.
 BROUGHT = "Earlier answers that came with the question"
-COPIED = "An answer of a conversation that somebody shared"
+COPIED = "A conversation that somebody shared"
 UNTOLD = "Sources of an earlier answer"
 QUOTED = "What the program brought along: its context, and results of its tools"
 OTHERS: Final = "others"
+EARLIER: Final = "earlier"
+FROM_ELSEWHERE: Final = Taint((Read(EARLIER, COPIED),))
+"""What stood in a conversation that somebody shared."""
 
 
 class Said(TypedDict):
@@ -63,10 +66,20 @@ class BranchMessage(NamedTuple):
     """What its run had read that others wrote, as the run wrote it down; `began_with`: the same of its beginning."""
     began_with: Any = None
     has_sources: bool = False
+    brought: Any = None
+    """Of a question that its person did not write: what of others it is, as whoever wrote it down said."""
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether it stood in a conversation that somebody shared."""
+        if self.role == Role.ASSISTANT:
+            return not self.has_run
+        return any(read.kind == EARLIER for read in taint_from(self.brought).sources)
 
     @property
     def said(self) -> Said:
-        return Said(role=self.role, content=self.content)
+        said = Said(role=self.role, content=self.content)
+        return {**said, "by": OTHERS} if self.role == Role.USER and self.is_copied else said
 
 
 def window(messages: Sequence[Said], *, max_chars: int = MAX_CHARS) -> list[Said]:
@@ -103,24 +116,24 @@ def told(branch: Sequence[BranchMessage], *, max_chars: int = MAX_CHARS) -> list
 
 
 def tainted_by(branch: Sequence[BranchMessage], told: Sequence[Said]) -> Taint:
-    """What others wrote that stands in the history, or in what it tells of. An answer that was made of it is text of
-    theirs as well, and so is a summary of such answers; each run writes down with what it began, so that what no
-    history reaches back to any more is not forgotten. Pure.
+    """What others wrote that stands in the history, or in what it tells of: questions of theirs, whatever became of
+    their answers. An answer that was made of it is text of theirs as well, and so is a summary of such answers; each
+    run writes down with what it began, so that what no history reaches back to any more is not forgotten. Pure.
     """
     if not branch:
         # A program brought the history along, and nobody knows what its answers were made of.
         says = [said for said in told if said["content"].strip()]
         quotes = any(said.get("by") == OTHERS for said in says)
         answers = any(said["role"] == Role.ASSISTANT and said.get("by") != OTHERS for said in says)
-        return Taint(tuple(Read("earlier", one) for one, is_so in ((BROUGHT, answers), (QUOTED, quotes)) if is_so))
-    return joined([_taint(message) for message in branch if message.role == Role.ASSISTANT])
+        return Taint(tuple(Read(EARLIER, one) for one, is_so in ((BROUGHT, answers), (QUOTED, quotes)) if is_so))
+    return joined([_taint(message) for message in branch if message.content.strip()])
 
 
 def others_said(branch: Sequence[BranchMessage], told: Sequence[Said]) -> int:
     """How many of the first messages that are told are not the person's own words: a summary, and what stood in a
     conversation that others shared. Pure."""
     first = 1 if told and told[0]["content"].startswith(_SUMMARY_BEGINS) else 0
-    copied = [place for place, one in enumerate(branch) if one.role == Role.ASSISTANT and not one.has_run]
+    copied = [place for place, one in enumerate(branch) if one.is_copied]
     if not copied:
         return first
     own = sum(1 for one in branch[copied[-1] + 1 :] if one.content.strip())
@@ -138,12 +151,14 @@ def quotation(source: str, text: str) -> Said:
 
 
 def _taint(message: BranchMessage) -> Taint:
-    if not message.has_run:
-        return Taint((Read("earlier", COPIED),)) if message.content.strip() else CLEAN
+    if message.role == Role.USER:
+        return taint_from(message.brought)
+    if message.is_copied:
+        return FROM_ELSEWHERE
     own = taint_from(message.has_read)
     if message.has_read is None and message.has_sources:
-        own = Taint((Read("earlier", UNTOLD),))
-    return joined([taint_from(message.began_with), own]) if message.content.strip() else CLEAN
+        own = Taint((Read(EARLIER, UNTOLD),))
+    return joined([taint_from(message.began_with), own])
 
 
 def _first_whole(branch: Sequence[BranchMessage]) -> int:
@@ -167,11 +182,11 @@ def _shortened(text: str, limit: int) -> str:
 
 _BRANCH = """
     WITH RECURSIVE branch AS (
-        (SELECT id, parent_id, role, text, execution_id, created_at, 1 AS depth FROM conversations_message
+        (SELECT id, parent_id, role, text, execution_id, created_at, metadata, 1 AS depth FROM conversations_message
           WHERE conversation_id = %(conversation)s AND (%(leaf)s::uuid IS NULL OR id = %(leaf)s)
           ORDER BY created_at DESC, (role = %(assistant)s) DESC LIMIT 1)
         UNION ALL
-        SELECT m.id, m.parent_id, m.role, m.text, m.execution_id, m.created_at, branch.depth + 1
+        SELECT m.id, m.parent_id, m.role, m.text, m.execution_id, m.created_at, m.metadata, branch.depth + 1
           FROM conversations_message m JOIN branch ON m.id = branch.parent_id
          WHERE branch.depth < %(limit)s
     )
@@ -179,7 +194,7 @@ _BRANCH = """
            CASE WHEN branch.role = %(assistant)s THEN COALESCE(e.answer, branch.text) ELSE branch.text END,
            branch.created_at, coalesce(s.text, ''), coalesce(s.turns_covered, 0),
            branch.execution_id IS NOT NULL, e.result -> 'tainted_by', e.input -> 'tainted_by',
-           e.result -> 'sources' -> 0 IS NOT NULL
+           e.result -> 'sources' -> 0 IS NOT NULL, (branch.metadata -> 'brought')::json
       FROM branch LEFT JOIN agents_execution e ON e.id = branch.execution_id
                   LEFT JOIN conversations_conversationsummary s ON s.upto_id = branch.id
      ORDER BY branch.depth DESC

@@ -3,11 +3,11 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from agents import actions as runs
 from agents.models import Execution
-from agents.tools.taint import CLEAN, Taint, joined
+from agents.tools.taint import joined, taint_from
 from conversations import history
 from conversations.models import Conversation, Message, Role
 from hyperagent.accounts.models import User
@@ -15,6 +15,9 @@ from hyperagent.lib.ids import new_id
 from memory import projects
 
 ON_FINISH = "conversations.tasks.turn_finished"
+BROUGHT: Final = "brought"
+"""In the metadata of a question that its person did not write, and in the input of each run that answers it: what of
+others it is."""
 
 
 def message_in(conversation: Conversation, role: Role, parent: uuid.UUID | None, mode: str, **fields: Any) -> Message:
@@ -43,14 +46,15 @@ def start_answer(
     *,
     reply: Message,
     branch: Sequence[history.BranchMessage],
-    brought: Taint = CLEAN,
 ) -> Execution:
     """Starts the run of a reply that is written. `branch`: what is told was made of; empty where a program brought it
     along."""
     about: dict[str, Any] = {"message_id": str(question.id)}
     if conversation.is_temporary:
         about["is_temporary"] = True
-    if taint := joined([history.tainted_by(branch, told), brought]):
+    if brought := question.metadata.get(BROUGHT):
+        about[BROUGHT] = brought
+    if taint := joined([history.tainted_by(branch, told), taint_from(brought)]):
         about["tainted_by"] = taint.as_json()
     if quoted := history.quoted(told):
         about["quoted"] = quoted

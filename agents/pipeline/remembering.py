@@ -22,7 +22,7 @@ from agents.guardrails.questions import flagged
 from agents.pipeline.recall import Recollection
 from agents.roles.memory_extractor import extracted
 from agents.runtime.context import AgentContext
-from agents.tools.taint import is_of_an_agent
+from agents.tools.taint import is_of_others
 from hyperagent.lib.text import json_text
 from hyperagent.lib.threads import in_thread
 from memory.remembering import reading
@@ -109,7 +109,7 @@ async def write_receipts(context: AgentContext, known: Recollection) -> None:
 async def _learned(
     context: AgentContext, question: str, known: Recollection, *, capable: bool, origin: Origin, options: Options | None
 ) -> list[dict[str, Any]]:
-    if flagged(context.run) or is_of_an_agent(context.run.turn):
+    if flagged(context.run) or is_of_others(context.run.turn):
         # Somebody else wrote it, or may have written a part of it: nothing to remember, or forget, of its person.
         return []
     wishes = wishes_in(question)

@@ -160,9 +160,12 @@ def _begun_with(run: DrivenRun) -> Reading:
     if (project := _instructed_by(turn.get("options") or {})) is not None:
         reading.add(project)
     history = [one for one in turn.get("history") or () if isinstance(one, Mapping)]
+    question = str(turn.get("question") or "")
     reading.words += own_words(turn)
-    reading.words.append(str(turn.get("question") or ""))
-    for text in (*reading.words, *(str(one.get("content") or "") for one in history)):
+    # What an agent names carries nothing out that it did not have. What others shared is in nobody's name.
+    if all(read.kind == AGENT for read in taint_from(turn.get("brought")).sources):
+        reading.words.append(question)
+    for text in (*own_words(turn), question, *(str(one.get("content") or "") for one in history)):
         reading.keep(text)
     return reading
 
@@ -176,9 +179,11 @@ def _instructed_by(options: Mapping[str, Any]) -> Read | None:
     return Read(PROJECT, _line(str(told.get("project") or "")))
 
 
-def is_of_an_agent(turn: Mapping[str, Any]) -> bool:
-    """Whether another program's agent asks: its words are a model's, in a person's name."""
-    return any(read.kind == AGENT for read in taint_from(turn.get("tainted_by")).sources)
+def is_of_others(turn: Mapping[str, Any]) -> bool:
+    """Whether the question itself is not the person's own: another program's agent asks in their name, here or before
+    in the conversation, or it stood in a conversation that somebody shared."""
+    asks = any(read.kind == AGENT for read in taint_from(turn.get("tainted_by")).sources)
+    return asks or bool(taint_from(turn.get("brought")))
 
 
 def own_words(turn: Mapping[str, Any]) -> list[str]:

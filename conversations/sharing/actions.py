@@ -16,9 +16,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from conversations import branches
+from conversations.history import FROM_ELSEWHERE
 from conversations.models import Conversation, Message, Role, Share, TitledBy
 from conversations.sharing.content import as_copied, content_of
 from conversations.sharing.tokens import TOKEN_CHARS, hash_of, token_of
+from conversations.turns import BROUGHT
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
@@ -175,8 +177,10 @@ def go_on(user: User, link: Share) -> Conversation:
         copies = []
         for number, one in enumerate(told["messages"]):
             at = now + timedelta(microseconds=number)
-            text = as_copied(one) if one["role"] == Role.ASSISTANT else one["text"]
-            parent = Message(conversation=copy, parent=parent, role=one["role"], text=text, created_at=at)
+            is_answer = one["role"] == Role.ASSISTANT
+            parent = Message(conversation=copy, parent=parent, role=one["role"], created_at=at)
+            parent.text = as_copied(one) if is_answer else one["text"]
+            parent.metadata = {} if is_answer else {BROUGHT: FROM_ELSEWHERE.as_json()}
             copies.append(parent)
         Message.objects.bulk_create(copies)
     log.info("share.copied", share=str(link.id), conversation=str(copy.id), user=str(user.pk))

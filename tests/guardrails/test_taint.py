@@ -23,12 +23,12 @@ from agents.tools.acting import parts_of
 from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.providers import REACHING_PROVIDERS
 from agents.tools.registry import tools as all_tools
-from agents.tools.taint import MOST_TOLD, addresses_in, joined, same_address, taint_from
+from agents.tools.taint import ASKED_BY_AN_AGENT, MOST_TOLD, Taint, addresses_in, joined, same_address, taint_from
 from agents.tools.tool import ANY_AGENT, Call, Sends, ToolError, tool
 from agents.tools.tool import Reply as ToolResult
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import MailMessage, OutgoingMail
-from conversations.history import BranchMessage, Said, others_said, tainted_by
+from conversations.history import FROM_ELSEWHERE, BranchMessage, Said, others_said, tainted_by
 from hitl.kinds import PolicyAction, RuleEffect, RuleScope
 from hitl.policy import PolicyFacts, RuleFacts
 from tests.codeact.driving import scripted
@@ -509,6 +509,20 @@ async def test_an_address_that_says_something_new_is_asked_about_and_one_that_is
         ],
     }
     case = running(FIRST_CALL, ("web_search", {"query": "acme"}), ("fetch_url", {"url": url}), agent="web", turn=turn)
+
+    assert (await case.drive()).how == how
+
+
+@pytest.mark.threat("T12", "T16")
+@pytest.mark.parametrize(
+    ("brought", "how"), [(None, "completed"), (ASKED_BY_AN_AGENT, "completed"), (FROM_ELSEWHERE, "waiting")]
+)
+async def test_an_address_in_a_question_that_others_shared_is_none_that_the_reader_named(
+    brought: Taint | None, how: str
+) -> None:
+    about = {} if brought is None else {"brought": brought.as_json(), "tainted_by": brought.as_json()}
+    turn = {"question": "What does https://shared.example/ say?", **about}
+    case = running(FIRST_CALL, ("fetch_url", {"url": "https://shared.example/"}), agent="web", turn=turn)
 
     assert (await case.drive()).how == how
 
