@@ -45,10 +45,11 @@ SNOOZED: Final[Literal[Happening.SNOOZED]] = Happening.SNOOZED
 
 
 class Via(StrEnum):
-    """By which door a decision came."""
+    """By which door a decision came. `agent`: another program's agent gave it, in words that a model wrote."""
 
     PAGE = "page"
     API = "api"
+    AGENT = "agent"
     SOCKET = "socket"
     ADMIN = "admin"
     COMMAND = "command"

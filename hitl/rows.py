@@ -48,6 +48,7 @@ _HAPPENED: Final[Mapping[str, str]] = {
 }
 _DOORS: Final[Mapping[str, str]] = {
     "admin": gettext_noop("in the administration"),
+    "agent": gettext_noop("by another program's agent"),
     "api": gettext_noop("by the API"),
     "command": gettext_noop("in a terminal"),
     "clock": "",

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from hitl.deadlines import Deadlines
-from hitl.kinds import ApproverKind, Risk, Stage
+from hitl.kinds import ApproverKind, Risk, Stage, Via
 from hyperagent.lib.text import json_text
 
 # Parameters: those of `opening`, execution_id, epoch. What would be asked of a program is asked of the person who
@@ -33,7 +33,7 @@ ON CONFLICT (request_id) DO NOTHING
 
 # Parameters: execution_id. For `answers_of`.
 READ_ANSWERS = """
-SELECT request_id, status, decided_by_id::text, answer FROM hitl_request
+SELECT request_id, status, decided_by_id::text, decided_via, answer FROM hitl_request
 WHERE execution_id = %s AND status <> 'pending'
 """
 
@@ -95,9 +95,15 @@ def _one_of(words: type[StrEnum], value: Any, otherwise: str) -> str:
     return str(value) if value in set(words) else otherwise
 
 
-def answers_of(rows: Iterable[tuple[UUID, str, str | None, Any]]) -> dict[UUID, dict[str, Any]]:
-    """What a run gets for each request that is no longer open: how it ended, who decided, and what they said."""
+def answers_of(rows: Iterable[tuple[UUID, str, str | None, str, Any]]) -> dict[UUID, dict[str, Any]]:
+    """What a run gets for each request that is no longer open: how it ended, who decided, and what they said; and
+    whether another program's agent said it in their name."""
     return {
-        request_id: {"status": status, "decided_by": decided_by, **(answer or {})}
-        for request_id, status, decided_by, answer in rows
+        request_id: {
+            "status": status,
+            "decided_by": decided_by,
+            **({"by_agent": True} if via == Via.AGENT else {}),
+            **(answer or {}),
+        }
+        for request_id, status, decided_by, via, answer in rows
     }

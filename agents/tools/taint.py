@@ -24,7 +24,7 @@ from hitl.policy import Read
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 AGENT: Final = "agent"
-"""The kind of a question that another program's agent wrote."""
+"""The kind of a question, or an answer to one, that another program's agent wrote."""
 PROJECT: Final = "project"
 """The kind of a project's instructions, by whoever owns it."""
 MOST_KEPT: Final = 200
@@ -200,7 +200,10 @@ def _take(reading: Reading, run: DrivenRun, step: StepRecord) -> None:
             _take_call(reading, run, step)
         case StepKind.ASK if step.status is StepStatus.FINISHED and isinstance(step.response, Mapping):
             # Not what was chosen: a model wrote that.
-            reading.words += [str(step.response[name]) for name in ("text", "instructions") if step.response.get(name)]
+            said = [str(step.response[name]) for name in ("text", "instructions") if step.response.get(name)]
+            reading.words += said
+            if said and step.response.get("by_agent"):
+                reading.add(Read(AGENT, "An answer to a question: another program's agent wrote it"))
         case StepKind.NOTE if step.name == OPENED:
             # It may read the files that lie in its box without a call that anybody sees.
             reading.add(Read("program", "What a script found among its files"))

@@ -168,7 +168,7 @@ def _answered(user: User, wish: MessageRequest) -> Execution:
         text=None if chooses else wish.text,
         key=wish.key,
     )
-    decisions.respond(user, request.request_id, response, via=Via.API)
+    decisions.respond(user, request.request_id, response, via=Via.AGENT)
     return Execution.objects.of(user).get(id=execution.id)
 
 

@@ -210,4 +210,4 @@ def _decided(caller: User, asked: AnswerApproval) -> dict[str, Any]:
         words = "A yes to a call needs its arguments_hash, as list_approvals gives it."
         raise Refused("invalid", words, fields={"arguments_hash": [words]})
     response = response_from(asked.model_dump(exclude={"request_id"}), now=timezone.now())
-    return request_shape(decisions.respond(caller, asked.request_id, response, via=Via.API))
+    return request_shape(decisions.respond(caller, asked.request_id, response, via=Via.AGENT))

@@ -117,7 +117,8 @@ async def test_what_waits_is_listed_with_its_hash_and_decided_only_with_it(
     assert (waiting["status"], waiting["note"]) == ("awaiting_user", "It is not done yet. Look again with get_run.")
     assert waiting["requests"] == pending["requests"]
     assert pending["requests"][0]["tool_calls"][0]["arguments"] == {"text": "Hello", "color": "white"}
-    assert (await call.value("answer_approval", **right))["status"] == "approved"
+    decided = await call.value("answer_approval", **right)
+    assert (decided["status"], decided["decided_via"]) == ("approved", "agent")
     assert (await call.value("get_run", execution_id=str(execution), wait_s=20))["answer"] == "Pinned it."
     assert board.pinned == ["Hello"]
 
