@@ -27,7 +27,7 @@ from agents.tools.replies import USE, Stored, found_done, settled, stored
 from agents.tools.taint import taint_of
 from agents.tools.tool import Call, Tool, ToolError
 from agents.tools.verdicts import CallAsked, approvers_of, forbidden_by_now
-from hyperagent.lib.outage import is_outage
+from hyperagent.lib.outage import database_was_away, is_outage
 from hyperagent.lib.telemetry import measures, tracing
 from hyperagent.lib.text import clean_text, clean_value
 
@@ -126,8 +126,10 @@ async def _compose(tool: Tool, values: BaseModel, context: AgentContext) -> Stor
     except ToolError as error:
         raise StepFailed("tool_failed", _told(error.message)) from error
     except Exception as error:
+        if database_was_away(error):
+            raise  # Whoever drives the run next goes on from the calls that are recorded.
         # Noted, because the error's id would be another one on a replay.
-        failure = _crashed(tool, error)
+        failure = _broken(tool, error)
         raise StepFailed(failure.code, await context.note(failure.code, lambda: failure.message)) from error
 
 
@@ -194,14 +196,17 @@ async def _given(tool: Tool, call: Call, values: BaseModel) -> Any:
 async def probed(
     tool: Tool, values: BaseModel, context: AgentContext, *, key: str, providers: Providers
 ) -> bool | None:
-    """Whether an effect happened. A probe that fails knows nothing, and no probe neither."""
+    """Whether an effect happened. A probe that fails knows nothing, and no probe neither. Where the database is away it
+    raises: nobody is to be asked what it can tell a moment later, when the run looks again."""
     if tool.probe is None:
         return None
     call = _call(context, providers, tool=tool, key=key, touched=context.has_touched(key), values=values)
     try:
         async with asyncio.timeout(tool.timeout_s):
             found: bool | None = await tool.probe(call, **_keywords(values))
-    except Exception:
+    except Exception as error:
+        if database_was_away(error):
+            raise
         log.exception("tool.probe_failed", tool=tool.name)
         return None
     return found
