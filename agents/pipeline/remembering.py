@@ -22,6 +22,7 @@ from agents.guardrails.questions import flagged
 from agents.pipeline.recall import Recollection
 from agents.roles.memory_extractor import extracted
 from agents.runtime.context import AgentContext
+from agents.runtime.driven import DrivenRun
 from agents.tools.taint import is_of_others
 from hyperagent.lib.text import json_text
 from hyperagent.lib.threads import in_thread
@@ -86,6 +87,12 @@ async def learn(
         return []
 
 
+def may_learn(run: DrivenRun) -> bool:
+    """Whether the question says anything of its person: not where somebody else wrote it, or may have written a part of
+    it. Then there is nothing to remember, and nothing to forget."""
+    return not flagged(run) and not is_of_others(run.turn)
+
+
 async def write_receipts(context: AgentContext, known: Recollection) -> None:
     """A row for each memory that the run was told, once, whatever is replayed. What fails is no reason to fail."""
     about, lookups = context.run.about, context.run.lookups
@@ -109,8 +116,7 @@ async def write_receipts(context: AgentContext, known: Recollection) -> None:
 async def _learned(
     context: AgentContext, question: str, known: Recollection, *, capable: bool, origin: Origin, options: Options | None
 ) -> list[dict[str, Any]]:
-    if flagged(context.run) or is_of_others(context.run.turn):
-        # Somebody else wrote it, or may have written a part of it: nothing to remember, or forget, of its person.
+    if not may_learn(context.run):
         return []
     wishes = wishes_in(question)
     findings = await _findings(context, question, known, wishes, capable=capable, options=options)

@@ -19,7 +19,7 @@ from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
 from agents.pipeline.planner import Agreed, asked_first, make_plan, tools_that_need_a_yes
 from agents.pipeline.plans import Plan
 from agents.pipeline.recall import Recollection, recall
-from agents.pipeline.remembering import Origin, learn, write_receipts
+from agents.pipeline.remembering import Origin, learn, may_learn, write_receipts
 from agents.pipeline.route import Route, decide
 from agents.pipeline.titling import title_of
 from agents.pipeline.todo import state_of
@@ -108,6 +108,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         answer, (afterwards.TITLE, title), (afterwards.LEARN, learned), patience_s=PATIENCE_S
     )
     left = [name for name, gave in zip((afterwards.TITLE, afterwards.LEARN), beside, strict=True) if gave is LEFT]
+    left = [name for name in left if name != afterwards.LEARN or may_learn(context.run)]
     chosen, news = ("" if beside[0] is LEFT else beside[0]), ([] if beside[1] is LEFT else beside[1])
     if chosen:
         context.emit(Title(title=chosen))

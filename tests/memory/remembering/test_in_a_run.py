@@ -14,6 +14,7 @@ from agents.models import Execution, Step
 from agents.pipeline import afterwards
 from agents.pipeline.recall import Recollection
 from agents.pipeline.remembering import Origin, _findings
+from agents.tools.taint import ASKED_BY_AN_AGENT
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory, MemorySwitch, MemoryUse
 from memory.remembering import actions, reading
@@ -135,6 +136,30 @@ async def test_what_is_learned_delays_neither_the_answer_nor_the_run_s_end(
     assert run.result["left"]["what"] == ["learn"]
     assert run.result["memory"] == {"used": 0, "learned": []}
     assert (await events(run.id))[-1]["type"] == "complete"
+
+
+@pytest.mark.spec("S154", "S24")
+@pytest.mark.threat("T17")
+@pytest.mark.parametrize(("about", "left"), [({}, ["learn"]), ({"tainted_by": ASKED_BY_AN_AGENT.as_json()}, None)])
+async def test_nothing_of_a_question_that_an_agent_wrote_is_left_to_be_learned_however_slow_the_database_is(
+    about: dict[str, Any],
+    left: list[str] | None,
+    alice: Any,
+    scripted_server: ScriptedServer,
+    make_runner: Runners,
+) -> None:
+    await sync_to_async(known)(alice, "She practises the cello on Mondays.")
+    scripted_server.script(Script(match="which day", text="On Monday."))
+    await make_runner(scripted_server.url)
+
+    async with await psycopg.AsyncConnection.connect(database_dsn()) as connection:
+        # Where receipts are written: what is told of memories waits for it.
+        await connection.execute("LOCK TABLE memory_memoryuse IN ACCESS EXCLUSIVE MODE")
+        run = await ended(await start(alice, "I work at Acme. On which day is the cello?", mode="chat", about=about))
+        await connection.rollback()
+
+    assert (run.status, run.answer) == ("completed", "On Monday.")
+    assert (run.result["left"] or {}).get("what") == left
 
 
 @pytest.mark.spec("S154", "S24")
