@@ -7,7 +7,7 @@ from agents.mcp.arguments import arguments_by
 from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
 from agents.tools import previews
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, Tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, Tool, unknown_once_touched
 
 TIMEOUT_S: Final = 120.0
 _KEPT: Final = 500
@@ -40,7 +40,7 @@ def _made(as_json: str) -> Tool:
         irreversible=offered.risk is Risk.IRREVERSIBLE,
         timeout_s=TIMEOUT_S,
         needs=(),
-        probe=None,
+        probe=unknown_once_touched if offered.risk is not Risk.READ else None,
         composite=False,
         untrusted=True,
         preview=previews.plain,

@@ -151,6 +151,12 @@ class Tool:
         return _spec(self.name, self.description, self.arguments)
 
 
+async def unknown_once_touched(call: Call, **_: Any) -> bool | None:
+    """The probe of what nobody can be asked about: what did not come to touch the world has done nothing, and of all
+    else nobody knows."""
+    return None if call.touched else False
+
+
 @lru_cache(_KEPT)
 def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
     return ToolSpec(name=name, description=description, parameters=parameters_of(arguments))

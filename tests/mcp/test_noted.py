@@ -5,8 +5,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import OperationalError
 
-from agents.engine.states import StepKind
+from agents.engine.states import EffectStatus, StepKind
 from agents.exchange import AgentInput
 from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
@@ -18,6 +19,7 @@ from agents.runtime.driven import About
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import BadTool, Call, Reply, tool
+from tests.doubles.memory_journal import Death
 from tests.tools.doubles import APPROVE_ALL
 from tests.tools.driving import case_of, seen
 
@@ -124,3 +126,60 @@ def test_no_tool_of_ours_is_called_like_a_strangers() -> None:
 
     with pytest.raises(BadTool, match="begin with mcp_"):
         tool(agents=("chat",), name="mcp_shop_look")(look)
+
+
+@dataclass
+class FarShop(Shop):
+    """Says before it touches the world, as the product's servers do. `away`: where the database is away, once each."""
+
+    away: set[str] = field(default_factory=set)
+
+    async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
+        self._look("before")
+        await call.touching()
+        reply = await super().call(call, offered, arguments)
+        self._look("after")
+        return reply
+
+    def _look(self, where: str) -> None:
+        if where in self.away:
+            self.away.remove(where)
+            raise OperationalError("server closed the connection unexpectedly")
+
+
+async def buying(context: AgentContext) -> Any:
+    assert context.run.tools is not None
+    context.connected = await context.run.tools.connected(context)
+    return seen(await context.tool("mcp_shop_buy", {"what": "tea"}))
+
+
+@pytest.mark.spec("B2", "B26")
+async def test_what_was_broken_off_before_a_server_was_called_is_done_and_nobody_is_asked_whether_it_happened() -> None:
+    begun = 0
+    for at in range(1, 12):
+        shop = FarShop({"chat": [offered("buy", Risk.WRITE)]})
+        case = case_of(buying, Gateway(Providers(connections=shop), checks=APPROVE_ALL))
+        await case.drive(death=Death.WRITE_IS_STORED, at=at)
+        effects = case.store.effects(case.execution_id)
+        if not [one for one in effects if one.status is EffectStatus.STARTED and one.response is None]:
+            continue
+        begun += 1
+
+        end = await case.drive()
+
+        assert (end.how, end.value["is_error"]) == ("completed", False)
+        assert [name for name, _, _ in shop.called] == ["mcp_shop_buy"]
+    assert begun
+
+
+@pytest.mark.spec("B2", "B26")
+@pytest.mark.parametrize(("where", "how", "called"), [("before", "completed", 0), ("after", "waiting", 1)])
+async def test_a_person_is_asked_only_where_a_server_may_have_done_it(where: str, how: str, called: int) -> None:
+    shop = FarShop({"chat": [offered("buy", Risk.WRITE)]}, away={where})
+    case = case_of(buying, Gateway(Providers(connections=shop), checks=APPROVE_ALL))
+
+    end = await case.drive()
+
+    assert (end.how, len(shop.called)) == (how, called)
+    if how == "completed":
+        assert end.value["content"].endswith("Call it again.")

@@ -14,7 +14,7 @@ from pydantic import Field
 from agents.browser.values import SeenPage
 from agents.engine.events import BrowserAction, BrowserStream
 from agents.sandbox.comparing import SEEN_OF_BROWSER
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool, unknown_once_touched
 
 FOLDER: Final = SEEN_OF_BROWSER
 KEPT_PICTURES: Final = 20
@@ -76,17 +76,12 @@ async def _pressed(call: Call, **_: Any) -> dict[str, Any]:
     return {"on": await call.providers.browser.focused(call.about)}
 
 
-async def _has_happened(call: Call, **_: Any) -> bool | None:
-    """Nobody can tell, once the page was touched."""
-    return None if call.touched else False
-
-
 @tool(
     agents=ANY_AGENT,
     needs=("browser",),
     effect="write",
     requires_approval=True,
-    probe=_has_happened,
+    probe=unknown_once_touched,
     settle=_clicked,
     timeout_s=60,
     untrusted=True,
@@ -104,7 +99,7 @@ async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pi
     needs=("browser",),
     effect="write",
     requires_approval=True,
-    probe=_has_happened,
+    probe=unknown_once_touched,
     settle=_typed,
     timeout_s=60,
     untrusted=True,
@@ -128,7 +123,7 @@ async def browser_type(
     needs=("browser",),
     effect="write",
     requires_approval=True,
-    probe=_has_happened,
+    probe=unknown_once_touched,
     settle=_pressed,
     timeout_s=60,
     untrusted=True,
