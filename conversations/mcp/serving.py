@@ -3,11 +3,14 @@ two. Imports mcp, which takes a second: open this file late.
 """
 
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
+from uuid import uuid4
 
 import mcp_types
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
@@ -16,8 +19,11 @@ from agents.tools.schema import parameters_of
 from conversations.mcp.tools import TOOLS, ServerTool
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
-from hyperagent.lib.refusals import NotAllowed, Refused
+from hyperagent.lib import outage
+from hyperagent.lib.refusals import NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_value
+
+log = logging.getLogger(__name__)
 
 NAME: Final = "hyperagent"
 INSTRUCTIONS: Final = (
@@ -66,14 +72,23 @@ async def served(
 def _server(caller: User, scopes: Collection[Scope]) -> Server[Any]:
     """Made for each request, so that nobody's tools are ever called in another's name."""
 
-    async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
+    async def list_tools(context: Any, params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=[_described(name, tool) for name, tool in TOOLS.items()])
 
-    async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+    async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         try:
             value = await _called(caller, scopes, params.name, params.arguments or {})
         except Refused as refused:
             return _result({"error": refused.as_error()}, is_error=True)
+        except Exception as error:
+            # The library would tell the program what the exception says.
+            if outage.is_outage(error):
+                log.warning("a call by MCP found a part of the server away: %s: %s", type(error).__name__, error)
+                return _result({"error": error_object(outage.CODE, _(outage.MESSAGE))}, is_error=True)
+            number = uuid4().hex[:12]
+            log.exception("a call by MCP failed", extra={"error_id": number})
+            words = _("Something went wrong here. Its number is {error_id}.").format(error_id=number)
+            return _result({"error": error_object("internal", words)}, is_error=True)
         return _result(value)
 
     return Server(NAME, version="1", instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)

@@ -7,11 +7,13 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import OperationalError
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from agents import actions
 from agents.models import Execution
+from conversations.mcp.serving import served
 from hitl.models import Request
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.outside.http_client import guarded_http_client
@@ -23,6 +25,7 @@ from tests.runtime.driving import Runners, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 
+INNER = "hyperagent@db.internal:5432"
 NOWHERE = "There is nothing here that you may see."
 
 
@@ -89,6 +92,38 @@ async def test_another_programs_agent_asks_and_gets_the_answer(
     run = await Execution.objects.aget()
     assert [read["kind"] for read in run.input["tainted_by"]["sources"]] == ["agent"], "a model wrote the question"
     assert await Execution.objects.filter(user=charlie).acount() == 0
+
+
+class Broken:
+    """A person at whose look-up something breaks that nobody foresaw."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    @property
+    def pk(self) -> UUID:
+        raise self.error
+
+
+@pytest.mark.threat("T23")
+@pytest.mark.parametrize(
+    ("error", "code"), [(OperationalError(f"no route to {INNER}"), "unavailable"), (ValueError(INNER), "internal")]
+)
+async def test_what_breaks_within_is_told_in_our_words_and_never_in_its_own(error: Exception, code: str) -> None:
+    called = {"name": "search_documents", "arguments": {"query": "anything"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}).encode()
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-06-18",
+    }
+    caller: Any = Broken(error)
+
+    answer = await served(caller, [Scope.READ], method="POST", path="/mcp", headers=headers, body=body)
+
+    assert INNER not in answer.content.decode()
+    result = json.loads(answer.content)["result"]
+    assert (result["isError"], result["structuredContent"]["error"]["code"]) == (True, code)
 
 
 @pytest.mark.spec("B26", "B4")
