@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import connection, transaction
-from django.db.models import QuerySet, Subquery
+from django.db.models import Q, QuerySet, Subquery
 from django.utils.formats import date_format
 
 from agents.engine.states import ExecutionStatus
@@ -66,10 +66,11 @@ def start_due(schedule_id: uuid.UUID) -> ScheduledRun | None:
 
 
 def hindrance(schedule: Schedule) -> SkippedWhy | None:
-    """Why it cannot be asked now."""
+    """Why it cannot be asked now: while a run of it goes on, or another try of one."""
     if not schedule.user.is_active:
         return SkippedWhy.OWNER_INACTIVE
-    runs = Execution.objects.filter(pk__in=schedule.runs.exclude(execution=None).values("execution"))
+    begun = schedule.runs.exclude(execution=None).values("execution")
+    runs = Execution.objects.filter(Q(pk__in=begun) | Q(effects_root__in=begun))
     statuses = set(runs.live().values_list("status", flat=True))
     if not statuses:
         return None

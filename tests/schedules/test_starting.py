@@ -32,6 +32,7 @@ from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.starting import due_ids, start_due
 from conversations.schedules.tasks import start_due as look_at_the_clock
 from hyperagent.lib.queue import schedule_tasks
+from hyperagent.lib.refusals import Conflict
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 from memory import projects
@@ -168,6 +169,24 @@ def test_while_the_last_run_goes_on_the_next_is_left_out_and_the_history_says_so
 
     assert [(one[1], one[3]) for one in history(schedule)] == [("started", ""), ("skipped", why), ("started", "")]
     assert Execution.objects.count() == 2
+
+
+@pytest.mark.spec("B27")
+def test_while_another_try_of_its_last_run_goes_on_the_next_is_left_out_too(alice: Any) -> None:
+    schedule = made(alice, hourly(talk=Talk.SAME))
+    first = come_again(schedule)
+    Execution.objects.update(status=ExecutionStatus.FAILED, ended_at=Now())
+    assert first.execution is not None
+    talk.retry_run(alice, first.execution.pk)
+
+    come_again(schedule, timedelta(seconds=20))
+    with pytest.raises(Conflict):
+        actions.run_now(alice, schedule.pk)
+    finish_runs()
+    come_again(schedule, timedelta(seconds=10))
+
+    outcomes = [(one[1], one[3]) for one in history(schedule)]
+    assert outcomes == [("started", ""), ("skipped", SkippedWhy.STILL_RUNNING), ("started", "")]
 
 
 @pytest.mark.spec("B27")
