@@ -21,7 +21,7 @@ from agents.guardrails.streaming import Anew
 from agents.runtime.attempts import Attempt
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
 from agents.runtime.outbox import Flagged
-from agents.runtime.spending import Heard, Spending, usage_of
+from agents.runtime.spending import Spending, usage_of
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.errors import ModelError
@@ -85,9 +85,8 @@ class AgentContext(Spending):
             self.refuse()
             if shown:
                 self.run.take_back(self.agent.id, "the answer began again")
-            heard = Heard()
-            with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked, request, heard):
-                reply, lines = await self._stream(self.last_of(request), heard, shown=shown)
+            with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked) as taken:
+                reply, lines = await self._stream(self.last_of(request), taken, shown=shown)
             told = {TOLD: [line.as_json() for line in lines]} if lines else {}
             return Outcome({**reply.model_dump(mode="json"), **told}, self.settled(usage_of(reply)))
 
@@ -154,8 +153,8 @@ class AgentContext(Spending):
         async def perform() -> Outcome:
             self.refuse()
             try:
-                with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked, request, Heard()):
-                    found = await self.run.models.structured(self.last_of(request), schema)
+                with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked) as taken:
+                    found = await self.run.models.structured(self.last_of(request), schema, taken=taken)
             except ModelError as error:
                 raise self.failed_call(error) from error
             used = self.settled(usage_of(*found.replies))
@@ -194,21 +193,17 @@ class AgentContext(Spending):
         self.say_if_unpriced(used["model"], cost)
 
     async def _stream(
-        self, request: ModelRequest, heard: Heard, *, shown: bool
+        self, request: ModelRequest, taken: list[ModelReply], *, shown: bool
     ) -> tuple[ModelReply, tuple[FindingSummary, ...]]:
         """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
         watch = Watch(self.run) if shown else None
         try:
-            async with aclosing(self.run.models.stream(request)) as deltas:
+            async with aclosing(self.run.models.stream(request, taken=taken)) as deltas:
                 async for delta in deltas:
-                    if type(delta) is TextDelta:
-                        heard.add(delta.text)
-                        if watch is not None:
-                            self._show(ANSWER, watch.feed(ANSWER, delta.text))
-                    elif type(delta) is ThinkingDelta:
-                        heard.add(delta.text)
-                        if watch is not None:
-                            self._show(THINKING, watch.feed(THINKING, delta.text))
+                    if type(delta) is TextDelta and watch is not None:
+                        self._show(ANSWER, watch.feed(ANSWER, delta.text))
+                    elif type(delta) is ThinkingDelta and watch is not None:
+                        self._show(THINKING, watch.feed(THINKING, delta.text))
                     elif type(delta) is Restarted:
                         self.run.take_back(self.agent.id, delta.reason)
                         if watch is not None:

@@ -5,7 +5,7 @@ What is asked and what an answer means is in `agents.budget`; the budgets that r
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -42,7 +42,6 @@ from agents.runtime.reserves import Reserve, Wanted
 from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
 from hyperagent.lib.llm.types import ModelReply, ModelRequest
-from hyperagent.lib.llm.types import Usage as ModelUsage
 
 if TYPE_CHECKING:
     from agents.runtime.driven import DrivenRun
@@ -51,7 +50,6 @@ T = TypeVar("T")
 STAGE: Final = "budget"
 # How much is written after the end of a budget, in the one answer from what there is.
 LAST_TOKENS: Final = 2_000
-CHARS_PER_TOKEN: Final = 4
 # No agent's, so that no cut takes it back.
 _SAID_ONCE: Final = "budget/0/0"
 
@@ -62,22 +60,6 @@ class Terms:
 
     budget: RunBudget
     may_ask: bool = True
-
-
-@dataclass(slots=True)
-class Heard:
-    """What came of an answer until now. `pieces`: most providers send a piece for each token, some for several."""
-
-    pieces: int = 0
-    chars: int = 0
-
-    def add(self, text: str) -> None:
-        self.pieces += 1
-        self.chars += len(text)
-
-    @property
-    def tokens(self) -> int:
-        return max(self.pieces, self.chars // CHARS_PER_TOKEN)
 
 
 class Spending(Context):
@@ -139,25 +121,19 @@ class Spending(Context):
                 self.settled(None)
 
     @contextmanager
-    def counted(self, name: str, asked: Written, sent: ModelRequest, heard: Heard) -> Iterator[None]:
-        """Around a call of a model on its way: where it is interrupted, what it took until then is estimated, and
-        counts for every budget."""
+    def counted(self, name: str, asked: Written) -> Iterator[list[ModelReply]]:
+        """Around a call of a model on its way, which adds to the list what it takes. Where it is interrupted, all of
+        that counts for every budget."""
+        taken: list[ModelReply] = []
         try:
-            yield
+            yield taken
         except asyncio.CancelledError:
-            if self.run.outbox.error is None:
-                self._break_off(name, asked, sent, heard)
+            if taken and self.run.outbox.error is None:
+                self._break_off(name, asked, taken)
             raise
 
-    def _break_off(self, name: str, asked: Written, sent: ModelRequest, heard: Heard) -> None:
-        prompt = estimate_of(sent.model_dump(mode="json")).prompt_tokens
-        try:
-            reply = self.run.models.taken_by(sent, ModelUsage(prompt_tokens=prompt, completion_tokens=heard.tokens))
-        except ModelError:
-            return  # nobody serves models
-        if reply is None:
-            return
-        used = self.settled({**usage_of(reply), "is_estimate": True})
+    def _break_off(self, name: str, asked: Written, taken: Sequence[ModelReply]) -> None:
+        used = self.settled(usage_of(*taken))
         self.run.paid.append(used)
         path = self._performing[:-1]
         failure = StepFailed("interrupted", "The call was interrupted.").as_json()
@@ -343,14 +319,17 @@ class Spending(Context):
 
 
 def usage_of(*replies: ModelReply) -> dict[str, Any]:
-    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown."""
+    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown. That part
+    of it is estimated is said where so."""
     costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+    estimated = {"is_estimate": True} if any(reply.is_estimate for reply in replies) else {}
     return {
         "model": replies[-1].model,
         "provider": replies[-1].provider,
         "prompt_tokens": sum(reply.usage.prompt_tokens for reply in replies),
         "completion_tokens": sum(reply.usage.completion_tokens for reply in replies),
         "cost_usd": str(sum(costs)) if len(costs) == len(replies) else None,
+        **estimated,
     }
 
 

@@ -268,13 +268,15 @@ class StoredMail(Value):
 
 
 class ModelUse(Value):
-    """What a model took that a tool asked: counted like the agents' own calls. `cost_usd`: None if not known."""
+    """What a model took that a tool asked: counted like the agents' own calls. `cost_usd`: None if not known.
+    `is_estimate`: part of it is of an answer that broke off; stored only where so."""
 
     model: str
     provider: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: str | None = None
+    is_estimate: bool = Field(default=False, exclude_if=lambda said: not said)
 
 
 class MadeImage(Value):

@@ -1,7 +1,7 @@
 """What a call of a model may take at most, before it is made. Pure.
 
-Tokens of the prompt from its bytes, at no more than 2.5 a token, which is more than tokenizers make of text in any
-language; of the answer what it is allowed to write. What it really took is told afterwards.
+Tokens of the prompt from its bytes (`hyperagent.lib.llm.estimates`); of the answer what it is allowed to write. What it
+really took is told afterwards.
 """
 
 import math
@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from hyperagent.lib.llm.plain import BYTES_PER_TOKEN
+from hyperagent.lib.llm.estimates import prompt_tokens_of
 from hyperagent.lib.llm.prices import Price
-from hyperagent.lib.text import json_text
 
-TOKENS_PER_MESSAGE: Final = 8
 # What an answer may write where nothing else is said and a budget holds; and what is not worth a call any more.
 OUTPUT_TOKENS: Final = 16_384
 LEAST_OUTPUT: Final = 256
@@ -73,13 +71,4 @@ class Estimate:
 
 def estimate_of(asked: Mapping[str, Any], *, calls: int = 1) -> Estimate:
     """`asked`: a request as it is recorded."""
-    messages = asked.get("messages") or ()
-    sizes = sum(_bytes(message.get("content") or "") + _bytes(message.get("thinking") or "") for message in messages)
-    called = [message["tool_calls"] for message in messages if message.get("tool_calls")]
-    beside = [value for value in (called, asked.get("tools"), asked.get("response_schema")) if value]
-    sizes += sum(_bytes(json_text(value) or "") for value in beside)
-    return Estimate(math.ceil(sizes / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * (len(messages) + 1), calls)
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+    return Estimate(prompt_tokens_of(asked), calls)

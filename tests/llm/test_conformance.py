@@ -22,7 +22,7 @@ from hyperagent.lib.llm import (
 )
 from hyperagent.lib.llm.images import Shape
 from hyperagent.lib.llm.types import Picture, SeenMessage
-from hyperagent.lib.llm.wire.reader import Answer
+from hyperagent.lib.llm.wire.reader import Underway
 from tests.llm.asking import KEY, SEARCH, ask
 from tests.scripted import Script, ScriptedCall, ScriptedServer, ScriptedUsage
 
@@ -71,11 +71,13 @@ async def _hear(path: str, settings: LLMSettings, request: ModelRequest) -> Hear
         return _heard(reply)
     adapter.litellm_library()
     (target,) = resolve.targets(settings, request)
-    items = adapter.stream_through_litellm(
-        target, request, temperature=request.temperature, limits=settings.limits, call_prefix="t"
+    underway = Underway()
+    pieces = adapter.stream_through_litellm(
+        target, request, underway, temperature=request.temperature, limits=settings.limits, call_prefix="t"
     )
-    answers = [item async for item in items if isinstance(item, Answer)]
-    return _heard(answers[-1])
+    async for _ in pieces:
+        pass
+    return _heard(underway.answer())
 
 
 def _heard(said: Any) -> Heard:
@@ -237,7 +239,7 @@ async def test_both_paths_raise_the_same_class_of_error(
 
 
 async def test_what_a_provider_has_said_of_a_stream_that_then_broke_is_known(scripted_server: ScriptedServer) -> None:
-    """Anthropic begins with it, and the scripted one has then written a token."""
+    """Anthropic begins with it. The scripted one says a token then, where two came, and nothing of the prompt."""
     gateway = ModelGateway(_settings(scripted_server))
     scripted_server.script(Script(text="one two three four", cut_after=2))
 
@@ -245,7 +247,8 @@ async def test_what_a_provider_has_said_of_a_stream_that_then_broke_is_known(scr
         await gateway.complete(_request("anthropic"))
 
     (paid,) = raised.value.paid
-    assert (paid.text.strip(), paid.usage.completion_tokens) == ("one two", 1)
+    assert (paid.text.strip(), paid.usage.completion_tokens) == ("one two", 2)
+    assert paid.is_estimate
     assert paid.cost_usd is not None
     await gateway.aclose()
 

@@ -13,6 +13,7 @@ from agents.models import Execution, Step
 from agents.runtime.context import AgentContext
 from agents.usage.models import ModelCall
 from hyperagent.accounts.budget_models import Budget, Hold, Purse
+from hyperagent.lib.llm.estimates import prompt_tokens_of
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.runtime.test_waiting import answer, request_of, waiting
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.spec("B11"), pytest.mark.django_db(transaction=True)]
 
 EACH = ScriptedUsage(prompt_tokens=900, completion_tokens=100)
 REQUEST = ModelRequest(tier=Tier.PRO, messages=(Message(role=Role.USER, content="Where to?"),))
+PROMPT_TOKENS = prompt_tokens_of(REQUEST.model_dump(mode="json"))
 
 
 class Way(BaseModel):
@@ -97,6 +99,58 @@ async def test_what_an_answer_took_before_it_could_be_used_is_told_with_it(
     assert await ledger() == (2000, Decimal("0.02"))
 
 
+async def test_a_stream_that_broke_counts_as_estimated(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    """Nobody was told what it took."""
+    await Budget.objects.acreate(whose="user", user=alice, unit="tokens", period="day", amount=10**6)
+    scripted_server.script(Script(text="one two three", cut_after=2, times=2))
+    await make_runner(scripted_server.url, extra=PROGRAMS, env={"LLM_ATTEMPTS": "2"})
+
+    run = await ended(await start(alice, "q", pipeline="asks"))
+
+    assert (run.answer, run.completion_tokens) == ("model_busy", 4)
+    assert run.prompt_tokens == 2 * PROMPT_TOKENS
+    assert await ledger() == (2 * (PROMPT_TOKENS + 2), None)
+    assert await estimates_of(run) == [True]
+    purse = await moved(f"user:{alice.pk}")
+    assert (purse.used_tokens, purse.held_tokens) == (2 * (PROMPT_TOKENS + 2), 0)
+
+
+async def test_what_was_refused_counts_nothing(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(status=500, times=2))
+    await make_runner(scripted_server.url, extra=PROGRAMS, env={"LLM_ATTEMPTS": "2"})
+
+    run = await ended(await start(alice, "q", pipeline="asks"))
+
+    assert (run.answer, run.prompt_tokens, run.completion_tokens) == ("model_busy", 0, 0)
+    assert await ledger() == (None, None)
+
+
+async def test_a_call_stopped_in_a_repair_counts_exactly_what_is_known(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    async def asks_for_a_while(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+        try:
+            await context.within(1.5, lambda inside: asks_for_a_value(inside, turn), name="slow")
+        except StepFailed as failure:
+            return {"answer": failure.code, "sources": []}
+        return {"answer": "", "sources": []}
+
+    scripted_server.script(answered("I would rather walk."), Script(text='{"way": "to the left"}', held_after=2))
+    await make_runner(scripted_server.url, extra={"asks": asks_for_a_while})
+
+    run = await ended(await start(alice, "q", pipeline="asks"))
+
+    assert run.answer == "timed_out"
+    assert run.completion_tokens == 100 + 3
+    assert 900 + PROMPT_TOKENS < run.prompt_tokens < 900 + 1_000
+    assert await ledger() == (run.prompt_tokens + run.completion_tokens, None)
+    assert True in await estimates_of(run)
+
+
 async def test_a_replay_neither_asks_again_nor_counts_again(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -119,9 +173,16 @@ async def test_a_replay_neither_asks_again_nor_counts_again(
 
 
 @sync_to_async
-def ledger() -> tuple[int, Decimal]:
+def ledger() -> tuple[int | None, Decimal | None]:
     found = ModelCall.objects.aggregate(tokens=Sum(F("prompt_tokens") + F("completion_tokens")), usd=Sum("cost_usd"))
     return found["tokens"], found["usd"]
+
+
+@sync_to_async
+def estimates_of(run: Execution) -> list[bool]:
+    """Of each step that took something, whether that is estimated."""
+    used = Step.objects.filter(agent__execution=run, kind="model", usage__isnull=False).values_list("usage", flat=True)
+    return ["is_estimate" in (usage or {}) for usage in used]
 
 
 @sync_to_async

@@ -35,7 +35,7 @@ from hyperagent.lib.llm.wire.anthropic import AnthropicReader
 from hyperagent.lib.llm.wire.faults import ErrorFields, reason_of
 from hyperagent.lib.llm.wire.gemini import GeminiReader
 from hyperagent.lib.llm.wire.openai import OpenAIReader
-from hyperagent.lib.llm.wire.reader import Answer, StreamReader
+from hyperagent.lib.llm.wire.reader import StreamReader, Underway
 
 _ADDRESSES = {
     Protocol.OPENAI: "https://api.openai.com/v1",
@@ -232,11 +232,16 @@ def has_schemas(target: Target) -> bool:
 
 
 async def stream_through_litellm(
-    target: Target, request: ModelRequest, *, temperature: float | None, limits: Limits, call_prefix: str
-) -> AsyncGenerator[Piece | Answer, None]:
-    """The reference path: LiteLLM sends and reads. Ends with the Answer; of a stream that broke, with what there is of
-    it, before the error. Raises ModelError."""
-    reader = OpenAIReader(call_prefix=call_prefix)
+    target: Target,
+    request: ModelRequest,
+    underway: Underway,
+    *,
+    temperature: float | None,
+    limits: Limits,
+    call_prefix: str,
+) -> AsyncGenerator[Piece, None]:
+    """The reference path: LiteLLM sends and reads. The answer is `underway`. Raises ModelError."""
+    reader = underway.reader = OpenAIReader(call_prefix=call_prefix)
     try:
         async with asyncio.timeout(limits.first_token_timeout_s):
             stream = await litellm_library().litellm.acompletion(
@@ -253,6 +258,7 @@ async def stream_through_litellm(
             )
     except Exception as error:
         raise _error(error, target, begun=False) from error
+    underway.is_accepted = True
     async with aclosing(stream):
         begun = False
         while True:
@@ -263,13 +269,11 @@ async def stream_through_litellm(
             except StopAsyncIteration:
                 break
             except Exception as error:
-                yield reader.answer()
                 raise _error(error, target, begun=begun) from error
             begun = True
             for piece in reader.feed_event(chunk.model_dump()):
                 yield piece
     reader.ended = True
-    yield reader.answer()
 
 
 async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> tuple[list[list[float]], int]:

@@ -42,7 +42,8 @@ class ModelError(Exception):
 
     code = "model_error"
     paid: tuple[ModelReply, ...] = ()
-    """Answers that could not be used, of all attempts, as far as providers said what they took."""
+    """Answers that could not be used, of all attempts: as providers said what they took, else estimated. Of what they
+    refused before anything was made nothing."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import TypeVar
 import orjson
 from pydantic import BaseModel
 
-from hyperagent.lib.llm import adapter, images, plain, resolve, retry, structured
+from hyperagent.lib.llm import adapter, estimates, images, plain, resolve, retry, structured
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model
 from hyperagent.lib.llm.errors import ModelError, ModelRefused, Reason, model_error, not_configured, scrub
 from hyperagent.lib.llm.images import Drawn, Shape
@@ -28,7 +28,7 @@ from hyperagent.lib.llm.transport import ERROR_BODY_LIMIT_BYTES, Response, Trans
 from hyperagent.lib.llm.types import Delta, Embedded, FinishReason, ModelReply, ModelRequest, Piece, Restarted, Usage
 from hyperagent.lib.llm.watching import Watched
 from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_fields, reason_of
-from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer
+from hyperagent.lib.llm.wire.reader import ANSWER_LIMIT_BYTES, Answer, Underway
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
@@ -61,22 +61,25 @@ class ModelGateway:
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+    async def stream(
+        self, request: ModelRequest, *, taken: list[ModelReply] | None = None
+    ) -> AsyncGenerator[Delta, None]:
         """Pieces as they come, Restarted where all of them must be taken back, the ModelReply last.
 
-        Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once.
-        Raises ModelError: that of the model asked first, when it and all of its fallbacks failed; it has what was paid
-        for all of them.
+        Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once, and
+        `taken`, to which everything is added that was paid for, then has what each attempt took. Raises ModelError:
+        that of the model asked first, when it and all of its fallbacks failed; it has what was paid for all of them.
         """
+        taken = [] if taken is None else taken
+        before = len(taken)
         clock = asyncio.get_running_loop().time
         began = clock()
         first_error: ModelError | None = None
-        paid: tuple[ModelReply, ...] = ()
         for target in resolve.targets(self.settings, request):
             for attempt in count(1):
                 shown = False
                 try:
-                    async with aclosing(self._attempt(target, request, paid)) as items:
+                    async with aclosing(self._attempt(target, request, taken, before)) as items:
                         async for item in items:
                             shown = True
                             yield item
@@ -84,7 +87,6 @@ class ModelGateway:
                 except ModelError as error:
                     failed = error
                 first_error = first_error or failed
-                paid = (*paid, *failed.paid)
                 step = retry.after(
                     failed, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
                 )
@@ -95,51 +97,54 @@ class ModelGateway:
                     break
                 await asyncio.sleep(step.wait_s)
         assert first_error is not None  # there is at least one target, and each left the loop by an error
-        first_error.paid = paid
+        first_error.paid = tuple(taken[before:])
         raise first_error
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """The whole answer. Raises ModelError."""
-        async with aclosing(self.stream(request)) as items:
+    async def complete(self, request: ModelRequest, *, taken: list[ModelReply] | None = None) -> ModelReply:
+        """The whole answer. `taken`: as of `stream`. Raises ModelError."""
+        async with aclosing(self.stream(request, taken=taken)) as items:
             async for item in items:
                 if isinstance(item, ModelReply):
                     return item
         raise AssertionError("a stream ends with a reply or an error")
 
-    async def structured(self, request: ModelRequest, schema: type[T]) -> Structured[T]:
+    async def structured(
+        self, request: ModelRequest, schema: type[T], *, taken: list[ModelReply] | None = None
+    ) -> Structured[T]:
         """The answer as a value of `schema`: by the provider's own schema mode where there is one, else asked for in
-        words; what does not fit goes back to the model twice. Raises ModelError, ModelGarbled at the end; it has what
-        was paid for all of them."""
-        paid: list[ModelReply] = []
+        words; what does not fit goes back to the model twice. `taken`: as of `stream`, with each of the answers. Raises
+        ModelError, ModelGarbled at the end; it has what was paid for all of them."""
+        taken = [] if taken is None else taken
+        before = len(taken)
         try:
-            return await self._structured(request, schema, paid)
+            value, reply, repairs = await self._structured(request, schema, taken)
         except ModelError as error:
-            error.paid = (*paid, *error.paid)
+            error.paid = tuple(taken[before:])
             raise
+        return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(taken[before:]))
 
-    async def _structured(self, request: ModelRequest, schema: type[T], paid: list[ModelReply]) -> Structured[T]:
-        """`paid` gets each answer as it comes."""
+    async def _structured(
+        self, request: ModelRequest, schema: type[T], taken: list[ModelReply]
+    ) -> tuple[T, ModelReply, int]:
+        """The value, the answer in which it was, and how many repairs it took."""
         target = resolve.targets(self.settings, request)[0]
         native = await self._has_schemas(target)
         asked = structured.ask_natively(request, schema) if native else structured.ask_in_words(request, schema)
         try:
-            reply = await self.complete(asked)
+            reply = await self.complete(asked, taken=taken)
         except ModelRefused as error:
             if not native or error.reason is not Reason.BAD_REQUEST:
                 raise
-            paid.extend(error.paid)
             self._without_schemas.add((target.provider.name, target.model))
             asked = structured.ask_in_words(request, schema)
-            reply = await self.complete(asked)
-        paid.append(reply)
+            reply = await self.complete(asked, taken=taken)
         for repairs in range(structured.REPAIRS + 1):
             value = structured.read(reply.text, schema)
             if not isinstance(value, Unfit):
-                return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(paid))
+                return value, reply, repairs
             if repairs < structured.REPAIRS:
                 asked = structured.ask_again(asked, schema, reply, value)
-                reply = await self.complete(asked)
-                paid.append(reply)
+                reply = await self.complete(asked, taken=taken)
         raise model_error(
             Reason.MALFORMED,
             provider=reply.provider,
@@ -212,29 +217,15 @@ class ModelGateway:
             for target in asked
         }
 
-    def taken_by(self, request: ModelRequest, usage: Usage) -> ModelReply | None:
-        """In the place of the reply of a call that was interrupted: who was asked first, and what so much of it costs
-        there. None where nobody was asked yet. Raises ModelError."""
-        target = resolve.targets(self.settings, request)[0]
-        if not _can_be_asked(target):
-            return None
-        return ModelReply(
-            finish_reason=FinishReason.LENGTH,
-            provider=target.provider.name,
-            model=target.model,
-            usage=usage,
-            cost_usd=self._cost_of_tokens(target, usage),
-        )
-
     def _own_price(self, target: Target) -> Price | None:
         own = self.prices.price_of(target.provider.name, target.model)
         return FREE if own is None and target.provider.name == BUNDLED else own
 
-    def _cost_usd(self, target: Target, answer: Answer) -> Decimal | None:
-        """By the own price, else as the provider says, else by LiteLLM's table; None: not known."""
+    def _cost_usd(self, target: Target, answer: Answer, usage: Usage) -> Decimal | None:
+        """Of so much, by the own price, else as the provider says, else by LiteLLM's table; None: not known."""
         if answer.cost_usd is not None and self._own_price(target) is None:
             return answer.cost_usd
-        return self._cost_of_tokens(target, answer.usage)
+        return self._cost_of_tokens(target, usage)
 
     def _cost_of_tokens(self, target: Target, usage: Usage) -> Decimal | None:
         own = self._own_price(target)
@@ -259,62 +250,71 @@ class ModelGateway:
         raise AssertionError("unreachable")
 
     async def _attempt(
-        self, target: Target, request: ModelRequest, unusable: Sequence[ModelReply]
+        self, target: Target, request: ModelRequest, taken: list[ModelReply], before: int
     ) -> AsyncGenerator[Piece | ModelReply, None]:
-        """One call to one model: its pieces, then its reply, which counts what the answers before it took, too. Raises
-        ModelError."""
+        """One call to one model: its pieces, then its reply, which counts what was taken from `before` on, too, and
+        comes in the place of it. What came to nothing and is paid for is added. Raises ModelError."""
         if not _can_be_asked(target):
             await asyncio.to_thread(adapter.litellm_library)
+        underway = Underway()
         with Watched(target, request) as watched:
-            answer: Answer | None = None
             try:
                 async with self._slot(target):
                     watched.asked()
-                    async with aclosing(self._open(target, request)) as items:
-                        async for item in items:
-                            if isinstance(item, Answer):
-                                answer = item
-                            else:
-                                if not watched.has_begun:
-                                    watched.begun()
-                                yield item
+                    async with aclosing(self._open(target, request, underway)) as pieces:
+                        async for piece in pieces:
+                            if not watched.has_begun:
+                                watched.begun()
+                            yield piece
+                answer = underway.answer()
                 if reason := _why_unusable(answer):
                     raise model_error(reason, provider=target.provider.name, model=target.model)
-            except ModelError as error:
-                if answer is not None and answer.is_counted:
-                    error.paid = (self._reply(target, answer),)
+            except (ModelError, asyncio.CancelledError, GeneratorExit) as error:
+                answer = underway.answer()
+                reason = error.reason if isinstance(error, ModelError) else None
+                if answer is not None and underway.is_billed(reason):
+                    taken.append(self._reply(target, request, answer))
+                    watched.took(taken[-1])
                 raise
             assert answer is not None
-            reply = self._reply(target, answer)
+            reply = self._reply(target, request, answer)
             watched.answered(reply)
-        yield reply.after(unusable)
+        reply = reply.after(taken[before:])
+        taken[before:] = [reply]
+        yield reply
 
-    def _reply(self, target: Target, answer: Answer) -> ModelReply:
+    def _reply(self, target: Target, request: ModelRequest, answer: Answer) -> ModelReply:
+        """What was read, with what it took; where it broke off before the provider had told that, estimated."""
+        usage = answer.usage
+        if answer.is_broken:
+            usage = estimates.usage_of_broken(request.model_dump(mode="json"), answer)
         return ModelReply(
             text=answer.text,
             thinking=answer.thinking,
             thinking_signature=answer.thinking_signature,
             tool_calls=answer.tool_calls,
             finish_reason=answer.finish_reason or FinishReason.LENGTH,
-            usage=answer.usage,
+            usage=usage,
             provider=target.provider.name,
             model=target.model,
-            cost_usd=self._cost_usd(target, answer),
+            cost_usd=self._cost_usd(target, answer, usage),
+            is_estimate=usage != answer.usage,
         )
 
-    def _open(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
-        """The pieces, then the Answer; of a stream that broke what there is of it, before the error."""
+    def _open(self, target: Target, request: ModelRequest, underway: Underway) -> AsyncGenerator[Piece, None]:
+        """The pieces; the answer is `underway`."""
         if adapter.reads_itself(target, request):
-            return self._read(target, request)
+            return self._read(target, request, underway)
         return adapter.stream_through_litellm(
             target,
             request,
+            underway,
             temperature=resolve.temperature(self.settings, request),
             limits=self.settings.limits,
             call_prefix=_call_prefix(),
         )
 
-    async def _read(self, target: Target, request: ModelRequest) -> AsyncGenerator[Piece | Answer, None]:
+    async def _read(self, target: Target, request: ModelRequest, underway: Underway) -> AsyncGenerator[Piece, None]:
         """The cheap path: we send and read."""
         call = adapter.wire_call(
             target,
@@ -323,11 +323,12 @@ class ModelGateway:
             call_prefix=_call_prefix(),
         )
         posting = self._transport.post(call.url, headers=call.headers, body=call.body)
-        reader = call.reader
+        reader = underway.reader = call.reader
         del call  # What was asked is long, and not held while the answer comes.
         try:
             async with await posting as response:
                 await _refuse_bad_status(response, target)
+                underway.is_accepted = True
                 if response.content_type == "application/json":
                     for piece in reader.feed_whole(await response.read_some(ANSWER_LIMIT_BYTES)):
                         yield piece
@@ -336,9 +337,7 @@ class ModelGateway:
                         yield piece
                 for piece in reader.finish():
                     yield piece
-                yield reader.answer()
         except (TransportFault, WireFault, ErrorInStream) as fault:
-            yield reader.answer()
             raise _error(fault, target) from fault
 
     @asynccontextmanager

@@ -170,6 +170,8 @@ class ModelReply(Value):
     model: str
     cost_usd: Decimal | None = None
     """Of all that `usage` counts. None: the price is not known. It is never guessed and never zero for want of one."""
+    is_estimate: bool = Field(default=False, exclude_if=lambda said: not said)
+    """Part of `usage` is of an answer that broke off before its provider said what it took. Stored only where so."""
 
     def after(self, unusable: Sequence["ModelReply"]) -> "ModelReply":
         """The same, with what these took: who asked has this one answer for all of it."""
@@ -181,6 +183,7 @@ class ModelReply(Value):
             update={
                 "usage": sum((reply.usage for reply in unusable), self.usage),
                 "cost_usd": sum(costs, Decimal(0)) if len(costs) == len(replies) else None,
+                "is_estimate": any(reply.is_estimate for reply in replies),
             }
         )
 

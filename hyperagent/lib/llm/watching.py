@@ -46,8 +46,6 @@ class Watched:
             reason = error.reason.value if isinstance(error, ModelError) else LEFT
             reason = reason if isinstance(error, ModelError) or not isinstance(error, Exception) else "crashed"
             measures.MODEL_CALLS.labels(*self._labels, reason).inc()
-            for unusable in error.paid if isinstance(error, ModelError) else ():
-                self._count(unusable)
             self._span.failed(reason)
         self._span.end()
 
@@ -64,7 +62,7 @@ class Watched:
 
     def answered(self, reply: ModelReply) -> None:
         measures.MODEL_CALLS.labels(*self._labels, "ok").inc()
-        self._count(reply)
+        self.took(reply)
         told: dict[str, Any] = {
             "gen_ai.response.model": reply.model,
             "gen_ai.response.finish_reasons": [reply.finish_reason.value],
@@ -79,7 +77,8 @@ class Watched:
             told["gen_ai.output.messages"] = orjson.dumps([said]).decode()
         self._span.set(told)
 
-    def _count(self, reply: ModelReply) -> None:
+    def took(self, reply: ModelReply) -> None:
+        """Also what could not be used."""
         measures.MODEL_TOKENS.labels(*self._labels, "input").inc(reply.usage.prompt_tokens)
         measures.MODEL_TOKENS.labels(*self._labels, "output").inc(reply.usage.completion_tokens)
         if reply.cost_usd is None:

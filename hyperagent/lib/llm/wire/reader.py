@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from hyperagent.lib.llm.errors import Reason
 from hyperagent.lib.llm.types import FinishReason, Piece, TextDelta, ThinkingDelta, ToolCall, Usage
 from hyperagent.lib.llm.wire.faults import ErrorInStream, WireFault, error_in
 from hyperagent.lib.llm.wire.sse import EventSplitter
@@ -29,11 +30,18 @@ class Answer:
     usage: Usage
     cost_usd: Decimal | None
     """What the provider itself says that the call cost."""
+    pieces: int = 0
+    """In how many it came, those of calls too."""
 
     @property
     def is_counted(self) -> bool:
         """Whether the provider has said what it took."""
         return self.usage != Usage() or self.cost_usd is not None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it ended before all of it was said, what it took included."""
+        return self.finish_reason is None or not self.is_counted
 
 
 @dataclass(slots=True)
@@ -65,6 +73,9 @@ class StreamReader(ABC):
         self.cost_usd: Decimal | None = None
         self.ended = False
         """The provider said that nothing more comes (a cut stream ends without)."""
+        self.has_begun = False
+        """Something was read that is part of an answer."""
+        self._said = 0
 
     @abstractmethod
     def read(self, event: dict[str, Any]) -> None:
@@ -110,6 +121,7 @@ class StreamReader(ABC):
             finish_reason=finish_reason,
             usage=self.usage,
             cost_usd=self.cost_usd,
+            pieces=self._said + sum(len(call.arguments) for call in self.calls.values()),
         )
 
     def say(self, text: Any) -> None:
@@ -138,6 +150,7 @@ class StreamReader(ABC):
 
     def _add(self, kind: type[Piece], text: str) -> None:
         """Pieces of one kind that came in one chunk are one: whoever takes them does as much for each."""
+        self._said += 1
         last = self._pieces[-1] if self._pieces else None
         if type(last) is kind:
             self._pieces[-1] = kind(last.text + text)
@@ -162,6 +175,7 @@ class StreamReader(ABC):
             self.read(event)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise WireFault(f"an event of an unknown shape: {str(event)[:200]}") from error
+        self.has_begun = True
 
     def _closed_calls(self) -> list[ToolCall]:
         taken: set[str] = set()
@@ -174,6 +188,28 @@ class StreamReader(ABC):
             arguments = clean_text("".join(call.arguments)).strip() or "{}"
             closed.append(ToolCall(id=call_id, name=clean_text(call.name), arguments=arguments))
         return closed
+
+
+@dataclass(slots=True)
+class Underway:
+    """How far a call has come, for whoever has to know when it broke. `reader`: of what comes, once the request is on
+    its way. `is_accepted`: the provider has begun to answer, and not with an error."""
+
+    reader: StreamReader | None = None
+    is_accepted: bool = False
+
+    def answer(self) -> Answer | None:
+        """What there is of it."""
+        return None if self.reader is None else self.reader.answer()
+
+    def is_billed(self, reason: Reason | None) -> bool:
+        """Whether its provider wants to be paid, where it ended for this reason; None: whoever asked has left. Not what
+        it refused before anything was made, nor what it was not asked; but what we ceased to wait for."""
+        if self.reader is None:
+            return False
+        if self.reader.has_begun or reason in (None, Reason.NO_FIRST_TOKEN, Reason.SILENCE):
+            return True
+        return self.is_accepted and reason is Reason.STREAM_CUT
 
 
 def count(value: Any) -> int:
