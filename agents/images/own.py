@@ -58,14 +58,19 @@ class OwnImages:
             picture = await self._opened(drawn.content, longest=LOOKED_AT_PIXELS)
         except Unreadable:
             raise ToolError(
-                f"The model {drawn.model} gave something that is no picture. Try again, or do without the image."
+                f"The model {drawn.model} gave something that is no picture. Try again, or do without the image.",
+                use=_use_of(drawn),
             ) from None
         path = path_of(prompt, shape, kind=picture.kind)
         media_type = MEDIA_TYPES[picture.kind]
         scope = scope_of(about)
-        stored = await self._workspace.write_bytes(
-            about, path, drawn.content, media_type, scope=scope, by="generate_image"
-        )
+        try:
+            stored = await self._workspace.write_bytes(
+                about, path, drawn.content, media_type, scope=scope, by="generate_image"
+            )
+        except ToolError as refusal:
+            refusal.use = _use_of(drawn)
+            raise
         return MadeImage(
             path=stored.path,
             scope=scope,
@@ -99,7 +104,7 @@ class OwnImages:
                     "names, brands or violence; if it refuses that too, it may make no images: an administrator sets "
                     "IMAGE_MODEL."
                 ) from None
-            raise ToolError(error.user_message) from None
+            raise ToolError(error.user_message, use=_use_in_vain(error)) from None
 
     async def _read(self, image: str, question: str, picture: Picture) -> ImageReading:
         shown = Shown(media_type=picture.media_type, content=base64.b64encode(picture.content).decode())
@@ -124,7 +129,7 @@ class OwnImages:
                     f"The model {error.model} did not take the picture: perhaps it cannot look at any. An "
                     "administrator must set VISION_MODEL to one that can. Until then, do without it and say so."
                 ) from None
-            raise ToolError(error.user_message) from None
+            raise ToolError(error.user_message, use=_use_in_vain(error)) from None
         return ImageReading(
             image=image, question=question, text=clean_text(reply.text), use=ModelUse.model_validate(usage_of(reply))
         )
@@ -166,6 +171,10 @@ def _opened(content: bytes, longest: int) -> Picture:
         path = Path(folder) / "picture"
         path.write_bytes(content)
         return picture_of(path, longest=longest)
+
+
+def _use_in_vain(error: ModelError) -> ModelUse | None:
+    return ModelUse.model_validate(usage_of(*error.paid)) if error.paid else None
 
 
 def _use_of(drawn: Drawn) -> ModelUse:

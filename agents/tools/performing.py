@@ -170,7 +170,8 @@ async def _performed(tool: Tool, call: Call, values: BaseModel) -> Stored:
         raise
     except ToolError as error:
         why = _told(error.message)
-        raise OutsideError("tool_failed", why, may_have_happened=error.may_have_happened) from error
+        used = None if error.use is None else error.use.model_dump(mode="json")
+        raise OutsideError("tool_failed", why, may_have_happened=error.may_have_happened, usage=used) from error
     except TimeoutError as error:
         why = f"{tool.name} took longer than {tool.timeout_s:g} s and was stopped. Ask for less, or do without it."
         raise OutsideError("tool_timeout", why, retryable=True, may_have_happened=True) from error

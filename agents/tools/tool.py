@@ -59,13 +59,15 @@ class ToolError(Exception):
     """The tool could not do it; `message` tells the model why and what to do instead. Recorded, no traceback.
 
     Write it yourself: what the other side said is untrusted and belongs into a reply, never in here.
-    `may_have_happened` is for effects: true where the world may have been changed all the same.
+    `may_have_happened` is for effects: true where the world may have been changed all the same. `use`: what a model
+    took for it, as of a `Reply`.
     """
 
-    def __init__(self, message: str, *, may_have_happened: bool = False) -> None:
+    def __init__(self, message: str, *, may_have_happened: bool = False, use: ModelUse | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.may_have_happened = may_have_happened
+        self.use = use
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,12 @@ from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, PipelineSettings
 from agents.tools.gateway import Gateway
 from agents.tools.providers import OriginalFile
+from agents.tools.tool import ToolError
 from agents.web.pages import GuardedPages
 from agents.workspace import OwnFiles
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
+from hyperagent.lib.llm.images import ANSWER_LIMIT_BYTES, Shape
 from hyperagent.lib.llm.providers import Limits
 from hyperagent.lib.llm.resolve import image_target
 from memory.workspaces import files
@@ -159,6 +161,76 @@ async def test_what_goes_wrong_with_a_model_is_told_and_nothing_is_stored(
     assert reply["is_error"]
     assert said in reply["content"]
     assert workspace.files == {}
+
+
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        pytest.param(drawn(b"<svg onload=alert(1)>"), id="no picture"),
+        pytest.param(drawn(picture()[:40]), id="half a picture"),
+        pytest.param(drawn(picture(kind="TIFF")), id="another kind"),
+        pytest.param(drawn(picture(20_000, 20_000, mode="L")), id="too large to be opened"),
+        pytest.param(drawn(b"").model_copy(update={"image": "not base64!"}), id="no base64"),
+        pytest.param(drawn(b"").model_copy(update={"image": None, "text": "http://169.254.169.254/"}), id="an address"),
+    ],
+)
+async def test_a_picture_that_cannot_be_used_was_paid_for_all_the_same(
+    models: ModelGateway, scripted_server: ScriptedServer, unusable: Script
+) -> None:
+    scripted_server.script(unusable)
+
+    assert (await used_for(models, FakeWorkspace())) == {
+        "model": "painter", "provider": "mine", "prompt_tokens": 20, "completion_tokens": 1000, "cost_usd": None
+    }  # fmt: skip
+
+
+@pytest.mark.spec("B11")
+async def test_a_picture_for_which_there_is_no_place_was_paid_for(
+    models: ModelGateway, scripted_server: ScriptedServer
+) -> None:
+    class Full(FakeWorkspace):
+        async def write_bytes(self, *args: Any, **more: Any) -> Any:
+            raise ToolError("There is no room left.")
+
+    scripted_server.script(drawn(picture()))
+
+    assert (await used_for(models, Full()))["completion_tokens"] == 1000
+
+
+@pytest.mark.spec("B11")
+async def test_an_answer_that_is_not_read_to_its_end_is_estimated(
+    models: ModelGateway, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.script(drawn(b"").model_copy(update={"image": "A" * ANSWER_LIMIT_BYTES}))
+
+    used = await used_for(models, FakeWorkspace())
+
+    assert used["is_estimate"]
+    assert used["prompt_tokens"] > 0
+
+
+@pytest.mark.spec("B11")
+async def test_a_picture_counts_the_one_before_it_that_could_not_be_read(scripted_server: ScriptedServer) -> None:
+    gateway = ModelGateway(LLMSettings.from_env(env_of(scripted_server)), chance=lambda: 0.0)
+    scripted_server.script(drawn(b"").model_copy(update={"image": "not base64!"}), drawn(picture()))
+
+    made = await gateway.draw("x", Shape.SQUARE)
+    await gateway.aclose()
+
+    assert (made.usage.prompt_tokens, made.usage.completion_tokens) == (40, 2000)
+
+
+async def used_for(models: ModelGateway, workspace: FakeWorkspace) -> Any:
+    """What the step of a picture that was not to be had took."""
+
+    async def program(context: AgentContext) -> Any:
+        return (await context.tool("generate_image", {"prompt": "x"})).is_error
+
+    case = case_of(program, tools_of(models, workspace))
+    assert (await case.drive()).value is True
+    (step,) = [step for step in case.store.steps(case.execution_id) if step.kind is StepKind.TOOL]
+    return step.usage
 
 
 def test_the_path_says_what_it_shows_and_stays_a_path() -> None:

@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 from hyperagent.lib.llm import images, plain
 from hyperagent.lib.llm.errors import ModelError, Reason, model_error, scrub
-from hyperagent.lib.llm.images import Drawn, Shape
+from hyperagent.lib.llm.images import Shape
 from hyperagent.lib.llm.prices import MILLION, Price
 from hyperagent.lib.llm.providers import Limits, Protocol, Provider
 from hyperagent.lib.llm.resolve import Target
@@ -290,8 +290,8 @@ async def embed(target: Target, texts: Sequence[str], *, timeout_s: float) -> tu
     return vectors, plain.tokens_of(response.usage.model_dump() if response.usage else None, texts)
 
 
-async def draw(target: Target, prompt: str, shape: Shape, *, timeout_s: float) -> Drawn:
-    """For those who do not speak OpenAI's API. Raises ModelError, and WireFault for an answer without an image."""
+async def draw(target: Target, prompt: str, shape: Shape, *, timeout_s: float) -> tuple[dict[str, Any], Decimal | None]:
+    """For those who do not speak OpenAI's API: an answer as that has them, and what it cost. Raises ModelError."""
     library = await asyncio.to_thread(litellm_library)
     try:
         async with asyncio.timeout(timeout_s):
@@ -307,14 +307,7 @@ async def draw(target: Target, prompt: str, shape: Shape, *, timeout_s: float) -
             )
     except Exception as error:
         raise _error(error, target, begun=False) from error
-    answer = response.model_dump()
-    return Drawn(
-        images.content_of((answer.get("data") or [{}])[0].get("b64_json")),
-        images.usage_of(answer.get("usage")),
-        provider=target.provider.name,
-        model=target.model,
-        cost_usd=_price_of_image(response, target),
-    )
+    return response.model_dump(), _price_of_image(response, target)
 
 
 def images_url(target: Target) -> str:
@@ -322,13 +315,13 @@ def images_url(target: Target) -> str:
     return f"{target.provider.base_url or _ADDRESSES[Protocol.OPENAI]}/images/generations"
 
 
-async def image_cost_usd(target: Target, body: bytes) -> Decimal | None:
+async def image_cost_usd(target: Target, answer: dict[str, Any]) -> Decimal | None:
     """What the image in this answer of OpenAI's cost, by LiteLLM's price table; None where it has no price."""
     if target.provider.plain:
         return None
     library = await asyncio.to_thread(litellm_library)
     try:
-        return _price_of_image(library.litellm.ImageResponse(**orjson.loads(body)), target)
+        return _price_of_image(library.litellm.ImageResponse(**answer), target)
     except (TypeError, ValueError):
         return None
 

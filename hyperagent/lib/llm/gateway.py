@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from decimal import Decimal
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -159,7 +159,7 @@ class ModelGateway:
     async def embedded(self, texts: Sequence[str], *, model: str | None = None) -> Embedded:
         """The same with what it took."""
         target = self._embedding_target(model)
-        vectors, tokens = await self._patiently(target, lambda: self._embed_once(target, texts))
+        vectors, tokens = await self._patiently(target, lambda: self._embed_once(target, texts), [])
         return Embedded(
             vectors=vectors,
             tokens=tokens,
@@ -188,11 +188,14 @@ class ModelGateway:
             raise not_configured(f"{error}.") from error
 
     async def draw(self, prompt: str, shape: Shape) -> Drawn:
-        """An image of what `prompt` says, by the model that IMAGE_MODEL names. Raises ModelError."""
+        """An image of what `prompt` says, by the model that IMAGE_MODEL names. Raises ModelError; it has what was paid
+        for answers in which there was none."""
         target = resolve.image_target(self.settings)
         if target is None:
             raise not_configured(resolve.NO_IMAGE_MODEL)
-        return await self._patiently(target, lambda: self._draw_once(target, prompt, shape))
+        paid: list[ModelReply] = []
+        drawn = await self._patiently(target, lambda: self._draw_once(target, prompt, shape), paid)
+        return drawn.after(paid)
 
     async def sees(self, request: ModelRequest) -> bool | None:
         """Whether the model that this request would go to looks at pictures; None if only asking it will tell. Raises
@@ -231,8 +234,9 @@ class ModelGateway:
         own = self._own_price(target)
         return adapter.cost_usd(target, usage) if own is None else own.cost(usage)
 
-    async def _patiently(self, target: Target, once: Callable[[], Awaitable[R]]) -> R:
-        """One whole answer, asked for again where that may help. Raises ModelError."""
+    async def _patiently(self, target: Target, once: Callable[[], Awaitable[R]], paid: list[ModelReply]) -> R:
+        """One whole answer, asked for again where that may help. `paid` gets what those took that could not be used.
+        Raises ModelError."""
         clock = asyncio.get_running_loop().time
         began = clock()
         for attempt in count(1):
@@ -240,6 +244,8 @@ class ModelGateway:
                 async with self._slot(target):
                     return await once()
             except ModelError as error:
+                paid.extend(error.paid)
+                error.paid = tuple(paid)
                 step = retry.after(
                     error, attempt=attempt, spent_s=clock() - began, limits=self.settings.limits, chance=self._chance()
                 )
@@ -375,16 +381,33 @@ class ModelGateway:
             raise _error(fault, target) from fault
 
     async def _draw_once(self, target: Target, prompt: str, shape: Shape) -> Drawn:
+        if target.provider.protocol is Protocol.OPENAI:
+            answer = await self._image_answer(target, prompt, shape)
+            cost_usd = await adapter.image_cost_usd(target, answer)
+        else:
+            timeout_s = self.settings.limits.first_token_timeout_s
+            answer, cost_usd = await adapter.draw(target, prompt, shape, timeout_s=timeout_s)
         try:
-            if target.provider.protocol is not Protocol.OPENAI:
-                return await adapter.draw(target, prompt, shape, timeout_s=self.settings.limits.first_token_timeout_s)
-            body, url = images.request_body(target, prompt, shape), adapter.images_url(target)
+            return images.drawn(target, answer, cost_usd=cost_usd)
+        except WireFault as fault:
+            usage = images.usage_of(answer.get("usage"))
+            error = _error(fault, target)
+            error.paid = (images.paid_for(target.provider.name, target.model, usage, cost_usd=cost_usd),)
+            raise error from fault
+
+    async def _image_answer(self, target: Target, prompt: str, shape: Shape) -> dict[str, Any]:
+        body, url = images.request_body(target, prompt, shape), adapter.images_url(target)
+        try:
             async with await self._transport.post(url, headers=plain.headers(target), body=body) as response:
                 await _refuse_bad_status(response, target)
-                answer = await response.read_some(images.ANSWER_LIMIT_BYTES)
-            return images.drawn(target, answer, cost_usd=await adapter.image_cost_usd(target, answer))
+                return images.answer_of(await response.read_some(images.ANSWER_LIMIT_BYTES))
         except (TransportFault, WireFault) as fault:
-            raise _error(fault, target) from fault
+            error = _error(fault, target)
+            if isinstance(fault, images.TooLarge):
+                usage = Usage(prompt_tokens=estimates.prompt_tokens_of({"messages": [{"content": prompt}]}))
+                name, model = target.provider.name, target.model
+                error.paid = (images.paid_for(name, model, usage, cost_usd=None, is_estimate=True),)
+            raise error from fault
 
 
 async def _refuse_bad_status(response: Response, target: Target) -> None:

@@ -2,7 +2,8 @@
 
 import base64
 import binascii
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -10,10 +11,14 @@ from typing import Any, Final
 import orjson
 
 from hyperagent.lib.llm.resolve import Target
-from hyperagent.lib.llm.types import Usage
+from hyperagent.lib.llm.types import FinishReason, ModelReply, Usage
 from hyperagent.lib.llm.wire.faults import WireFault
 
 ANSWER_LIMIT_BYTES: Final = 48 * 1024 * 1024
+
+
+class TooLarge(WireFault):
+    """An answer that is not read to its end: what it says that it took is not known."""
 
 
 class Shape(StrEnum):
@@ -24,13 +29,19 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An image as a provider gave it; whether it is one is the caller's to look at. `cost_usd`: None if not known."""
+    """An image as a provider gave it; whether it is one is the caller's to look at. `cost_usd`: None if not known. Both
+    `usage` and that also of the answers before it that could not be used."""
 
     content: bytes = field(repr=False)
     usage: Usage
     provider: str
     model: str
     cost_usd: Decimal | None = None
+
+    def after(self, unusable: Sequence[ModelReply]) -> "Drawn":
+        """The same, with what these took."""
+        own = paid_for(self.provider, self.model, self.usage, cost_usd=self.cost_usd).after(unusable)
+        return replace(self, usage=own.usage, cost_usd=own.cost_usd)
 
 
 _SIZES: Final = {Shape.SQUARE: "1024x1024", Shape.PORTRAIT: "1024x1536", Shape.LANDSCAPE: "1536x1024"}
@@ -52,15 +63,41 @@ def request_body(target: Target, prompt: str, shape: Shape) -> bytes:
     return orjson.dumps(asked)
 
 
-def drawn(target: Target, body: bytes, *, cost_usd: Decimal | None) -> Drawn:
-    """Raises WireFault."""
+def answer_of(body: bytes) -> dict[str, Any]:
+    """Raises WireFault, TooLarge where it was cut at the limit."""
+    if len(body) >= ANSWER_LIMIT_BYTES:
+        raise TooLarge(f"the image is too large: its answer has {ANSWER_LIMIT_BYTES} bytes or more")
     try:
         answer = orjson.loads(body)
-        content = content_of(answer["data"][0].get("b64_json"))
-    except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except orjson.JSONDecodeError as error:
         raise WireFault(f"no image in {body[:200]!r}") from error
+    if not isinstance(answer, dict):
+        raise WireFault(f"no image in {body[:200]!r}")
+    return answer
+
+
+def drawn(target: Target, answer: dict[str, Any], *, cost_usd: Decimal | None) -> Drawn:
+    """Raises WireFault."""
+    try:
+        content = content_of(answer["data"][0].get("b64_json"))
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise WireFault(f"no image in {str(answer)[:200]}") from error
     usage = usage_of(answer.get("usage"))
     return Drawn(content, usage, provider=target.provider.name, model=target.model, cost_usd=cost_usd)
+
+
+def paid_for(
+    provider: str, model: str, usage: Usage, *, cost_usd: Decimal | None, is_estimate: bool = False
+) -> ModelReply:
+    """What an image took, in the form of a reply."""
+    return ModelReply(
+        finish_reason=FinishReason.STOP,
+        usage=usage,
+        provider=provider,
+        model=model,
+        cost_usd=cost_usd,
+        is_estimate=is_estimate,
+    )
 
 
 def content_of(encoded: Any) -> bytes:
