@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from agents import registry
 from agents.exchange import Options
 from agents.roster.research.config import Proposal, Subquestion, config_of
 from agents.roster.research.report import NO_SECOND
 from agents.roster.research.scenarios import DEPTHS, SCENARIOS
+from agents.roster.research.subquestions import child_of
 from agents.tools.tool import ToolError
 from agents.tools.values import FetchedPage
 from tests.roster.driving import Cases, calls, prompt, says, task_for
@@ -76,6 +78,15 @@ async def test_a_question_is_split_searched_weighed_and_reported_with_one_number
         event["content"] for event in case.events("token") if event["agent_id"] == str(agents["research"].id)
     ]
     assert "".join(research_tokens) == output.result == shown(case.all_events)
+
+
+@pytest.mark.spec("S98", "S182")
+@pytest.mark.parametrize("agent", registry.names())
+def test_a_helper_works_within_its_own_limits(agent: str) -> None:
+    child = child_of(task_for("research", "Research heat pumps"), agent, SALES, name="research-1.1")
+
+    spec = registry.specs()[agent]
+    assert (child.retry_config.timeout_s, child.retry_config.max_retries) == (spec.timeout_s, spec.max_retries)
 
 
 @pytest.mark.spec("S107")

@@ -6,7 +6,8 @@ from agents.engine.context import Ended, Handle
 from agents.engine.errors import StepFailed
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput
-from agents.pipeline.work import commission
+from agents.pipeline.work import commission, retry_config
+from agents.registry import specs
 from agents.roster.research.config import Subquestion
 from agents.roster.research.findings import Answered
 from agents.runtime.context import AgentContext
@@ -38,11 +39,13 @@ async def collect(
 
 
 def child_of(task: AgentInput, agent: str, question: str, *, name: str) -> AgentInput:
-    """The child's input: the person's profile and options go along, the conversation and the plan do not."""
+    """The child's input: the person's profile and options go along, the conversation and the plan do not. How long it
+    may take and how often it is tried is its own agent's matter."""
     return AgentInput(
         agent_id=name,
         agent_name=agent,
         task=question,
+        retry_config=retry_config(specs()[agent]),
         long_term_memory=task.long_term_memory,
         metadata=task.metadata,
         capable=task.capable,
