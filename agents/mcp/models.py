@@ -68,6 +68,9 @@ class McpServer(models.Model):
     is_inner = models.BooleanField(default=False, help_text="It may be reached at an address of a private network.")
     sealed = models.TextField(blank=True, editable=False, help_text="Headers, variables and tokens, encrypted.")
     secret_names = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    renewing_until = models.DateTimeField(
+        null=True, editable=False, help_text="Whose turn it is to renew its tokens has so long for it."
+    )
     agents = ArrayField(models.CharField(max_length=40), default=default_agents)
     enabled = models.BooleanField(default=True)
     state = models.CharField(max_length=16, choices=ServerState, default=ServerState.NEW)

@@ -4,8 +4,10 @@ What it gave is kept sealed with the server. The person's way through the browse
 this file late.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -19,6 +21,7 @@ from mcp.shared.auth import (
     ProtectedResourceMetadata,
 )
 
+from agents.mcp import turns
 from agents.mcp.models import McpServer
 from agents.mcp.reading import server_of
 from agents.mcp.sealing import SecretsLost, opened, sealed
@@ -28,6 +31,9 @@ from hyperagent.lib.threads import in_thread
 CALLBACK: Final = "/settings/mcp/signed-in/"
 # A little before its time is over, so that it does not end on its way.
 _EARLY_S: Final = 30.0
+RENEWAL_S: Final = 20.0
+"""Of silence, while tokens are renewed: whoever has the turn holds up all others that call the server."""
+_LOOK_EVERY_S: Final = 0.2
 
 
 def kept_sign_in(config: ServerConfig) -> OAuthClientProvider:
@@ -62,23 +68,72 @@ def provider_of(
 
 
 class _Remembering(OAuthClientProvider):
-    """The library forgets between two processes where tokens are renewed, and until when they are good."""
+    """The library forgets between two processes where tokens are renewed, and until when they are good; and it renews
+    them whoever else does so at the same time."""
 
     _is_reminded = False
 
     async def _auth_flow(self, request: Any) -> Any:
+        """The library's, in which tokens are renewed by one at a time (`turns`). Whoever comes second goes on with what
+        the first was given; so does one whose token the server has taken back since."""
+        kept = self.context.storage
+        assert isinstance(kept, _Kept)
         if not self._is_reminded:
             self._is_reminded = True
             await in_thread(_remind)(self)
-        flow = super()._auth_flow(request)
+        turn = await self._turn(kept.config)
+        flow, may_try_anew = super()._auth_flow(request), True
         try:
             outgoing = await anext(flow)
             while True:
-                outgoing = await flow.asend((yield outgoing))
+                if outgoing is request:
+                    await _give_back(kept.config, turn)
+                    turn = None
+                elif turn is not None:
+                    outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), RENEWAL_S)
+                answer = yield outgoing
+                if outgoing is request and answer.status_code == 401 and may_try_anew:
+                    may_try_anew = False
+                    if await self._is_given_newer(kept.config):
+                        self._add_auth_header(request)
+                        answer = yield request
+                outgoing = await flow.asend(answer)
         except StopAsyncIteration:
             return
         finally:
             await flow.aclose()
+            await asyncio.shield(_give_back(kept.config, turn))
+
+    async def _turn(self, config: ServerConfig) -> datetime | None:
+        """Until when it is ours to renew the tokens; None where there is nothing to renew, any more."""
+        if not self._initialized:
+            await self._initialize()
+        while not self.context.is_token_valid() and self.context.can_refresh_token():
+            turn = await in_thread(turns.take)(config)
+            self._adopt(turn.kept)
+            if turn.until is not None or not turn.kept:
+                return turn.until
+            if not turn.is_fresh:
+                await asyncio.sleep(_LOOK_EVERY_S)
+        return None
+
+    async def _is_given_newer(self, config: ServerConfig) -> bool:
+        """Somebody else has got a token since ours was stored."""
+        had = self.context.current_tokens
+        self._adopt(await in_thread(_read)(config))
+        now = self.context.current_tokens
+        return had is not None and now is not None and now.access_token != had.access_token
+
+    def _adopt(self, kept: dict[str, Any]) -> None:
+        if kept.get("tokens") and kept.get("client"):
+            self.context.current_tokens = OAuthToken.model_validate(kept["tokens"])
+            self.context.token_expiry_time = kept.get("expires_at")
+            self.context.client_info = OAuthClientInformationFull.model_validate(kept["client"])
+
+
+async def _give_back(config: ServerConfig, turn: datetime | None) -> None:
+    if turn is not None:
+        await in_thread(turns.give_back)(config, turn)
 
 
 class _Kept(TokenStorage):

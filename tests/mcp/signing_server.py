@@ -4,6 +4,7 @@ import time
 from secrets import token_urlsafe
 from typing import Any
 
+import anyio
 from mcp.server import MCPServer
 from mcp.server.auth.provider import (
     AccessToken,
@@ -20,9 +21,11 @@ from tests.mcp.servers import READS
 
 
 class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-    """Says yes to whoever comes. `granted`: the kinds of grants, in order."""
+    """Says yes to whoever comes. `granted`: the kinds of grants, in order. With `renewal_s` a renewal takes so long,
+    and takes all older tokens back."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, renewal_s: float | None = None) -> None:
+        self.renewal_s = renewal_s
         self.clients: dict[str, OAuthClientInformationFull] = {}
         self.codes: dict[str, AuthorizationCode] = {}
         self.tokens: dict[str, AccessToken] = {}
@@ -64,6 +67,9 @@ class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, 
     async def exchange_refresh_token(self, client: Any, refresh_token: RefreshToken, scopes: list[str]) -> OAuthToken:
         del self.refreshing[refresh_token.token]
         self.granted.append("refresh")
+        if self.renewal_s is not None:
+            self.tokens.clear()
+            await anyio.sleep(self.renewal_s)
         return self._token(refresh_token.client_id, scopes)
 
     async def load_access_token(self, token: str) -> AccessToken | None:

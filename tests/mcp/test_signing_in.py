@@ -1,25 +1,38 @@
 """Signing in to a server by OAuth: found out, registered, out to its page and back, kept sealed, renewed."""
 
+import asyncio
 import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from django.db import connections
+from django.utils import timezone
 
-from agents.mcp import actions
+from agents.mcp import actions, connecting, turns
 from agents.mcp.actions import Wanted
 from agents.mcp.models import McpServer, McpSignIn
+from agents.mcp.reading import config_of
 from agents.mcp.sealing import opened, sealed
+from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
 from hyperagent.embedded.instance import free_port
 from tests.mcp.servers import Served
 from tests.mcp.signing_server import Consent, guarded
 
 HERE = "/settings/mcp/"
+
+
+@dataclass
+class Signed:
+    server: McpServer
+    consent: Consent
 
 
 @pytest.fixture
@@ -132,6 +145,93 @@ def test_a_sign_in_that_fails_takes_nothing_from_who_signed_in_after_it(
 
     server.refresh_from_db()
     assert (server.state, server.last_error) == ("connected", "")
+
+
+@pytest.fixture
+def rotating(bob: Any, client_of: Any, transactional_db: None) -> Iterator[Signed]:
+    """Signed in to a server that takes the old tokens back with each renewal. The token's time is over."""
+    port, consent = free_port(), Consent(renewal_s=0.5)
+    served = Served(guarded(consent, port), port=port).start()
+    server = connected(bob, served)
+    client_of(bob).get(gone_out(client_of(bob), server))
+    yield Signed(server, consent)
+    served.stop()
+
+
+def runs_out(server: McpServer) -> None:
+    server.refresh_from_db()
+    kept = opened(server.sealed)["oauth"]
+    McpServer.objects.filter(pk=server.pk).update(sealed=sealed({"oauth": {**kept, "expires_at": time.time() - 1}}))
+
+
+@pytest.mark.spec("B26")
+def test_of_many_who_come_with_an_old_token_one_renews_it_for_all(rotating: Signed, bob: Any) -> None:
+    runs_out(rotating.server)
+    states: list[str] = []
+    comers = [threading.Thread(target=looks, args=(bob, rotating.server, states)) for _ in range(5)]
+
+    for comer in comers:
+        comer.start()
+    for comer in comers:
+        comer.join(timeout=30)
+
+    assert states == ["connected"] * 5
+    assert rotating.consent.granted == ["code", "refresh"]
+    rotating.server.refresh_from_db()
+    assert rotating.server.renewing_until is None
+
+
+def test_the_turn_of_one_who_died_with_it_ends_by_itself(rotating: Signed, bob: Any) -> None:
+    runs_out(rotating.server)
+    held = timezone.now() + timedelta(seconds=2)
+    McpServer.objects.filter(pk=rotating.server.pk).update(renewing_until=held)
+
+    assert actions.look(bob, rotating.server.pk).state == "connected"
+
+    assert timezone.now() >= held
+    assert rotating.consent.granted == ["code", "refresh"]
+
+
+def test_a_turn_that_is_over_gives_nothing_of_the_next_back(rotating: Signed) -> None:
+    runs_out(rotating.server)
+    config = config_of(rotating.server)
+    first = turns.take(config)
+    assert first.until is not None
+    assert turns.take(config).until is None
+    McpServer.objects.filter(pk=rotating.server.pk).update(renewing_until=timezone.now() - timedelta(seconds=1))
+    second = turns.take(config)
+
+    turns.give_back(config, first.until)
+
+    rotating.server.refresh_from_db()
+    assert rotating.server.renewing_until == second.until
+    assert second.until is not None
+
+
+def test_one_whose_token_was_taken_back_by_a_renewal_goes_on_with_the_new_one(rotating: Signed, bob: Any) -> None:
+    """A run that connected before: its own token had time left."""
+
+    async def calls_twice() -> list[str]:
+        config = await asyncio.to_thread(config_of, rotating.server)
+        said = []
+        async with connecting.connected(config, ways_of(bob.pk), heard=lambda: None) as client:
+            said.append(str((await client.call_tool("whoami", {})).content))
+            await asyncio.to_thread(runs_out, rotating.server)
+            await asyncio.to_thread(actions.look, bob, rotating.server.pk)
+            said.append(str((await client.call_tool("whoami", {})).content))
+        return said
+
+    rotating.server.refresh_from_db()
+
+    assert all("a friend" in said for said in asyncio.run(calls_twice()))
+    assert rotating.consent.granted == ["code", "refresh"]
+
+
+def looks(by: Any, server: McpServer, states: list[str]) -> None:
+    try:
+        states.append(actions.look(by, server.pk).state)
+    finally:
+        connections.close_all()
 
 
 def test_what_a_server_gave_is_not_kept_for_another_address(
