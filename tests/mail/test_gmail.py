@@ -9,14 +9,18 @@ import pytest
 
 from agents.mail.files import AttachedFile
 from agents.mail.gmail.api import LARGE_BYTES, MAY_BE_SENT
+from agents.mail.gmail.oauth import AWAY
 from agents.mail.mailboxes import Mailboxes
 from agents.mail.models import MailAccount
 from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from hyperagent.lib.threads import in_thread
+from tests.faces.conftest import _quick_hashes, client_of
 from tests.mail.google import ADDRESS, CLIENT_ID, CLIENT_SECRET, Google
 from tests.mail.own import at_google
 from tests.mail.test_account import BOB, Touch, mail
+
+__all__ = ["_quick_hashes", "client_of"]
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("S178", "S30")]
 
@@ -189,6 +193,49 @@ async def test_a_token_that_ends_in_the_middle_is_renewed_and_a_leave_that_was_t
         await box.search(about, "inbox", "", limit=1)
     assert len(google.asked) == asked, "Google is not asked again with what it does not take"
     assert "connected again, at /mail/" in await box.why_not_for(about)
+
+
+async def test_a_leave_that_was_taken_back_ends_the_tries_until_its_person_gives_it_again(
+    box: Mailboxes, google: Google, about: About, alice: Any, client_of: Any
+) -> None:
+    """As a password that is not right any more does for a mailbox by IMAP."""
+    page = await in_thread(client_of)(alice)
+    google.refresh_tokens.clear()
+    for _ in range(3):
+        with pytest.raises(ToolError, match=r"Connect it again at /mail/|has to be connected again, at /mail/"):
+            await box.search(about, "inbox", "", limit=1)
+    assert google.asked == ["POST /token"], "Google is asked once with what it does not take any more"
+    shown = (await in_thread(page.get)("/mail/")).content.decode()
+    assert "the leave has ended or was taken back" in shown
+    row = await in_thread(MailAccount.objects.get)()
+
+    back = google.consent((await in_thread(page.get)(f"/mail/{row.pk}/gmail/")).headers["Location"])
+    done = (await in_thread(page.get)("/mail/gmail/callback/", back, follow=True)).content.decode()
+
+    assert f"{ADDRESS} is connected." in done
+    assert "was taken back" not in done
+    assert await in_thread(state)(alice) == ("ok", "")
+    assert await box.search(about, "inbox", "", limit=1) == ()
+    assert await in_thread(MailAccount.objects.count)() == 1
+    assert await box.why_not_for(about) == ""
+
+
+async def test_a_google_that_is_away_is_asked_again_each_time_and_all_is_well_once_it_is_back(
+    box: Mailboxes, google: Google, about: About, alice: Any
+) -> None:
+    """However often: only what a person has to mend ends the tries."""
+    google.fails = {"/token": (503, {})}
+    for _ in range(6):
+        with pytest.raises(ToolError, match="Google cannot be reached just now"):
+            await box.search(about, "inbox", "", limit=1)
+    assert google.asked == ["POST /token"] * 6
+    assert await in_thread(state)(alice) == ("trouble", AWAY)
+    assert await box.why_not_for(about) == ""
+
+    google.fails = {}
+
+    assert await box.search(about, "inbox", "", limit=1) == ()
+    assert await in_thread(state)(alice) == ("ok", "")
 
 
 @pytest.mark.spec("B2")
