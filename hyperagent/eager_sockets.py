@@ -2,13 +2,18 @@
 
 Twisted would ask the kernel for each message to be told when there is room, and then to be told no more: of a stream,
 that was a third of what a message takes. And Autobahn would put together what it logs of each, whether or not anybody
-reads that. Of a websocket that was closed nothing stays.
+reads that. Of a websocket that was closed nothing stays. What is said as `PACED` returns once there is room for more.
 """
 
+import asyncio
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from twisted.internet.tcp import Connection
+
+MOST_WAITING_BYTES = 1_000_000
+STALLED_S = 120.0
+_LOOKS_EVERY_S = 0.05
 
 
 class EagerProtocol(WebSocketProtocol):  # type: ignore[misc]
@@ -19,6 +24,19 @@ class EagerProtocol(WebSocketProtocol):  # type: ignore[misc]
         self.trafficStats.outgoingOctetsWireLevel += len(data)
         if left := data[_taken(self.transport, data) :]:
             self.transport.write(left)
+
+    async def may_go_on(self) -> None:
+        """Returns once there is room for more. Whoever has made none for two minutes is not there any more."""
+        until = asyncio.get_running_loop().time() + STALLED_S
+        least = _waiting_bytes(self.transport)
+        while least > MOST_WAITING_BYTES:
+            await asyncio.sleep(_LOOKS_EVERY_S)
+            now, waiting = asyncio.get_running_loop().time(), _waiting_bytes(self.transport)
+            if waiting < least:
+                least, until = waiting, now + STALLED_S
+            elif now >= until:
+                self.transport.abortConnection()
+                return
 
     def _connectionLost(self, reason: Any) -> None:  # noqa: N802 - Autobahn's
         super()._connectionLost(reason)
@@ -35,6 +53,13 @@ def _taken(transport: Connection, data: bytes) -> int:
         return 0
     taken = transport.writeSomeData(data)
     return taken if isinstance(taken, int) else 0
+
+
+def _waiting_bytes(transport: Any) -> int:
+    """That Twisted holds for one who has not read yet; none of a connection that is gone."""
+    if not isinstance(transport, Connection) or not transport.connected:
+        return 0
+    return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)
 
 
 def install() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from daphne import http_protocol
 from daphne.http_protocol import WebRequest
 
-from hyperagent.lib.asgi import CUT_OFF
+from hyperagent.eager_sockets import EagerProtocol
+from hyperagent.lib.asgi import CUT_OFF, PACED
 from hyperagent.resting_server import RestingServer
 
 # Whoever has read nothing for so long is not there any more.
@@ -83,5 +84,6 @@ class PacedServer(RestingServer):
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
         await super().handle_reply(protocol, message)
-        if isinstance(protocol, PacedRequest):
+        is_paced = isinstance(protocol, EagerProtocol) and message.keys() >= PACED.keys()
+        if is_paced or isinstance(protocol, PacedRequest):
             await protocol.may_go_on()

@@ -17,9 +17,9 @@ from django.db import DatabaseError
 
 from agents.apps import records
 from agents.apps.exchange import HOP_BY_HOP, BadAnswer, Exchange, Head, Headers
-from agents.apps.joining import REFUSED, carry, is_of_its_page
+from agents.apps.joining import AT_ONCE_BYTES, BYTES_PER_S, REFUSED, Pace, carry, is_of_its_page
 from agents.apps.records import LABEL_LENGTH, LABEL_LETTERS, AppRow
-from agents.apps.sockets import AppSocket
+from agents.apps.sockets import AppSocket, Room
 from agents.sandbox.base import SandboxError
 from agents.sandbox.host.client import SandboxHost
 from hyperagent.lib.asgi import CUT_OFF
@@ -39,6 +39,9 @@ KNOWN_FOR_S: Final = 5.0
 MOST_SOCKETS_OF_ONE: Final = 32
 MOST_SOCKETS: Final = 256
 """In one process, of all apps."""
+MOST_BEGUN_BYTES_OF_ONE: Final = 16_000_000
+MOST_BEGUN_BYTES: Final = 64_000_000
+"""Of messages from apps that are not whole yet."""
 _LABEL: Final = re.compile(rf"[{LABEL_LETTERS}]{{{LABEL_LENGTH}}}")
 POLICY: Final = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self'; form-action 'self'; "
@@ -70,6 +73,9 @@ class Previews:
         self._host = host
         self._known: dict[str, tuple[float, AppRow]] = {}
         self._sockets: Counter[str] = Counter()
+        self._room = Room(MOST_BEGUN_BYTES)
+        self._shares: dict[str, tuple[Pace, Room]] = {}
+        """One for all sockets of an app, while it has any."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         label = self._label_of(scope)
@@ -121,6 +127,8 @@ class Previews:
         finally:
             self._sockets[label] -= 1
             self._sockets += Counter()  # without those that have none
+            if label not in self._sockets:
+                self._shares.pop(label, None)
 
     async def _joined(self, label: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -140,12 +148,16 @@ class Previews:
                     _target(scope), port=app.port, headers=scope["headers"], subprotocols=scope["subprotocols"]
                 )
             await send({"type": "websocket.accept", "subprotocol": chosen})
-            await carry(socket, receive, send, may_go_on=lambda: self._may_go_on(label))
+            pace, room = self._shares.setdefault(label, self._fresh_share())
+            await carry(socket, receive, send, pace=pace, room=room, may_go_on=lambda: self._may_go_on(label))
         except (BadAnswer, TimeoutError, OSError) as error:
             log.info("preview.no_socket", why=str(error))
             await send(_NOT_OPENED)
         finally:
             socket.close()
+
+    def _fresh_share(self) -> tuple[Pace, Room]:
+        return Pace(at_once=AT_ONCE_BYTES, per_s=BYTES_PER_S), Room(MOST_BEGUN_BYTES_OF_ONE, self._room)
 
     async def _may_go_on(self, label: str) -> bool:
         """While the database is away nobody can say that it may not."""

@@ -5,7 +5,7 @@ of development open no socket for pages of other hosts, and who may open one was
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -20,13 +20,32 @@ from agents.apps.exchange import BadAnswer, Headers
 MOST_MESSAGE_BYTES: Final = 8_000_000
 MOST_WAITING_BYTES: Final = 4_000_000
 """That the app has not read yet."""
-_READ_BYTES: Final = 65_536
+_READ_BYTES: Final = 8_192
+"""At once: of frames of two bytes each, reading so many takes the loop 20 ms."""
+LEAST_BYTES: Final = 2_000
+"""As which the smallest frame counts, whatever it is: what it takes is not its bytes."""
 _OF_MESSAGES: Final = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 GOING_AWAY: Final = 1001
 _OWN: Final = range(3000, 5000)
 """Codes by which applications say why they close; of the others only the ordinary end is passed on."""
 # The handshake's own, and what its two connections do not share.
 _OURS: Final = {b"host", b"origin", b"connection", b"upgrade", b"keep-alive", b"content-length", b"transfer-encoding"}
+
+
+class Room:
+    """For what has come of messages that are not whole yet: so much at most, of all that share it."""
+
+    def __init__(self, most_bytes: int, outer: "Room | None" = None) -> None:
+        self._left = most_bytes
+        self._outer = outer
+
+    def take(self, size: int) -> None:
+        """Less than nothing gives back. Raises BadAnswer where there is no more."""
+        if size > self._left:
+            raise BadAnswer("The app begins more messages at once than are held.")
+        if self._outer is not None:
+            self._outer.take(size)
+        self._left -= size
 
 
 class AppSocket:
@@ -75,29 +94,37 @@ class AppSocket:
         else:
             protocol.send_binary(message)
         self._flush()
-        if self._writer.transport.get_write_buffer_size() > MOST_WAITING_BYTES:
-            raise BadAnswer("The app does not read what is sent to it.")
+        self._check_it_reads()
 
-    async def heard(self) -> AsyncIterator[str | bytes]:
-        """Whole messages, until either side has closed."""
+    async def heard(self, keep_pace: Callable[[int], Awaitable[None]], room: Room) -> AsyncGenerator[str | bytes, None]:
+        """Whole messages, until either side has closed. `keep_pace` is awaited with the size of what was read before
+        more is, whether or not it is a message. Raises BadAnswer where the app does not read what it asks for (pongs),
+        and where there is no room for what it begins."""
         protocol = self._opened()
-        pieces: list[bytes] = []
+        content, held, read = bytearray(), 0, 0
         is_text = False
-        while True:
-            frames, self._unread = self._unread, []
-            frames += [event for event in protocol.events_received() if isinstance(event, Frame)]
-            for frame in frames:
-                if frame.opcode not in _OF_MESSAGES:
-                    continue
-                if frame.opcode is not Opcode.CONT:
-                    is_text, pieces = frame.opcode is Opcode.TEXT, []
-                pieces.append(bytes(frame.data))
-                if frame.fin:
-                    content, pieces = b"".join(pieces), []
-                    yield content.decode("utf-8", "replace") if is_text else content
-            if protocol.state is not OPEN or self._reader.at_eof():
-                return
-            await self._read(protocol)
+        try:
+            while True:
+                frames, self._unread = self._unread, []
+                frames += [event for event in protocol.events_received() if isinstance(event, Frame)]
+                await keep_pace(max(read, LEAST_BYTES * len(frames)))
+                for frame in frames:
+                    if frame.opcode not in _OF_MESSAGES:
+                        continue
+                    if frame.opcode is not Opcode.CONT:
+                        is_text, content = frame.opcode is Opcode.TEXT, bytearray()
+                    content += frame.data
+                    if frame.fin:
+                        whole, content = bytes(content), bytearray()
+                        yield whole.decode("utf-8", "replace") if is_text else whole
+                if protocol.state is not OPEN or self._reader.at_eof():
+                    return
+                waiting = len(content) + len(protocol.reader.buffer)
+                room.take(waiting - held)
+                held = waiting
+                read = await self._read(protocol)
+        finally:
+            room.take(-held)
 
     @property
     def code(self) -> int:
@@ -123,13 +150,20 @@ class AppSocket:
         assert self._protocol is not None, "it was not opened"
         return self._protocol
 
-    async def _read(self, protocol: ClientProtocol) -> None:
+    async def _read(self, protocol: ClientProtocol) -> int:
+        """How many bytes came; 0 at the end."""
         content = await self._reader.read(_READ_BYTES)
         if content:
             protocol.receive_data(content)
         else:
             protocol.receive_eof()
         self._flush()
+        self._check_it_reads()
+        return len(content)
+
+    def _check_it_reads(self) -> None:
+        if self._writer.transport.get_write_buffer_size() > MOST_WAITING_BYTES:
+            raise BadAnswer("The app does not read what is sent to it.")
 
     def _flush(self) -> None:
         """Also what is answered without being asked: pongs, and the echo of a close."""

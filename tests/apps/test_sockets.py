@@ -8,12 +8,14 @@ from typing import Any, Self
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.utils import accept_key
 
 from agents.apps import joining, proxy, records, sockets
 from agents.apps.joining import Pace
 from agents.apps.proxy import Previews
 from agents.sandbox.base import SandboxError
 from tests.apps.test_proxy import APP, LABEL, Box
+from tests.pauses import with_longest_pause_s
 
 HOST = f"{LABEL}.localhost:8000"
 Handler = Callable[[ServerConnection], Awaitable[None]]
@@ -67,9 +69,14 @@ class Browser:
         told: str | bytes = message.get("text") or message["bytes"]
         return told
 
+    @property
+    def waiting(self) -> int:
+        """Messages that nobody has looked at."""
+        return self._from_app.qsize()
+
     async def is_refused(self) -> bool:
         """At the handshake."""
-        return await self.hears() == {"type": "websocket.close", "code": 1008}
+        return await self.hears() == {"type": "websocket.close", "code": joining.REFUSED}
 
     async def is_closed(self) -> int:
         message = await self.hears()
@@ -194,7 +201,7 @@ async def test_an_app_that_never_answers_the_handshake_is_given_up(
         assert await browser.is_refused()
 
 
-@pytest.mark.parametrize(("code", "told"), [(1000, 1000), (4001, 4001), (1011, 1001)])
+@pytest.mark.parametrize(("code", "told"), [(1000, 1000), (4001, 4001), (1011, joining.ENDED)])
 async def test_an_app_closes_and_its_page_is_told(code: int, told: int, previews: Any) -> None:
     async def app(connection: ServerConnection) -> None:
         await connection.send("Bye")
@@ -212,7 +219,7 @@ async def test_a_socket_ends_with_its_app(previews: Any) -> None:
 
     async with an_app(app) as port, Browser(previews(port)) as browser:
         await browser.hears()
-        assert await browser.is_closed() == 1001
+        assert await browser.is_closed() == joining.ENDED
 
 
 async def test_an_app_learns_that_its_page_has_gone(previews: Any) -> None:
@@ -240,7 +247,7 @@ async def test_what_an_app_sends_is_bounded(previews: Any, monkeypatch: pytest.M
     async with an_app(app) as port, Browser(previews(port)) as browser:
         await browser.hears()
         assert await browser.is_told() == "x" * 1_000
-        assert await browser.is_closed() == 1001
+        assert await browser.is_closed() == joining.ENDED
 
 
 async def test_an_app_that_does_not_read_loses_its_page(previews: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +267,95 @@ async def test_an_app_that_does_not_read_loses_its_page(previews: Any, monkeypat
             assert await browser.is_closed() == joining.TOO_SLOW
         finally:
             is_over.set()
+
+
+def frame(opcode: int, content: bytes = b"", *, fin: bool = True) -> bytes:
+    """As a server sends it; up to 125 bytes."""
+    return bytes([(0x80 if fin else 0) | opcode, len(content)]) + content
+
+
+def flooding(first: bytes, then: bytes) -> Raw:
+    """An app that opens the socket, sends these for as long as somebody takes them, and reads nothing."""
+
+    async def app(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = (await reader.readuntil(b"\r\n\r\n")).decode()
+        (key,) = [line.partition(": ")[2] for line in asked.split("\r\n") if line.startswith("Sec-WebSocket-Key")]
+        head = (
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Set-Cookie: sessionid=theirs; Domain=localhost\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=9\r\n"
+            f"Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n"
+        )
+        writer.write(head.encode() + first)
+        with suppress(OSError):
+            while then:
+                writer.write(then)
+                await writer.drain()
+                await asyncio.sleep(0)
+            await asyncio.Event().wait()
+
+    return app
+
+
+@pytest.mark.threat("T30")
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        pytest.param(b"", frame(1, b"a") * 20_000, id="tiny messages"),
+        pytest.param(frame(1, fin=False), frame(0, fin=False) * 20_000, id="a message that never ends"),
+        pytest.param(b"", frame(9, b"p" * 125) * 1_000, id="pings"),
+    ],
+)
+async def test_an_app_that_floods_holds_up_nobody(first: bytes, then: bytes, previews: Any) -> None:
+    async def looks_on() -> None:
+        await browser.hears()
+        await asyncio.sleep(1.5)
+
+    async with raw(flooding(first, then)) as port, Browser(previews(port)) as browser:
+        _, longest_s = await with_longest_pause_s(looks_on())
+        assert longest_s < 0.5
+        assert browser.waiting < 10_000
+
+
+@pytest.mark.threat("T30")
+async def test_an_app_that_pings_and_reads_no_pong_loses_its_page(
+    previews: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "MOST_WAITING_BYTES", 100_000)
+    monkeypatch.setattr(proxy, "AT_ONCE_BYTES", 10**9)
+    async with raw(flooding(b"", frame(9, b"p" * 125) * 1_000)) as port, Browser(previews(port)) as browser:
+        assert await browser.hears() == {"type": "websocket.accept", "subprotocol": None}
+        assert await browser.is_closed() == joining.TOO_SLOW
+
+
+@pytest.mark.threat("T30")
+async def test_all_sockets_of_an_app_begin_no_more_than_is_held(previews: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy, "MOST_BEGUN_BYTES_OF_ONE", 100_000)
+    begins = frame(1, fin=False) + frame(0, b"x" * 125, fin=False) * 600
+
+    async def app(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await flooding(begins, b"")(reader, writer)
+
+    async with raw(app) as port:
+        there = previews(port)
+        async with Browser(there) as one:
+            await one.hears()
+            async with Browser(there) as two:
+                await two.hears()
+                ends = {asyncio.ensure_future(browser.is_closed()) for browser in (one, two)}
+                done, left = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED, timeout=10)
+                for task in left:
+                    task.cancel()
+        assert [task.result() for task in done] == [joining.TOO_SLOW]
+
+
+async def test_all_sockets_of_an_app_share_its_pace() -> None:
+    """Whoever opens more of them gets no more."""
+    pace = Pace(at_once=1_000, per_s=10_000)
+    began = asyncio.get_running_loop().time()
+
+    await asyncio.gather(*(pace.keep(500) for _ in range(4)))
+
+    assert asyncio.get_running_loop().time() - began > 0.09
 
 
 async def test_so_many_for_an_app_and_no_more_until_one_is_closed(

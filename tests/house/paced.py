@@ -1,10 +1,12 @@
-"""A `PacedServer` on the socket that it is given. `/flood` answers with more than anybody reads at once, `/sent` says
-how much of that it got rid of, `/falls` and `/cut` break off, `/known` says of how many connections it knows."""
+"""A `PacedServer` on the socket that it is given. `/flood` and a websocket answer with more than anybody reads at once,
+`/sent` says how much of that it got rid of, `/falls` and `/cut` break off, `/known` says of how many connections it
+knows."""
 
 import sys
 from typing import Any
 
-from hyperagent.lib.asgi import CUT_OFF
+from hyperagent import eager_sockets
+from hyperagent.lib.asgi import CUT_OFF, PACED
 from hyperagent.paced_answers import PacedServer
 
 PIECE = b"x" * 65_536
@@ -16,6 +18,13 @@ def main(socket: str) -> None:
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         nonlocal sent
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            for _ in range(PIECES):
+                await send({"type": "websocket.send", "bytes": PIECE, **PACED})
+                sent += len(PIECE)
+            await send({"type": "websocket.close", "code": 1000})
+            return
         await send({"type": "http.response.start", "status": 200, "headers": []})
         match scope["path"]:
             case "/flood":
@@ -33,6 +42,7 @@ def main(socket: str) -> None:
             case _:
                 await send({"type": "http.response.body", "body": str(len(server.connections)).encode()})
 
+    eager_sockets.install()
     server = PacedServer(application, endpoints=[f"unix:{socket}"])
     server.run()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.sync.client import unix_connect
 
 from tests.house.paced import PIECE, PIECES
 from tests.house.serving import serving
@@ -30,6 +31,22 @@ def test_an_answer_that_is_not_read_waits_where_it_comes_from(served: httpx.Clie
         whole = sum(map(len, flood.iter_bytes()))
 
     assert held < 20 * len(PIECE)
+    assert whole == PIECES * len(PIECE)
+
+
+def test_a_websocket_that_is_not_read_holds_up_who_speaks_on_it(served: httpx.Client, tmp_path: Path) -> None:
+    def stands_still() -> bool:
+        before = served.get("/sent").text
+        time.sleep(0.3)
+        return before == served.get("/sent").text != "0"
+
+    # What is not read waits here only as far as the kernel holds it: in neither queue of the client.
+    with unix_connect(str(tmp_path / "web"), max_queue=1, max_size=None) as browser:
+        until(stands_still, what="the websocket to be held back")
+        held = int(served.get("/sent").text)
+        whole = sum(len(message) for message in browser)
+
+    assert held < 100 * len(PIECE)
     assert whole == PIECES * len(PIECE)
 
 
