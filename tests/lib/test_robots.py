@@ -46,3 +46,18 @@ def test_a_pattern_made_to_take_for_ever_does_not() -> None:
     text = f"User-agent: *\nDisallow: /{'a*' * 5_000}b$"
 
     assert may_read(text, "/" + "a" * 100_000)
+
+
+def test_a_text_that_names_very_many_programs_takes_no_longer_than_its_length() -> None:
+    """Half a megabyte, which is read: each rule kept for each name takes minutes, and more memory than there is."""
+    text = "user-agent: other\n" * 15_000 + "user-agent: *\n" + "allow: /\n" * 20_000 + "disallow: /private\n"
+
+    assert may_read(text, "/page")
+    assert not may_read(text, "/private")
+
+
+def test_a_group_names_us_among_many() -> None:
+    text = "user-agent: one\nuser-agent: hyperagent\nuser-agent: two\ndisallow: /a\n\nuser-agent: three\ndisallow: /b\n"
+
+    assert not may_read(text, "/a")
+    assert may_read(text, "/b")

@@ -10,6 +10,7 @@ from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched
 
 MAX_BYTES: Final = 512_000
 _NAME: Final = "hyperagent"
+_ALL: Final = "*"
 
 
 class NotAsked(Exception):
@@ -53,23 +54,26 @@ def may_read(text: str, path: str) -> bool:
 
 
 def _rules_for_us(text: str) -> list[Rule]:
+    """Groups that name neither us nor all are passed over: a text may name very many programs before very many rules,
+    and to keep each rule for each of them took minutes and gigabytes."""
     groups: dict[str, list[Rule]] = {}
-    names: list[str] = []
+    names: frozenset[str] = frozenset()
     in_rules = False
     for line in text.splitlines():
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
-            names = [value.lower()] if in_rules else [*names, value.lower()]
+            named = {value.lower()} & {_NAME, _ALL}
+            names = frozenset(named) if in_rules else names | named
             in_rules = False
-            for name in names:
+            for name in named:
                 groups.setdefault(name, [])
         elif key in ("allow", "disallow"):
             in_rules = True
             if value:
                 for name in names:
                     groups[name].append(Rule(key == "allow", value))
-    return groups[_NAME] if _NAME in groups else groups.get("*", [])
+    return groups[_NAME] if _NAME in groups else groups.get(_ALL, [])
 
 
 def _fits(pattern: str, path: str) -> bool:
