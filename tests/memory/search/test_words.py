@@ -133,3 +133,15 @@ def test_the_longer_name_wins() -> None:
 def test_amounts_are_asked_for_in_figures() -> None:
     assert asked("What is the amount in USD millions?").wants_figures
     assert not asked("Who painted the sunrise?").wants_figures
+
+
+@pytest.mark.parametrize(
+    "text", ["100," * 3_000 + "1234", "1234,5678 " + "100.200," * 1_500 + "12345", "1'000'" * 3_000]
+)
+def test_a_list_of_numbers_takes_no_longer_than_its_length(text: str) -> None:
+    """Where each number looks through the rest of the list, and that again from each of its places, it takes hours."""
+    began = time.process_time()
+
+    tokens_of(text)
+
+    assert time.process_time() - began < 5
