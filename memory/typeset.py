@@ -15,7 +15,7 @@ CITED, FOUND = "cited", "found"
 MOST_MARKS: Final = 200  # a page; somebody who looks for "e" needs no more
 _FLOWING: Final = ("md", "html")  # a line end in their paragraphs means nothing
 _CELL: Final = re.compile(r"(?:[^|\\]|\\.)*")
-_RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
+_RULE: Final = re.compile(r"(?=[^-]*-)[\s|:-]+")
 _BULLET: Final = re.compile(r"[ \t]*[-*+•◦▪‣–][ \t]+")
 _NUMBER: Final = re.compile(r"[ \t]*\d{1,3}[.)][ \t]+")
 _HASHES: Final = re.compile(r"#{1,6}[ \t]+")

@@ -15,10 +15,12 @@ CHARS_A_TOKEN: Final = 16
 """A tokenizer may take any word for one unknown token: so much text and no more is let through for a token."""
 
 # After a full stop and its like, before whatever begins a sentence; and after each line.
-_SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[^\s\da-z]|\d)|\s*\n\s*|[。！？]\s*")
-_LINE_ENDS: Final = re.compile(r"\s*\n")
+# No space is looked for before the end of a line, it is trimmed: a long run of it would be looked through from each of
+# its signs.
+_SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[^\s\da-z]|\d)|\n\s*|[。！？]\s*")
+_LINE_ENDS: Final = re.compile(r"\n")
 _SPACE: Final = re.compile(r"\s+")
-_SEPARATOR_ROW: Final = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
+_SEPARATOR_ROW: Final = re.compile(r"(?=[^-]*-)[\s|:+=-]+")
 _HEADER_SHARE: Final = 4
 """A header that takes more than this part of a piece is not repeated."""
 

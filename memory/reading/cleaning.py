@@ -14,7 +14,7 @@ _AS_WRITTEN: Final = str.maketrans({
     **dict.fromkeys(map(chr, (*range(1, 9), *range(14, 32), *range(127, 160))), " "),
     "\f": "\n",
 })  # fmt: skip
-_TRAILING: Final = re.compile(r" +(?=\n|$)")
+_TRAILING: Final = re.compile(r"(?<! ) +(?=\n|$)")
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
 
 

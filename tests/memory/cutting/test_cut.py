@@ -301,3 +301,20 @@ def page_of(number: int, *blocks: tuple[str, str], title: str = "") -> Page:
 def _starts(pages: list[Page]) -> list[int]:
     lengths = [len(page.text) + 2 for page in pages]
     return [sum(lengths[:index]) for index in range(len(lengths))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (BlockKind.TABLE, "| a |\n| " + "-" * 300_000 + "x |\n| b |"),
+        (BlockKind.PARAGRAPH, "a" + " " * 300_000 + "b"),
+        (BlockKind.CODE, "a" + " " * 300_000 + "b\nc"),
+    ],
+    ids=["a row of dashes that is no rule", "a gap", "a gap in code"],
+)
+def test_no_text_takes_longer_than_its_length_to_be_cut(kind: BlockKind, text: str) -> None:
+    """A row or a gap that is looked through again from each of its signs takes a quarter of an hour."""
+    cut = list(pieces([Page(1, text, (Block(kind, 0, len(text)),))], count_tokens=lambda piece: len(piece) // 4 + 1))
+
+    assert cut[0].text.startswith(text[0])
+    assert cut[-1].text.endswith(text[-1])

@@ -118,3 +118,11 @@ def test_a_snippet_is_one_line_about_the_words() -> None:
     runs = snippet(text, find_marks(text, "very words")[0], around=10)
 
     assert runs == (Run("… x x the "), Run("very words", FOUND), Run(" stand …"))
+
+
+def test_a_row_of_dashes_that_is_no_rule_is_a_row_and_takes_no_longer_than_its_length() -> None:
+    text = f"| a |\n| {'-' * 200_000}x |"
+
+    (table,) = set_page(text, (Block(BlockKind.TABLE, 0, len(text)),), doc_type="csv")
+
+    assert [len(row) for row in table.rows] == [1, 1]
