@@ -4,7 +4,6 @@ The parser of the standard library takes time by lines times depth; what would t
 """
 
 import binascii
-import codecs
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -18,7 +17,7 @@ from typing import Final
 from agents.mail.files import AttachedFile
 from agents.tools.values import DraftMail, MailAttachment, MailHeader, MailMessage
 from hyperagent.lib.html_text import text_of
-from hyperagent.lib.text import clean_text
+from hyperagent.lib.text import clean_text, text_encoding
 
 MAX_WORK: Final = 800_000
 """Lines times depth of a mail that is parsed: some seconds at most. One of 10 MB with attachments has a third of it."""
@@ -33,10 +32,6 @@ SUBJECT_CHARS: Final = 500
 NAME_CHARS: Final = 120
 TOO_DEEP: Final = "(This mail is nested too deeply to be read. Tell the user to look at it in a mail program.)"
 CUT: Final = "(The mail is longer than this; the rest was not read.)"
-# Text encodings only: others of Python's take time that grows with the square of the text.
-_CHARSET: Final = re.compile(
-    r"^(ascii|utf[-_](8|16|32).*|iso8859.*|latin.*|cp\d+|koi8.*|big5.*|gb.*|euc.*|shift.*|iso2022.*)$"
-)
 _SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
 # In a name they would look like an address, or end the quotes.
 _MISLEADING: Final = re.compile(r'[<>@"\\]')
@@ -206,11 +201,7 @@ def _text(part: Message) -> str:
 
 
 def _decoded(text: bytes, charset: str) -> str:
-    try:
-        known = codecs.lookup(charset).name
-    except (LookupError, ValueError):
-        known = "utf-8"
-    return text.decode(known if _CHARSET.match(known) else "utf-8", "replace")
+    return text.decode(text_encoding(charset) or "utf-8", "replace")
 
 
 def _file_name(part: Message) -> str:

@@ -10,6 +10,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Final
 
+from hyperagent.lib.text import text_encoding
 from memory.kinds import BlockKind
 from memory.reading import process
 from memory.reading.kinds import HEAD_BYTES, doc_type_of
@@ -77,10 +78,10 @@ def _in_utf8(body: bytes, content_type: str) -> bytes:
     """Text as its server or its own head says that it is written; as it is, where that is not so."""
     declared = _DECLARED.search(body[:_DECLARED_WITHIN])
     for charset in (_charset_of(content_type), declared[1].decode("ascii") if declared else ""):
-        if charset:
+        if known := text_encoding(charset):
             try:
-                return body.decode(charset).encode()
-            except (LookupError, UnicodeError, ValueError):
+                return body.decode(known).encode()
+            except ValueError:
                 continue
     return body
 

@@ -1,5 +1,6 @@
 """Text as it crosses a boundary: what people, models, tools and files send is cleaned here once, and cut here."""
 
+import codecs
 import re
 from typing import Any
 
@@ -14,12 +15,27 @@ _HIDDEN = re.compile(
     "\\U000e0000-\\U000e0fff]"
 )
 
+_TEXT_ENCODING = re.compile(
+    r"ascii|utf[-_](8|16|32).*|iso8859.*|latin.*|cp\d+|koi8.*|big5.*|gb.*|euc.*|shift.*|iso2022.*|mac-.*|hz|johab|kz1048|"
+    r"ptcp154|tis-620"
+)
+
 
 def clean_text(text: str) -> str:
     """Replaces what Postgres cannot store (NUL, lone surrogates) by U+FFFD; the rest stays as it was sent."""
     if str.isascii(text) and "\0" not in text:  # known at once, where the pattern would look at each sign
         return text
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def text_encoding(name: str) -> str:
+    """Python's name of an encoding that texts are written in; empty for any other that a stranger names. Some that
+    Python knows are none of these, and take a time that grows with the square of the text."""
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return ""
+    return known if _TEXT_ENCODING.fullmatch(known) else ""
 
 
 def named_sign(sign: str) -> str:

@@ -171,3 +171,12 @@ async def test_a_part_that_there_is_not_is_said() -> None:
     reply = await fetched(page, part=3)
     assert reply["is_error"]
     assert "The page has 2 parts of text, and no part 3." in reply["content"]
+
+
+async def test_an_encoding_that_is_none_of_texts_is_not_believed(web: Web, pages: GuardedPages) -> None:
+    """To read a page so takes a time that grows with the square of its length: of a large one, hours of a reader."""
+    web.pages["/"] = Page(b"-" + b"ab9" * 300_000, content_type="text/plain; charset=punycode")
+
+    page = await pages.fetch(ABOUT, f"{web.url}/")
+
+    assert page.text.startswith("-ab9ab9")
