@@ -81,6 +81,7 @@ class OneMailbox(ABC):
         letter = await asyncio.to_thread(
             letter_of_draft,
             raw,
+            draft,
             message_id=message_id,
             sender=self.address,
             sender_name=self.sender_name,

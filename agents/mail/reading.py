@@ -214,7 +214,7 @@ def _file_name(part: Message) -> str:
 
 def _field(message: Message, name: str) -> str:
     """A header's value in letters, broken encodings as far as they can be read."""
-    value = str(message.get(name, ""))[:FIELD_CHARS]
+    value = next(iter(_values(message, name)), "")[:FIELD_CHARS]
     try:
         pieces = decode_header(value)
     except (ValueError, LookupError, binascii.Error):
@@ -222,6 +222,12 @@ def _field(message: Message, name: str) -> str:
     return "".join(
         _decoded(piece, charset or "utf-8") if isinstance(piece, bytes) else piece for piece, charset in pieces
     )
+
+
+def _values(message: Message, name: str) -> list[str]:
+    """Of each header of this name. Bytes beyond ASCII are UTF-8 (RFC 6532): the library makes nothing of them."""
+    found = [value for key, value in message.raw_items() if key.lower() == name.lower()]
+    return [str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace") for value in found]
 
 
 def _line(message: Message, name: str, limit: int) -> str:
@@ -240,7 +246,7 @@ def _message_id(message: Message) -> str | None:
 
 def _addresses(message: Message, name: str) -> tuple[str, ...]:
     """Each as `Name <address>`. The name is decoded after the addresses were told apart, so that it cannot be one."""
-    values = [str(value)[:FIELD_CHARS] for value in (message.get_all(name) or [])[:5]]
+    values = [value[:FIELD_CHARS] for value in _values(message, name)[:5]]
     try:
         pairs = getaddresses(values)[:MAX_ADDRESSES]
     except (RecursionError, ValueError, LookupError, IndexError):

@@ -8,17 +8,21 @@ from email.header import Header
 from email.headerregistry import HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, getaddresses
+from email.utils import format_datetime, getaddresses, parseaddr
 from typing import Any, Final
 
 from agents.mail.files import AttachedFile, safe_name
 from agents.tools.tool import ToolError
-from agents.tools.values import OutgoingMail
+from agents.tools.values import DraftMail, OutgoingMail
 
 MAX_REFERENCES: Final = 20
 MAX_ID_CHARS: Final = 250
 NAME_CHARS: Final = 60
 FOLD: Final = "\r\n"
+NOT_ALL_SHOWN: Final = (
+    "This draft would go to others than people are shown: its head is broken, or it has too many addresses. Nothing "
+    "was sent. Write it anew."
+)
 _SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
 _ATTACHED_AS: Final = ("application", "audio", "font", "image", "text", "video")
 _SUBTYPE: Final = re.compile(r"^[a-zA-Z0-9][\w.+-]{0,99}$")
@@ -86,14 +90,20 @@ def letter_of(
     return Letter(mail.message_id, sender, recipients, message.as_bytes(), kept, needs_utf8)
 
 
-def letter_of_draft(raw: bytes, *, message_id: str, sender: str, at: datetime, sender_name: str = "") -> Letter:
-    """A draft that was written elsewhere, as it is but for its id, its date and whom it is from. Raises ToolError."""
+def letter_of_draft(
+    raw: bytes, shown: DraftMail, *, message_id: str, sender: str, at: datetime, sender_name: str = ""
+) -> Letter:
+    """A draft that was written elsewhere, as it is but for its id, its date and whom it is from. `shown`: what people
+    were shown of it. Raises ToolError, also where it would go to others than those."""
     head, body = _halves(raw)
     fields = [field for field in _fields(head) if _name_of(field) not in _WRITTEN_ANEW]
     found = {name: _addresses_in(fields, name) for name in (b"to", b"cc", b"bcc")}
     if not any(found.values()):
         raise ToolError("This draft has no address that it could go to. Write it anew with one.")
     recipients = tuple(dict.fromkeys(envelope_address(one) for some in found.values() for one in some))
+    agreed = {envelope_address(parseaddr(one)[1]) for one in (*shown.to, *shown.cc, *shown.bcc)}
+    if set(recipients) != agreed:
+        raise ToolError(NOT_ALL_SHOWN)
     sender = envelope_address(sender)
     needs_utf8 = not "".join((sender, *recipients)).isascii()
     own = [
@@ -101,8 +111,8 @@ def letter_of_draft(raw: bytes, *, message_id: str, sender: str, at: datetime, s
         f"Date: {format_datetime(at)}".encode(),
         f"Message-ID: {message_id}".encode(),
     ]
-    shown = [field for field in fields if _name_of(field) != b"bcc"]
-    sent = b"\r\n".join([*own, *shown, b"", body])
+    seen = [field for field in fields if _name_of(field) != b"bcc"]
+    sent = b"\r\n".join([*own, *seen, b"", body])
     kept = b"\r\n".join([*own, *fields, b"", body])
     return Letter(message_id, sender, recipients, sent, kept, needs_utf8, is_8bit=not sent.isascii())
 

@@ -138,3 +138,10 @@ def test_what_is_missing_is_left_empty() -> None:
     found = read(b"\n\nhello")
 
     assert (found.sender, found.to, found.subject, found.date, found.message_id) == ("", (), "", "", None)
+
+
+def test_headers_in_utf8_are_read_as_they_were_written() -> None:
+    found = read("From: Jürgen <jürgen@bücher.example>\nTo: Zoë <zoe@example.org>\nSubject: Grüße\n\nx".encode())
+
+    assert (found.sender, found.subject) == ("Jürgen <jürgen@bücher.example>", "Grüße")
+    assert found.to == ("Zoë <zoe@example.org>",)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.mail.reading import message_of
-from agents.mail.writing import MAX_REFERENCES, Letter, letter_of
+from agents.mail.reading import draft_of, message_of
+from agents.mail.writing import MAX_REFERENCES, Letter, letter_of, letter_of_draft
 from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 
@@ -80,3 +80,38 @@ def test_an_address_that_would_mean_more_than_it_looks_is_refused(address: str) 
 
 def test_who_is_named_twice_gets_one_mail() -> None:
     assert letter(cc=("bob@example.org",), bcc=("bob@example.org",)).recipients == ("bob@example.org",)
+
+
+@pytest.mark.threat("T20")
+@pytest.mark.parametrize(
+    "head",
+    [
+        "To: a@example.org\nno header at all\nBcc: hidden@example.org\nSubject: x",
+        "To: a@example.org\nBcc : hidden@example.org\nSubject: x",
+        "To: " + ",\n ".join(f"p{number}@example.org" for number in range(300)),
+        "\n".join(f"To: p{number}@example.org" for number in range(8)),
+    ],
+    ids=["after a broken line", "a space before the colon", "too many to be shown", "headers too often"],
+)
+def test_a_draft_goes_to_nobody_whom_people_were_not_shown(head: str) -> None:
+    raw = f"{head}\n\nhello".encode()
+
+    with pytest.raises(ToolError, match="people are shown"):
+        letter_of_draft(raw, draft_of("d", raw, digest=""), message_id="<a@b>", sender="me@example.org", at=AT)
+
+
+@pytest.mark.parametrize(
+    ("to", "recipients"),
+    [
+        ('"Doe, John" <a@example.org>, =?utf-8?q?J=C3=BCrgen?= <b@example.org>', ("a@example.org", "b@example.org")),
+        ("Friends: a@example.org, b@example.org;", ("a@example.org", "b@example.org")),
+        ("a@example.org (who is b@example.org), A@Example.ORG", ("a@example.org", "A@Example.ORG")),
+        ("Bücher <info@bücher.example>", ("info@xn--bcher-kva.example",)),
+    ],
+)
+def test_a_draft_goes_to_all_whom_people_were_shown(to: str, recipients: tuple[str, ...]) -> None:
+    raw = f"To: {to}\nSubject: x\n\nhello".encode()
+
+    letter = letter_of_draft(raw, draft_of("d", raw, digest=""), message_id="<a@b>", sender="me@example.org", at=AT)
+
+    assert letter.recipients == recipients
