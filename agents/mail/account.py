@@ -178,10 +178,8 @@ class ServerAccount(OneMailbox):
         return await self._with_mailbox(lambda mailbox: _raw_draft(mailbox, draft_id))
 
     async def _remove_draft(self, draft_id: str) -> None:
-        def work(mailbox: Connection) -> None:
-            mailbox.remove("drafts", int(_ID.match(draft_id)[3]))  # type: ignore[index]
-
-        await self._with_mailbox(work)
+        _, validity, uid = draft_id.split(".")
+        await self._with_mailbox(lambda mailbox: mailbox.remove("drafts", int(uid), uid_validity=int(validity)))
 
     async def _hand_over(self, letter: Letter, touching: Touching, *, thread_id: str | None) -> str:
         # Whole mails, one after the other: one that is begun does not wait behind others before its last line.

@@ -84,7 +84,10 @@ class Connection:
 
     def open(self, folder: Folder, *, make: bool = False) -> None:
         """For reading: nothing is marked as seen. `make`: a folder that is not there is made."""
-        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder, make=make)), True)
+        self._select(folder, make=make, read_only=True)
+
+    def _select(self, folder: Folder, *, make: bool = False, read_only: bool) -> None:
+        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder, make=make)), read_only)
         _, answer = self._imap.response("UIDVALIDITY")
         self.uid_validity = int(answer[0]) if answer and answer[0] else 0
 
@@ -113,9 +116,12 @@ class Connection:
         own, *others = [("HEADER", name, message_id) for name in names]
         return self.search([("OR", *own, "OR", *others[0], *others[1])], limit=limit)
 
-    def remove(self, folder: Folder, uid: int) -> None:
-        """That mail alone: where the server cannot tell it from others that are marked, it stays marked."""
-        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder)))
+    def remove(self, folder: Folder, uid: int, *, uid_validity: int) -> None:
+        """That mail alone: where the server cannot tell it from others that are marked, it stays marked. Raises
+        ToolError where the folder was made anew: its numbers are other mails' then."""
+        self._select(folder, read_only=False)
+        if self.uid_validity != uid_validity:
+            raise ToolError(f"The folder for {folder} is another one by now: nothing was removed from it.")
         self._do("remove a mail", self._imap.uid, "STORE", str(uid), "+FLAGS", r"(\Deleted)")
         if b"UIDPLUS" in self._abilities:
             self._do("remove a mail", self._imap.uid, "EXPUNGE", str(uid))

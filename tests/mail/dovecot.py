@@ -215,6 +215,12 @@ class Inside:
             imap.store("1:*", "+FLAGS", r"\Deleted")
             imap.expunge()
 
+    def make_anew(self, folder: str) -> None:
+        """Another folder of the same name."""
+        with self._signed_in() as imap:
+            assert imap.delete(folder)[0] == "OK"
+            assert imap.create(folder)[0] == "OK"
+
     @contextmanager
     def _signed_in(self) -> Iterator[imaplib.IMAP4]:
         with imaplib.IMAP4("127.0.0.1", self._server.port, timeout=20) as imap:

@@ -449,3 +449,27 @@ async def test_a_mailbox_that_talks_rubbish_is_an_error_in_words(lines: Sequence
         )
         with pytest.raises(ToolError, match="The mailbox at 127"):
             await account.search(HERE, "inbox", "", limit=1)
+
+
+async def test_a_draft_that_was_sent_is_not_looked_for_in_drafts_that_were_made_anew(
+    account: ServerAccount, sink: Sink, mailbox: Inside
+) -> None:
+    """Its number may be another mail's by then (UIDVALIDITY, RFC 3501, 2.3.1.1)."""
+    kept = await account.save_draft(HERE, mail("draft"))
+    draft = await account.draft(HERE, kept.id)
+
+    async def drafts_are_made_anew() -> None:
+        number = int(kept.id.rpartition(".")[2])
+        mailbox.make_anew("Drafts")
+        for at in range(1, number + 1):
+            mailbox.put("Drafts", f"Message-ID: <other{at}@example.org>\n\nanother draft".encode(), flags=r"\Draft")
+
+    sent = await account.send_draft(
+        HERE, kept.id, message_id="<sent@hyperagent>", digest=draft.digest, touching=drafts_are_made_anew
+    )
+
+    assert sent.message_id == "<sent@hyperagent>"
+    assert len(sink.arrived) == 1
+    assert sorted(mailbox.message_ids("Drafts")) == sorted(
+        f"<other{at}@example.org>" for at in range(1, int(kept.id.rpartition(".")[2]) + 1)
+    )
