@@ -140,6 +140,10 @@ def _finish(document: Document) -> None:
         raise Unreadable("no_text", NO_TEXT)
     sample = facts.sample_of(pages.stored(document.pk))
     with transaction.atomic():
+        # Somebody may have given it another title since its name was indexed. Whoever does now waits for its row.
+        lease.write(document)
+        document.refresh_from_db(fields=["title"])
+        content.name_again(document)
         lease.finish(
             document,
             DocumentStatus.EMBEDDING,

@@ -63,9 +63,6 @@ def store(document: Document, found: Iterable[Facts | Page]) -> Iterator[None]:
 
 def _store_batch(document: Document, batch: _Batch, at: int) -> int:
     """Returns where the next page begins."""
-    columns: dict[str, Any] = {}
-    for facts in batch.facts:
-        columns |= _known_by(document, facts)
     rows = []
     for page in batch.pages:
         text = clean_text(page.text)
@@ -80,9 +77,13 @@ def _store_batch(document: Document, batch: _Batch, at: int) -> int:
             )
         )
         at += len(text) + BETWEEN
-    if batch.pages:
-        columns["pages_read"] = batch.pages[-1].number
+    columns: dict[str, Any] = {"pages_read": batch.pages[-1].number} if batch.pages else {}
     with transaction.atomic():
+        # Alone at first: whoever gives it a title meanwhile waits, and what they gave before is seen.
+        lease.write(document)
+        for facts in batch.facts:
+            document.refresh_from_db(fields=["title"])
+            columns |= _known_by(document, facts)
         lease.write(document, **columns)
         DocumentPage.objects.bulk_create(rows)
     return at

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from memory.actions import documents
+from memory.ingestion import driver, lease
 from memory.kinds import DocumentStatus
 from memory.models import Chunk, DocumentPage, Posting
-from tests.memory.giving import given
+from memory.postings.writing import NAME_KEY
+from tests.memory.giving import given, uploaded
 
 pytestmark = pytest.mark.django_db
 
@@ -36,3 +39,20 @@ def test_a_text_is_read_cut_and_indexed_and_describes_itself(alice: Any) -> None
     assert "Acme sold more anvils than ever." in document.description
     assert "Rockets" in document.description
     assert document.lease_until is None
+
+
+@pytest.mark.parametrize("after", range(5), ids=["begun", "read", "learned from", "cut", "finished"])
+def test_a_title_that_somebody_gives_while_it_is_read_stays_and_is_what_it_is_found_by(alice: Any, after: int) -> None:
+    document = uploaded(alice, "<title>Yearly figures</title><h1>Sales</h1><p>We sold anvils.</p>", filename="a.html")
+    held = lease.claim(document.pk)
+    assert held is not None
+
+    for number, _ in enumerate(driver.batches(held)):
+        if number == after:
+            documents.rename(alice, document.pk, "Wolverine")
+
+    document.refresh_from_db()
+    assert (document.title, document.status) == ("Wolverine", DocumentStatus.EMBEDDING)
+    named = Posting.objects.filter(document_id=document.pk, chunk_key=NAME_KEY).values_list("term", flat=True)
+    assert "wolverin" in named
+    assert "figur" not in named
