@@ -32,7 +32,8 @@ def key_of(place: str) -> str:
 
 
 class Items:
-    """The items of a connector during one look. `held_until`: the look's lease, by which it is known to count."""
+    """The items of a connector during one look. `held_until`: the look's lease, by which it is known to count.
+    `known`: as they were when it began, or as it left them."""
 
     def __init__(self, connector: Connector, held_until: datetime, tally: Tally) -> None:
         self._connector = connector
@@ -45,9 +46,7 @@ class Items:
     ) -> None:
         """What stands there now. Raises LookLost, and Refused for a file that is not taken."""
         with self._holding():
-            item = self.known.get(key) or ConnectorItem(
-                connector=self._connector, place=clean_text(place), place_key=key
-            )
+            item = self._item(place, key)
             is_new = item.pk is None
             if is_new or not digest or digest != item.digest:
                 self._tally.new += is_new
@@ -57,7 +56,7 @@ class Items:
 
     def unchanged(self, key: str) -> None:
         with self._holding():
-            item = self.known[key]
+            item = self._item(self.known[key].place, key)
             item.problem, item.absences = "", 0
             self._save(item)
 
@@ -66,6 +65,7 @@ class Items:
         item = self.known[key]
         if item.absences:
             with self._holding():
+                item = self._item(item.place, key)
                 item.absences = 0
                 self._save(item)
         if item.problem:
@@ -74,19 +74,18 @@ class Items:
     def not_read(self, place: str, key: str, problem: str, *, marks: Mapping[str, Any] = {}) -> None:
         """What it became before stays. `marks`: with which it need not be tried again."""
         with self._holding():
-            item = self.known.get(key) or ConnectorItem(
-                connector=self._connector, place=clean_text(place), place_key=key
-            )
+            item = self._item(place, key)
             item.problem, item.absences, item.marks = clean_text(problem)[:_PROBLEM_CHARS], 0, dict(marks)
             self._save(item)
         self._tally.problems.append(f"{clean_text(place)}: {problem.rstrip('.')}")
 
     def absent(self, key: str, *, patience: int) -> None:
         """It is gone: its document too, once that is so for `patience` looks in a row."""
-        item = self.known.get(key)
-        if item is None:
+        known = self.known.get(key)
+        if known is None:
             return
         with self._holding():
+            item = self._item(known.place, key)
             item.absences += 1
             if item.absences < patience:
                 self._save(item)
@@ -97,6 +96,13 @@ class Items:
             for document in former:
                 drop(self._connector, document)
             self._tally.gone += 1
+
+    def _item(self, place: str, key: str) -> ConnectorItem:
+        """As it is now, and held: since the look began a newer version may have taken its place, or its owner may have
+        deleted its document."""
+        rows = ConnectorItem.objects.select_for_update(of=("self",)).select_related("document", "successor")
+        found = rows.filter(connector=self._connector, place_key=key).first()
+        return found or ConnectorItem(connector=self._connector, place=clean_text(place), place_key=key)
 
     def _become(self, item: ConnectorItem, file: IO[bytes], filename: str) -> bool:
         """Whether it is another document now."""

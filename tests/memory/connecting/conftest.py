@@ -35,16 +35,21 @@ def _places_may_be_reached(settings: Any, tmp_path: Path) -> None:
     settings.CONFIG = settings.CONFIG.model_copy(update=changes)
 
 
-def look_again(connector: Any) -> Any:
-    """As if its time had come, by the database's clock; then looks. The connector as it is afterwards."""
+def look_is_due(connector: Any) -> Any:
+    """As if its time had come, by the database's clock. The connector's id."""
     from django.db import connection  # Django is set up after this file is read
-
-    from memory.connecting import polling
 
     with connection.cursor() as cursor:
         sql = "UPDATE memory_connector SET looked_at = looked_at - interval '90 days' WHERE id = %s"
         cursor.execute(sql, [connector.pk])
-    assert polling.look(connector.pk)
+    return connector.pk
+
+
+def look_again(connector: Any) -> Any:
+    """When its time has come; the connector as it is afterwards."""
+    from memory.connecting import polling
+
+    assert polling.look(look_is_due(connector))
     connector.refresh_from_db()
     return connector
 

@@ -11,9 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from hyperagent.lib.refusals import Conflict, NotAllowed, Refused
 from memory.actions import documents
 from memory.connecting import actions, folders, polling, tasks
+from memory.connecting.items import Items
+from memory.connecting.values import Tally
 from memory.kinds import ConnectorKind, Visibility
 from memory.models import Connector, ConnectorItem, Document
-from tests.memory.connecting.conftest import look_again, names_of, read_all
+from tests.memory.connecting.conftest import look_again, look_is_due, names_of, read_all
 
 pytestmark = pytest.mark.django_db
 
@@ -409,3 +411,29 @@ def test_a_look_that_takes_too_long_goes_on_in_the_next_one(
     monkeypatch.undo()
     connector = look_again(connector)
     assert (len(names_of(bob)), connector.pause_s) == (3, connector.every_s)
+
+
+def test_what_happens_to_a_document_while_its_folder_is_looked_at_stays_so(bob: Any, folder: Path) -> None:
+    """A newer version takes its place, or its owner deletes it: the look knows its files from before that."""
+    for name in ("changed.md", "deleted.md", "kept.md"):
+        (folder / name).write_text(f"first words of {name}")
+    connector = look_again(watched(bob, folder))
+    read_all()
+    for name in ("changed.md", "deleted.md", "kept.md"):
+        (folder / name).write_text(f"other words of {name}, and more")
+    connector = look_again(connector)
+    read_all()
+    held_until = polling._claimed(look_is_due(connector))
+    assert held_until is not None
+    seen = Items(connector, held_until, Tally())
+
+    tasks.look_around()
+    for document in Document.objects.filter(filename="deleted.md"):
+        documents.delete(bob, document.pk)
+    for key in list(seen.known):
+        seen.unchanged(key)
+
+    stood = {item.place: (item.document, item.successor) for item in connector.items.all()}
+    assert stood["deleted.md"] == (None, None)
+    for name in ("changed.md", "kept.md"):
+        assert stood[name] == (Document.objects.get(filename=name), None)
