@@ -46,8 +46,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """`blind`: folders within that could not be read, as ways with "/" at the end. `device`: the number of the disk on
-    which the folder lies."""
+    """`blind`: folders within that could not be read, as places with "/" at the end. `device`: the number of the disk
+    on which the folder lies."""
 
     entries: tuple[Entry, ...]
     blind: tuple[str, ...]
@@ -137,4 +137,4 @@ class _Walk:
             finally:
                 os.close(inner)
         except OSError:
-            self.blind.append(f"{'/'.join(way)}/")
+            self.blind.append(clean_text(f"{'/'.join(way)}/"))

@@ -437,3 +437,21 @@ def test_what_happens_to_a_document_while_its_folder_is_looked_at_stays_so(bob: 
     assert stood["deleted.md"] == (None, None)
     for name in ("changed.md", "kept.md"):
         assert stood[name] == (Document.objects.get(filename=name), None)
+
+
+def test_files_in_a_folder_that_cannot_be_read_now_stay_however_it_is_called(
+    bob: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name of bytes that are no text is shown with signs in place of them."""
+    deep = folder / os.fsdecode(b"caf\xe9")
+    deep.mkdir()
+    (deep / "plan.md").write_text("plan")
+    (folder / "other.md").write_text("other")
+    connector = look_again(watched(bob, folder))
+    assert names_of(bob) == ["other.md", "plan.md"]
+
+    monkeypatch.setattr(folders, "MAX_DEPTH", 0)
+    for _ in range(3):
+        connector = look_again(connector)
+
+    assert names_of(bob) == ["other.md", "plan.md"]
