@@ -237,4 +237,5 @@ def _stored(place: Place, facts: FileFacts) -> StoredFile:
         media_type=facts.media_type,
         version=facts.version,
         scope_id=str(place.scope_id),
+        sha256=facts.sha256,
     )

@@ -52,13 +52,19 @@ def is_kept(path: str) -> bool:
     return not any(part.startswith(".") or part in LEFT_BEHIND for part in parts)
 
 
-def newer(files: Iterable[StoredFile], versions: Mapping[str, int]) -> Incoming:
-    """The files of a workspace that a box does not have as they are. `versions`: by path, which it got before."""
+def mark_of(file: StoredFile) -> str:
+    """What is another one whenever something else stands there. The number alone is not: the first file of a path and
+    one that takes its name when it is gone both begin at 1."""
+    return f"{file.version} {file.sha256}"
+
+
+def newer(files: Iterable[StoredFile], marks: Mapping[str, str]) -> Incoming:
+    """The files of a workspace that a box does not have as they are. `marks`: by path, of those that it got before."""
     chosen: list[StoredFile] = []
     left_out: list[LeftOut] = []
     room = MOST_BYTES_IN
     for file in files:
-        if versions.get(file.path) == file.version or file.path.startswith(f"{SEEN_OF_BROWSER}/"):
+        if marks.get(file.path) == mark_of(file) or file.path.startswith(f"{SEEN_OF_BROWSER}/"):
             continue
         if file.size_bytes > room:
             left_out.append(LeftOut(file.path, f"with it there would be more than {MOST_BYTES_IN:,} bytes"))

@@ -13,7 +13,7 @@ from django.db import DatabaseError
 
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, SandboxError
-from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, newer, told_beside, told_of
+from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, mark_of, newer, told_beside, told_of
 from agents.sandbox.host.client import HostedBox
 from agents.tools.free_names import put_beside
 from agents.tools.providers import Workspace
@@ -104,8 +104,8 @@ async def take_files(
             beside[path] = kept.path
     # What was stored beside a file does not lie in the box under that name, and the file itself is another there: both
     # are put there anew.
-    versions = {f"{VERSION_OF}{file.path}": file.version for file in stored if file.path not in beside.values()}
-    await box.remember({**versions, **{f"{VERSION_OF}{path}": None for path in beside}})
+    marks = {f"{VERSION_OF}{file.path}": mark_of(file) for file in stored if file.path not in beside.values()}
+    await box.remember({**marks, **{f"{VERSION_OF}{path}": None for path in beside}})
     paths = (*(file.path for file in stored), *(clean_text(one.path) for one in left_out))
     note = joined(told_beside(beside), told_of(left_out, beginning=NOT_KEPT))
     return Taken(tuple(stored), paths, clean_text(note), beside)
@@ -113,10 +113,8 @@ async def take_files(
 
 async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
     remembered = await box.remembered()
-    versions = {
-        name.removeprefix(VERSION_OF): version for name, version in remembered.items() if name.startswith(VERSION_OF)
-    }
-    incoming = newer(await workspace.list_files(about, scope="conversation", prefix=""), versions)
+    marks = {name.removeprefix(VERSION_OF): mark for name, mark in remembered.items() if name.startswith(VERSION_OF)}
+    incoming = newer(await workspace.list_files(about, scope="conversation", prefix=""), marks)
     left_out: list[LeftOut] = list(incoming.left_out)
     for file in incoming.chosen:
         content = await workspace.read_bytes(about, file.path)
@@ -127,7 +125,7 @@ async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
         except SandboxError as error:
             left_out.append(LeftOut(file.path, error.message))
             continue
-        await box.remember({f"{VERSION_OF}{file.path}": file.version})
+        await box.remember({f"{VERSION_OF}{file.path}": mark_of(file)})
     return told_of(left_out, beginning=NOT_PUT)
 
 

@@ -133,13 +133,14 @@ Language = Literal["python", "javascript", "typescript", "bash"]
 
 class StoredFile(Value):
     """`version`, `scope_id`: of a file in a workspace, which version it is, and of which conversation, project or
-    user."""
+    user. `sha256`: of that version, for this process alone."""
 
     path: str
     size_bytes: int = 0
     media_type: str = ""
     version: int | None = None
     scope_id: str | None = None
+    sha256: Annotated[str, Field(exclude=True, repr=False)] = ""
 
 
 class CodeRun(Value):

@@ -16,7 +16,9 @@ from agents.sandbox.local.runtime import INSTALLED
 from agents.sandbox.models import SandboxSession
 from agents.tools.catalogue.original_tools import use_file
 from agents.tools.tool import ToolError
+from agents.workspace import place_of
 from hyperagent.lib.threads import in_thread
+from memory.workspaces import files
 from tests.sandbox.sessions.working import local, needs_walls, sleepers
 
 pytestmark = needs_walls
@@ -79,6 +81,20 @@ async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(workin
     (result,) = alice.told("code_result")
     assert (result.stdout, result.stderr, result.exit_code) == ("6\n", "careful\n", 0)
     assert {event.id for event in alice.events if event.type.startswith("terminal")} == {result.id}
+
+
+async def test_a_file_that_took_the_name_of_another_is_what_the_next_program_reads(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "a.txt", "one")
+    await alice.workspace.write_file(alice.about, "b.txt", "two")
+    await alice.runs("pass")
+    place = place_of(alice.about, "conversation")
+    await in_thread(files.delete)(alice.about.user_id, place, "a.txt")
+    await in_thread(files.move)(alice.about.user_id, place, "b.txt", "a.txt")
+
+    run = await alice.runs("print(open('a.txt').read())")
+
+    assert run.stdout == "two\n"
 
 
 async def test_what_people_change_in_the_workspace_is_what_the_next_program_reads(working: Any) -> None:
