@@ -94,10 +94,13 @@ def page_picture(request: HttpRequest, *, stored_as: str, key: str, number: int,
     headers = {**_HARMLESS, "ETag": etag}
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
         return HttpResponse(status=304, headers=headers)
-    picture = pictures.find(etag)
+    picture = pictures.find(stored_as, etag)
     if picture is None:
         picture = _draw(stored_as, number, drawn_width)
-        pictures.keep(etag, picture)
+        pictures.keep(stored_as, etag, picture)
+        if not files.exists(stored_as):
+            # Deleted while it was drawn.
+            pictures.forget(stored_as)
     return HttpResponse(picture, content_type="image/png", headers=headers)
 
 

@@ -17,6 +17,7 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 
 from hyperagent.lib.refusals import Refused
+from memory.ingestion import pictures
 
 log = structlog.get_logger(__name__)
 
@@ -101,9 +102,10 @@ class _Passing(File):  # type: ignore[type-arg]
 
 
 def remove(stored_as: str) -> None:
-    """A file that cannot be removed now is found by the sweep."""
+    """With the pictures of its pages. A file that cannot be removed now is found by the sweep."""
     if not stored_as:
         return
+    pictures.forget(stored_as)
     try:
         default_storage.delete(stored_as)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memory.ingestion import driver
+from memory.ingestion import driver, sweeping
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
 from memory.retrieval.search import search
@@ -388,3 +389,26 @@ def test_a_page_of_a_pdf_is_a_picture_that_is_asked_for_once(api_of: Any, alice:
     assert api.get(f"{path}/1/image")["ETag"] != picture["ETag"]
     assert [api.get(f"{path}/{number}/image").status_code for number in (0, 3)] == [404, 404]
     assert api.get(f"/api/v1/documents/{text.pk}/pages/1/image").status_code == 404
+
+
+def test_the_pictures_of_its_pages_go_with_a_document(
+    api_of: Any, alice: Any, bob: Any, settings: Any, tmp_path: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"data_dir": tmp_path})
+    document = given(alice, pdf_of(["The first page of this report."]), filename="a.pdf")
+    other = given(bob, pdf_of(["The first page of that report."]), filename="b.pdf")
+    for user, one in ((alice, document), (bob, other)):
+        assert api_of(user).get(f"/api/v1/documents/{one.pk}/pages/1/image").status_code == 200
+    assert len(_pictures(tmp_path)) == 2
+
+    with django_capture_on_commit_callbacks(execute=True):
+        assert api_of(alice).delete(f"/api/v1/documents/{document.pk}").status_code == 204
+    assert len(_pictures(tmp_path)) == 1
+
+    bob.delete()
+    sweeping.remove_leftovers()
+    assert _pictures(tmp_path) == []
+
+
+def _pictures(folder: Path) -> list[Path]:
+    return [path for path in (folder / "cache").rglob("*") if path.is_file()]
