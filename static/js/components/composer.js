@@ -27,6 +27,7 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const [choices, setChoices] = useState(readChoices);
   const [sending, setSending] = useState(false);
   const [error, setError] = useState(null);
+  const put = useRef(""); // what was put here last, and not written
   const count = characters(text, limit);
   const tooLong = count > limit;
   const { attaching } = application;
@@ -38,8 +39,12 @@ export function Composer({ application, session, running, waiting, blocked, inse
   useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
   useEffect(() => onDraft(user.id, id, (value) => document.activeElement !== box.current && setText(value)), [id]); // another tab's
   useEffect(() => {
-    if (inserted) change(inserted.text);
-    if (inserted) box.current.focus();
+    if (!inserted) return;
+    application.inserted.value = null;
+    const isOwn = text.trim() !== "" && text !== put.current;
+    put.current = inserted.text;
+    change(isOwn ? `${text.trimEnd()}\n\n${inserted.text}` : inserted.text);
+    box.current.focus();
   }, [inserted]);
   useLayoutEffect(() => grow(box.current), [text]);
   useEffect(() => {
