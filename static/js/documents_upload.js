@@ -34,6 +34,11 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
     next();
   }
 
+  // One that arrived before.
+  function put({ id: documentId, name }) {
+    items.value = [...items.value, { id: ++last, file: null, name, size: null, sent: 1, documentId, state: "known", error: null }];
+  }
+
   function next() {
     const free = AT_ONCE - requests.size;
     for (const item of items.value.filter(({ state }) => state === "waiting").slice(0, Math.max(0, free))) send(item);
@@ -78,7 +83,7 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
 
   const drop = (id) => (items.value = items.value.filter((item) => item.id !== id));
   return {
-    items, add, stop, retry, drop,
+    items, add, put, stop, retry, drop,
     dropListed: (ids) => (items.value = items.value.filter(({ state, documentId }) => state !== "added" || !ids.has(documentId))),
     stopAll: () => items.value.filter(isUnderWay).forEach(({ id }) => stop(id)),
     clear: () => (items.value = items.value.filter(isUnderWay)),

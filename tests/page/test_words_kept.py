@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.recorded import plain
 from tests.page.stage import MADE_AT, Stage, Turn
-from tests.page.test_chat_flows import box
+from tests.page.test_chat_flows import box, unfinished
 
 OTHER = str(uuid.uuid4())
 GONE = str(uuid.uuid4())
@@ -42,6 +42,31 @@ def test_what_is_put_into_the_box_stands_below_what_somebody_wrote_there(open_st
     expect(box(page)).to_have_value("What I was about to ask\n\nWhy not violet?")
     page.reload()
     expect(box(page)).to_have_value("What I was about to ask\n\nWhy not violet?")
+
+
+def test_a_waiting_question_is_taken_back_with_its_files_and_beside_what_was_written_since(open_stage: Any) -> None:
+    run, _ = unfinished()
+    added = (201, {"doc_id": "3f1f6a54-8c1c-4a0e-9d7e-0c0f6f3f9c11"})
+    stage: Stage = open_stage(Turn(run), answers={"/documents": added})
+    page = stage.page
+    page.get_by_role("button", name="Stop (Esc)").wait_for()
+    page.locator("input[type=file]").set_input_files({"name": "sales.csv", "mimeType": "text/csv", "buffer": b"a,b"})
+    chips = page.get_by_role("list", name="Files for this question").get_by_role("listitem")
+    expect(page.locator(".attachment.is-added")).to_have_count(1)
+    box(page).fill("What sells best?")
+    box(page).press("Control+Enter")
+    waiting = page.get_by_role("article", name="Question that waits")
+    waiting.wait_for()
+
+    box(page).fill("Half a thought")
+    waiting.get_by_role("button", name="Edit").click()
+
+    expect(box(page)).to_have_value("Half a thought\n\nWhat sells best?")
+    expect(chips).to_have_count(1)
+    expect(chips).to_contain_text("sales.csv")
+    expect(chips).not_to_contain_text("undefined")
+    box(page).press("Control+Enter")
+    expect(waiting.get_by_role("list", name="Attached files")).to_have_text("sales.csv")
 
 
 def test_what_was_put_into_the_box_once_does_not_come_back(open_stage: Any) -> None:

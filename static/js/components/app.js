@@ -100,6 +100,7 @@ export function App({ application }) {
 
   function takeBack(item) {
     session.unqueue(item.client_id);
+    item.attachments?.forEach(application.attaching.put);
     insert(item.text);
   }
 

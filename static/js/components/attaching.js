@@ -60,7 +60,7 @@ function Face({ file, failed }) {
 
 function Chip({ item, attaching }) {
   const { id, name, size, state, sent, error } = item;
-  const words = { waiting: t("Waiting"), sending: `${Math.floor(100 * sent)} %`, checking: t("Arrived"), failed: error }[state] ?? sizeWords(size);
+  const words = { waiting: t("Waiting"), sending: `${Math.floor(100 * sent)} %`, checking: t("Arrived"), failed: error }[state] ?? (size === null ? "" : sizeWords(size));
   const isMoving = state === "sending" || state === "checking";
   return html`<li class=${`attachment is-${state}`}>
     <span class="file-chip"><span class="file-open"><${Face} file=${item.file} failed=${state === "failed"} /><span class="file-name" dir="auto" title=${name}>${name}</span><span class="file-size" role=${state === "failed" ? "alert" : null}>${words}</span></span>
