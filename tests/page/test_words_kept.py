@@ -83,3 +83,20 @@ def test_what_was_put_into_the_box_once_does_not_come_back(open_stage: Any) -> N
     expect(box(page)).to_be_focused()
 
     expect(box(page)).to_have_value("My own words")
+
+
+def test_what_one_tab_sent_does_not_stay_in_the_box_of_another(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    second = page.context.new_page()
+    # As in a tab that lies behind: its box has the focus of the tab, and the tab has not that of the window.
+    second.add_init_script("Document.prototype.hasFocus = () => false")
+    other = Stage(second, stage.turns, stage.site, conversation_id=stage.conversation_id).enter()
+    expect(box(other.page)).to_be_focused()
+
+    page.bring_to_front()
+    box(page).fill("half a thought")
+    expect(box(other.page)).to_have_value("half a thought")
+    box(page).press("Enter")
+
+    expect(box(other.page)).to_have_value("")

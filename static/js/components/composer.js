@@ -37,7 +37,7 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading;
 
   useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
-  useEffect(() => onDraft(user.id, id, (value) => document.activeElement !== box.current && setText(value)), [id]); // another tab's
+  useEffect(() => onDraft(user.id, id, (value) => !(document.hasFocus() && document.activeElement === box.current) && setText(value)), [id]); // another tab's
   useEffect(() => {
     if (!inserted) return;
     application.inserted.value = null;
