@@ -70,7 +70,7 @@ export function createApplication({ page, csrfToken, api }) {
     show(id);
   }
 
-  // Says it in the open conversation, or in a new one. Fails without any change, so that the text stays in the box.
+  // Says it in the open conversation, or in a new one, and gives its id. Fails without any change, so that the text stays in the box.
   async function say(text, mode, options, attachments, how) {
     if (!session.value) {
       const conversation = await api.createConversation({ ...(temporary.value && { temporary: true }), ...(nextProject.value && { project_id: nextProject.value.id }) });
@@ -82,6 +82,7 @@ export function createApplication({ page, csrfToken, api }) {
     }
     session.value.say(text, mode, options, attachments, how);
     list.touch(session.value.conversationId);
+    return session.value.conversationId;
   }
 
   // Into this project, or out of any. Fails without any change.

@@ -3,11 +3,11 @@
 import uuid
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.page.recorded import plain
 from tests.page.stage import MADE_AT, Stage, Turn
-from tests.page.test_chat_flows import box, unfinished
+from tests.page.test_chat_flows import box, say_frames, unfinished
 
 OTHER = str(uuid.uuid4())
 GONE = str(uuid.uuid4())
@@ -85,6 +85,47 @@ def test_what_was_put_into_the_box_once_does_not_come_back(open_stage: Any) -> N
     expect(box(page)).to_have_value("My own words")
 
 
+def test_words_on_their_way_to_one_answer_hold_up_no_other_conversation(open_stage: Any) -> None:
+    run, _ = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    page = stage.page
+    list_others(stage)
+    page.get_by_role("button", name="Stop (Esc)").wait_for()
+    stage.steer_answer = None
+    box(page).fill("In years, please")
+    box(page).press("Enter")
+    page.get_by_text("Adding…").wait_for()
+    stage.turns[0] = Turn(plain("Another answer."), status="completed")
+
+    go(page, "Other")
+    page.get_by_text("Another answer.").wait_for()
+    box(page).fill("Something else")
+
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    box(page).press("Enter")
+    page.get_by_role("article", name="Question, not sent yet").wait_for()
+    assert [frame["text"] for frame in say_frames(stage)] == ["Something else"]
+
+
+def test_a_fault_of_one_conversation_is_not_told_in_the_next(open_stage: Any) -> None:
+    run, _ = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    page = stage.page
+    list_others(stage)
+    page.get_by_role("button", name="Stop (Esc)").wait_for()
+    stage.steer_answer = {"type": "error", "error": {"code": "late", "message": "The answer is over."}}
+    box(page).fill("In years, please")
+    box(page).press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="The answer is over.")).to_be_visible()
+
+    go(page, "Other")
+    expect(page.locator(".entry.is-current")).to_contain_text("Other")
+
+    expect(page.get_by_text("The answer is over.")).to_have_count(0)
+    go(page, "Here")
+    expect(box(page)).to_have_value("In years, please")
+
+
 def test_what_one_tab_sent_does_not_stay_in_the_box_of_another(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -100,3 +141,25 @@ def test_what_one_tab_sent_does_not_stay_in_the_box_of_another(open_stage: Any) 
     box(page).press("Enter")
 
     expect(box(other.page)).to_have_value("")
+
+
+def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    held: list[Route] = []
+    page.keyboard.press("Control+Shift+o")
+    page.get_by_role("list", name="Examples").wait_for()
+    page.route("**/api/v1/conversations", held.append)
+
+    box(page).press_sequentially("First question")
+    box(page).press("Enter")
+    page.wait_for_function("document.getElementById('composer-text').readOnly")
+    page.keyboard.type(" and a second")
+
+    expect(box(page)).to_have_value("First question")
+    made = {"id": OTHER, "title": "", "updated_at": MADE_AT, "running": False, "is_temporary": False}
+    held[0].fulfill(status=201, json=made)
+    page.get_by_role("article", name="Question, not sent yet").wait_for()
+    expect(box(page)).to_have_value("")
+    expect(box(page)).to_be_focused()
+    assert [frame["text"] for frame in say_frames(stage)] == ["First question"]

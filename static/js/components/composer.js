@@ -36,7 +36,11 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const isQueued = running && files.length > 0; // words for a run that goes on carry no files
   const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading;
 
-  useLayoutEffect(() => setText(readDraft(user.id, id)), [id]);
+  useLayoutEffect(() => {
+    setText(readDraft(user.id, id));
+    setSending(false);
+    setError(null);
+  }, [id]);
   useEffect(() => onDraft(user.id, id, (value) => !(document.hasFocus() && document.activeElement === box.current) && setText(value)), [id]); // another tab's
   useEffect(() => {
     if (!inserted) return;
@@ -67,22 +71,27 @@ export function Composer({ application, session, running, waiting, blocked, inse
     if (!ready) return;
     setSending(true);
     const steers = running && !later;
+    let where = id;
+    const isHere = () => application.conversationId.peek() === where; // else somebody went on, and is left alone there
     try {
       if (steers) await session.steer(text.trim());
       else {
-        await application.say(text, mode, optionsOf(mode, choices), attachmentsOf(files), { held: running && later });
+        where = await application.say(text, mode, optionsOf(mode, choices), attachmentsOf(files), { held: running && later });
         attaching.clear();
       }
       if (steers) announce(t("Added to the running answer"));
       else if (running) announce(t("It is sent when the answer is finished"));
       writeDraft(user.id, id, "");
+      if (!isHere()) return;
       setText("");
       setError(null);
     } catch (caught) {
-      setError(caught.message);
+      if (isHere()) setError(caught.message);
     } finally {
-      setSending(false);
-      box.current?.focus();
+      if (isHere()) {
+        setSending(false);
+        box.current?.focus();
+      }
     }
   }
 
@@ -106,7 +115,7 @@ export function Composer({ application, session, running, waiting, blocked, inse
     <div class=${`composer-box ${application.dropping.value ? "is-dropping" : ""}`} onPaste=${(event) => attachPasted(event, attaching)}>
       <${Attached} attaching=${attaching} />
       <label class="visually-hidden" for="composer-text">${t("Your question")}</label>
-      <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending && running}
+      <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending}
         aria-describedby=${why ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
         onInput=${(event) => change(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="composer-row">
