@@ -53,6 +53,9 @@ function Messages({ application, session, takeBack, Answer, Question, PendingQue
   const { scroller, content, top, away, toEnd } = useScrolling(session, outbox.length, { first: shown[0]?.message.id, hasEarlier, showEarlier: earlier.show });
   const draw = useDrawer(application, session, { Answer, Question });
   useNamedMessage({ session, scroller, from, showFrom: setFirst });
+  useEffect(() => {
+    if (away && first === null) setFirst(shown[0]?.message.id ?? null); // what is read is not dropped for what comes at the end
+  }, [away]);
 
   return html`<div class="thread-frame">
     <div class="thread" ref=${scroller} tabindex="-1">
@@ -162,9 +165,12 @@ function useScrolling(session, pendingCount, { first, hasEarlier, showEarlier })
     };
   }, [session]);
 
-  // One's own question is always brought into view.
+  // One's own question is always brought into view, once.
+  const pendingBefore = useRef(0);
   useLayoutEffect(() => {
-    if (!pendingCount) return;
+    const isMore = pendingCount > pendingBefore.current;
+    pendingBefore.current = pendingCount;
+    if (!isMore) return;
     stuck.current = true;
     jump();
   }, [pendingCount]);
