@@ -5,7 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.page.recorded import plain
+from agents.engine import events as e
+from tests.page import asked
+from tests.page.recorded import ROOT, Recorded, plain
 from tests.page.stage import Stage, Turn
 from tests.page.test_chat_flows import box, say_frames, stored, unfinished
 
@@ -73,3 +75,77 @@ def test_who_reads_stays_there_when_the_first_of_two_waiting_questions_is_sent(o
     settle(page)
 
     assert place_of(page, "Question 1?") == before
+
+
+REFUSED = (429, {"error": {"code": "too_many_requests", "message": "Wait a moment."}})
+
+
+def asking() -> Recorded:
+    """A run that waits for words from a person."""
+    run = Recorded()
+    run.tell(
+        ROOT,
+        e.Interrupt(request_id=str(uuid.uuid4()), kind="input", question="Which year?"),
+        e.StatusChanged(status="awaiting_user"),
+    )
+    return run
+
+
+def test_words_for_a_run_that_were_refused_are_there_to_be_mended_and_sent_again(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(asking()), answers={"/hitl/respond": REFUSED})
+    page = stage.page
+    field = page.get_by_role("textbox", name="Your answer")
+
+    field.fill("2024")
+    field.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+    expect(field).to_be_focused()
+    page.keyboard.type(" or 2025")
+
+    expect(field).to_have_value("2024 or 2025")
+
+
+def test_an_approval_with_instructions_that_was_refused_keeps_words_and_focus(open_stage: Any) -> None:
+    request = asked.approval(asked.mail_call())
+    run = asked.waiting_for(request)
+    answers = {"/hitl/requests": asked.listed(request), "/hitl/respond": REFUSED}
+    page = open_stage(Turn(run), answers=answers).page
+
+    page.get_by_role("button", name="With instructions").click()
+    field = page.get_by_role("textbox", name="Instructions")
+    field.fill("Shorter")
+    field.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+
+    expect(field).to_be_focused()
+    expect(field).to_have_value("Shorter")
+
+
+def test_the_keys_of_a_card_still_work_when_its_answer_was_refused(open_stage: Any) -> None:
+    request = asked.approval(asked.mail_call())
+    run = asked.waiting_for(request)
+    answers = {"/hitl/requests": asked.listed(request), "/hitl/respond": REFUSED}
+    stage: Stage = open_stage(Turn(run), answers=answers)
+    page = stage.page
+
+    page.locator(".approval[data-keys=on]").wait_for()
+    page.get_by_role("button", name="Approve", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+    page.keyboard.press("d")
+
+    expect(page.get_by_role("textbox", name="Why not?")).to_be_focused()
+
+
+def test_a_decision_that_was_refused_leaves_the_focus_in_its_card(open_stage: Any) -> None:
+    run = Recorded()
+    question = e.Interrupt(request_id=str(uuid.uuid4()), kind="decision", question="Which one?", options=("A", "B"))
+    run.tell(ROOT, question, e.StatusChanged(status="awaiting_user"))
+    stage: Stage = open_stage(Turn(run), answers={"/hitl/respond": REFUSED})
+    page = stage.page
+
+    page.get_by_role("button", name="A", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+
+    expect(page.locator("[data-open-request]:focus-within")).to_have_count(1)

@@ -7,7 +7,7 @@ import { parts, t } from "../i18n.js";
 import { inOurWords } from "../told.js";
 import { fromNow, laterChoices, moment } from "../when.js";
 import { ApprovalForms } from "./approval_forms.js";
-import { CARD, useArrival, useTarget } from "./arrival.js";
+import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
 import { Menu } from "./menu.js";
@@ -57,6 +57,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
     const hasMoved = caught.found && caught.found.status !== "pending";
     if (hasMoved) late();
     else setError({ message: caught.message, fields: caught.fields });
+    keepFocus(card);
     if (caught.code === "arguments_changed" || caught.status === 403 || caught.status === 404) await actions.load(request.request_id).catch(() => undefined);
   }
 

@@ -46,7 +46,7 @@ function Saying({ texts, id, words, sending, decide, back, isNeeded, children })
 
   return html`<form onSubmit=${send}>
     <div class="field"><label for=${id}>${texts.label}</label>
-      <textarea id=${id} class="is-first" rows="2" maxlength="4000" dir="auto" placeholder=${texts.placeholder} aria-describedby=${`${id}-help`} value=${text} disabled=${sending} onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
+      <textarea id=${id} class="is-first" rows="2" maxlength="4000" dir="auto" placeholder=${texts.placeholder} aria-describedby=${`${id}-help`} value=${text} readonly=${sending} onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <p class="help small" id=${`${id}-help`}>${texts.help}</p></div>
     ${children}
     <div class="button-row">

@@ -42,6 +42,11 @@ export function useTarget(element, id) {
   }, []);
 }
 
+// A button that was pressed cannot be pressed while its answer is on its way, and loses the focus: a refused one leaves it to the card.
+export function keepFocus(card) {
+  requestAnimationFrame(() => document.activeElement === document.body && card.current?.focus({ preventScroll: true }));
+}
+
 // The next card that waits, else the box to write in.
 export function focusNext() {
   const next = document.querySelector(`[${CARD}]`) ?? document.getElementById("composer-text");

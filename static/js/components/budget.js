@@ -31,7 +31,7 @@ export function Budget({ request, sending, answer, fields }) {
     ${details.unpriced_models?.length > 0 && html`<p class="budget-note small"><${Icon} name="warning" /><span>${t("What {models} costs is not known, and not counted.", { models: details.unpriced_models.join(", ") })}</span></p>`}
     <form class="budget-form" onSubmit=${raise}>
       <label for=${id}>${unit === "usd" ? t("New limit in US dollars") : t("New limit in tokens")}</label>
-      <div class="budget-row"><input id=${id} type="number" min=${unit === "usd" ? used : Math.floor(used) + 1} step=${unit === "usd" ? "0.01" : "1"} value=${text} disabled=${sending} aria-invalid=${fault ? "true" : null} aria-describedby=${fault ? `${id}-fault` : null}
+      <div class="budget-row"><input id=${id} type="number" min=${unit === "usd" ? used : Math.floor(used) + 1} step=${unit === "usd" ? "0.01" : "1"} value=${text} readonly=${sending} aria-invalid=${fault ? "true" : null} aria-describedby=${fault ? `${id}-fault` : null}
         onInput=${(event) => setText(event.currentTarget.value)} />
         <button type="submit" class="button button-primary" disabled=${sending || faultOf(text, unit, used) !== null}>${sending ? t("Sending…") : isSuggested ? label("raise", t("Raise the limit")) : t("Raise the limit to {amount}", { amount: amount(text, unit) })}</button></div>
       ${fault && html`<p class="form-error" id=${`${id}-fault`} role="alert">${fault}</p>`}

@@ -83,7 +83,7 @@ function Form({ kind, agent, name, intervene, close }) {
   return html`<form class="intervene-form" ref=${whole} onSubmit=${send} onKeyDown=${onKeyDown}>
     ${form.field
       ? html`<label class="visually-hidden" for=${id}>${form.field}</label>
-        <textarea id=${id} ref=${first} rows="3" dir="auto" placeholder=${form.field} value=${text} disabled=${sending} onInput=${(event) => setText(event.currentTarget.value)}></textarea>`
+        <textarea id=${id} ref=${first} rows="3" dir="auto" placeholder=${form.field} value=${text} readonly=${sending} onInput=${(event) => setText(event.currentTarget.value)}></textarea>`
       : html`<p>${t("Stop {agent} and all agents below it? What it found so far is not used; the other agents go on.", { agent: name })}</p>`}
     ${why && html`<p class="form-error" role="alert">${why}</p>`}
     <div class="button-row">

@@ -3,7 +3,7 @@ import { html, useRef, useState } from "../../vendor/preact.js";
 import { requestWords } from "../activity.js";
 import { t, tc } from "../i18n.js";
 import { ApprovalBatch, pathsIn, useKnown } from "./approvals.js";
-import { CARD, useArrival, useTarget } from "./arrival.js";
+import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
 import { Budget } from "./budget.js";
 import { Doubt } from "./doubt.js";
 import { Icon } from "./icons.js";
@@ -47,6 +47,7 @@ export function Request({ request, trace, respond, roster, quiet = false }) {
       setState({ sending: false, error: null, done: { status: decision, choice: more.choice ?? null, text: more.text ?? null } });
     } catch (caught) {
       setState({ sending: false, error: caught.message, fields: caught.fields, done: caught.status === 409 ? asFound(caught.found) : null });
+      keepFocus(card);
     }
   }
 
@@ -122,7 +123,7 @@ function Input({ request, sending, answer }) {
   return html`<form class="request-input" onSubmit=${send}>
     ${suggestions.length > 0 && html`<div class="request-options">${suggestions.map(({ id, label }) => html`<button type="button" key=${id} class="button" dir="auto" disabled=${sending} onClick=${() => answer("answered", { choice: id })}>${label}</button>`)}</div>`}
     <label class="visually-hidden" for=${`answer-${request.id}`}>${t("Your answer")}</label>
-    <textarea id=${`answer-${request.id}`} rows="1" dir="auto" placeholder=${t("Your answer")} value=${text} disabled=${sending}
+    <textarea id=${`answer-${request.id}`} rows="1" dir="auto" placeholder=${t("Your answer")} value=${text} readonly=${sending}
       onInput=${(event) => setText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
     <div class="button-row">
       <button type="submit" class="button button-primary" disabled=${!ready}>${sending ? t("Sending…") : tc("verb", "Answer")}</button>
