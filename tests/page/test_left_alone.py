@@ -1,9 +1,10 @@
 """Whoever reads, writes or presses something is left where they are, whatever comes or fails meanwhile."""
 
+import re
 import uuid
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from agents.engine import events as e
 from tests.page import asked
@@ -149,3 +150,28 @@ def test_a_decision_that_was_refused_leaves_the_focus_in_its_card(open_stage: An
     expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
 
     expect(page.locator("[data-open-request]:focus-within")).to_have_count(1)
+
+
+def test_a_conversation_is_deleted_by_a_double_click_and_no_fault_is_told(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    stage.has_refused = True
+    sent: list[str] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method != "DELETE":
+            return route.fallback()
+        sent.append(route.request.url)
+        if len(sent) == 1:
+            return route.fulfill(status=204)
+        return route.fulfill(status=404, json={"error": {"code": "not_found", "message": "There is nothing here."}})
+
+    page.route(re.compile("/api/v1/conversations/[^/]+$"), answer)
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").dblclick()
+    page.get_by_role("list", name="Examples").wait_for()
+    settle(page)
+
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert len(sent) == 1

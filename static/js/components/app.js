@@ -33,7 +33,7 @@ export function App({ application }) {
   const { page, list } = application;
   const isNarrow = useNarrow(application.openRun);
   const [sidebar, setSidebar] = useSidebar(isNarrow);
-  const [dialog, setDialog] = useState(null); // {kind: "help" | "palette"} | {kind: "delete" | "share", conversation, error}
+  const [dialog, setDialog] = useState(null); // {kind: "help" | "palette"} | {kind: "delete" | "share", conversation, error, sending}
   const [renaming, setRenaming] = useState(null); // the id of a conversation
   const searchBox = useRef(null);
 
@@ -89,12 +89,13 @@ export function App({ application }) {
   useKeys(actions);
 
   async function confirmDelete() {
+    setDialog({ ...dialog, error: null, sending: true });
     try {
       await application.remove(dialog.conversation.id);
       setDialog(null);
       requestAnimationFrame(actions.write);
     } catch (error) {
-      setDialog({ ...dialog, error: error.message });
+      setDialog({ ...dialog, error: error.message, sending: false });
     }
   }
 
@@ -155,7 +156,7 @@ export function App({ application }) {
     ${dialog?.kind === "palette" && html`<${Later} key="palette" load=${loadPalette} close=${closeOf("palette")} with=${{ can: can(), conversations: list.items.value, search: application.api.searchAll, go, open: (url) => location.assign(url) }} />`}
     ${dialog?.kind === "help" && html`<${Later} key="help" load=${loadHelp} close=${closeOf("help")} />`}
     ${dialog?.kind === "share" && html`<${Later} key="share" load=${loadShare} close=${closeOf("share")} with=${{ conversation: dialog.conversation, api: application.api }} />`}
-    ${dialog?.kind === "delete" && html`<${ConfirmDelete} conversation=${dialog.conversation} error=${dialog.error} confirm=${confirmDelete} close=${closeOf("delete")} />`}
+    ${dialog?.kind === "delete" && html`<${ConfirmDelete} conversation=${dialog.conversation} error=${dialog.error} sending=${dialog.sending} confirm=${confirmDelete} close=${closeOf("delete")} />`}
   `;
 }
 

@@ -9,14 +9,14 @@ export function Modal({ label, close, children }) {
   return html`<dialog class="modal" ref=${element} aria-label=${label} onClose=${close} onClick=${onClick}><div class="modal-body">${children}</div></dialog>`;
 }
 
-export function ConfirmDelete({ conversation, confirm, close, error }) {
+export function ConfirmDelete({ conversation, confirm, close, error, sending }) {
   return html`<${Modal} label=${t("Delete conversation")} close=${close}>
     <h2>${t("Delete this conversation?")}</h2>
     <p>${parts("“{title}” and all its messages will be deleted. This cannot be undone.", { title: html`<bdi>${conversation.title || t("New conversation")}</bdi>` })}</p>
     ${error && html`<p class="form-error" role="alert">${error}</p>`}
     <div class="button-row modal-buttons">
       <button type="button" class="button" autofocus onClick=${close}>${t("Keep it")}</button>
-      <button type="button" class="button button-danger" onClick=${confirm}>${t("Delete")}</button>
+      <button type="button" class="button button-danger" disabled=${sending} onClick=${confirm}>${t("Delete")}</button>
     </div>
   </${Modal}>`;
 }
