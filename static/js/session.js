@@ -280,15 +280,25 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
 
   const resend = sendNow;
 
-  // What failed of a run is done again, and what it had is kept: a reply beside the old one.
-  async function retryFailed(executionId) {
+  const beginning = new Set(); // what was asked for and is not there yet: a second click means the first
+
+  async function begin(id, ask) {
+    if (beginning.has(id)) return;
+    beginning.add(id);
     try {
-      await api.retryExecution(executionId);
+      await ask();
       onRunning(conversationId, true);
     } catch (error) {
       complaint.value = { code: error.code, message: error.message };
+    } finally {
+      beginning.delete(id);
     }
   }
+
+  const retry = (messageId) => begin(messageId, async () => dispatch({ type: "replied", ...(await api.retryMessage(messageId)) }));
+
+  // What failed of a run is done again, and what it had is kept: a reply beside the old one.
+  const retryFailed = (executionId) => begin(executionId, () => api.retryExecution(executionId));
 
   async function stop(executionId) {
     stopping.value = new Set([...stopping.value, executionId]);
@@ -297,15 +307,6 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
       await api.cancelExecution(executionId);
     } catch (error) {
       stopping.value = new Set([...stopping.value].filter((id) => id !== executionId));
-      complaint.value = { code: error.code, message: error.message };
-    }
-  }
-
-  async function retry(messageId) {
-    try {
-      dispatch({ type: "replied", ...(await api.retryMessage(messageId)) });
-      onRunning(conversationId, true);
-    } catch (error) {
       complaint.value = { code: error.code, message: error.message };
     }
   }

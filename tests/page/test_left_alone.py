@@ -175,3 +175,14 @@ def test_a_conversation_is_deleted_by_a_double_click_and_no_fault_is_told(open_s
 
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert len(sent) == 1
+
+
+def test_an_answer_is_asked_for_again_once_by_a_double_click(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    page.locator(".answer").hover()
+
+    page.get_by_role("button", name="Answer again").dblclick()
+    settle(page)
+
+    assert [path for path, _ in stage.posts if path.endswith("/retry")] == [f"/messages/{stage.turns[0].ids[1]}/retry"]
