@@ -1,10 +1,12 @@
-"""Tokens at the API's door: who a request speaks for, and whether its scopes reach. The rules are in `tokens`."""
+"""The API's door: who a request speaks for, by token or session, and whether its scopes reach. The rules are in
+`tokens`.
+"""
 
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -35,6 +37,22 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
+
+
+class PageAuthentication(SessionAuthentication):
+    """A session. What changes something needs the CSRF token of a page that was opened since its person signed in."""
+
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            raise PermissionDenied(
+                _(
+                    "This page was opened before you signed in last. Load it again. (A program sends the CSRF token"
+                    " along, as X-CSRFToken.)"
+                ),
+                code="csrf_failed",
+            ) from None
 
 
 def HasScope(*scopes: Scope) -> type[BasePermission]:  # noqa: N802 - reads as the class that it returns

@@ -299,6 +299,23 @@ def test_a_session_without_a_csrf_token_revokes_nothing(alice: Any, db: None) ->
     assert user_for_token(raw)
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "Load it again."), ("de", "Laden Sie sie neu.")])
+def test_a_page_from_before_somebody_signed_in_anew_is_told_to_be_loaded_again(
+    language: str, words: str, alice: Any, db: None
+) -> None:
+    from rest_framework.test import APIClient
+
+    tab = APIClient(enforce_csrf_checks=True, headers={"accept-language": language})
+    tab.force_login(alice)
+    tab.cookies["csrftoken"] = "b" * 32
+
+    refused = tab.post("/api/v1/conversations", {}, format="json", headers={"x-csrftoken": "a" * 32})
+
+    assert refused.status_code == 403
+    assert refused.json()["error"]["code"] == "csrf_failed"
+    assert words in refused.json()["error"]["message"]
+
+
 def test_a_token_may_end_itself_and_none_of_its_owners_others(alice: Any, api: Any) -> None:
     other, raw = actions.make_token(alice)
     api = with_token(api, alice, "run")
