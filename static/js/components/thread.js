@@ -56,6 +56,7 @@ function Messages({ application, session, takeBack, Answer, Question, PendingQue
   useEffect(() => {
     if (away && first === null) setFirst(shown[0]?.message.id ?? null); // what is read is not dropped for what comes at the end
   }, [away]);
+  usePrinting(() => setFirst(rows[0]?.message.id ?? null));
 
   return html`<div class="thread-frame">
     <div class="thread" ref=${scroller} tabindex="-1">
@@ -70,6 +71,17 @@ function Messages({ application, session, takeBack, Answer, Question, PendingQue
     </div>
     ${away && html`<button type="button" class="to-end" onClick=${toEnd}><${Icon} name="down" /><span class="visually-hidden">${t("Jump to the latest")}</span></button>`}
   </div>`;
+}
+
+// Paper does not scroll: all that is here is on it.
+function usePrinting(drawAll) {
+  const latest = useRef(drawAll);
+  latest.current = drawAll;
+  useEffect(() => {
+    const onPrint = () => latest.current();
+    addEventListener("beforeprint", onPrint);
+    return () => removeEventListener("beforeprint", onPrint);
+  }, []);
 }
 
 // What is here is drawn at once; what is not is asked for, and drawn when it came.
