@@ -186,3 +186,34 @@ def test_an_answer_is_asked_for_again_once_by_a_double_click(open_stage: Any) ->
     settle(page)
 
     assert [path for path, _ in stage.posts if path.endswith("/retry")] == [f"/messages/{stage.turns[0].ids[1]}/retry"]
+
+
+def test_the_title_says_in_another_tab_that_an_answer_is_written_and_that_it_is_there(open_stage: Any) -> None:
+    run, ending = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    page, turn = stage.page, stage.turns[0]
+    expect(page).to_have_title("Vector databases · HyperAgent")
+
+    hide(page, True)
+    expect(page).to_have_title("… Vector databases · HyperAgent")
+    had = len(run.events)
+    run.events.extend(ending)
+    stage.tell(turn, had)
+    expect(page).to_have_title("✓ Vector databases · HyperAgent")
+    hide(page, False)
+
+    expect(page).to_have_title("Vector databases · HyperAgent")
+    hide(page, True)
+    settle(page)
+    expect(page).to_have_title("Vector databases · HyperAgent")
+
+
+def hide(page: Page, is_hidden: bool) -> None:
+    """As if another tab lay before this one, or no longer."""
+    page.evaluate(
+        """isHidden => {
+            Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        is_hidden,
+    )

@@ -55,9 +55,10 @@ export function App({ application }) {
   }
 
   const waitingForMe = application.waitingForMe.value;
+  const sign = useTabSign(running, waiting);
   useEffect(() => {
-    document.title = titleWith(waitingForMe, current?.title ? `${current.title} · HyperAgent` : "HyperAgent");
-  }, [current?.title, waitingForMe]);
+    document.title = titleWith(waitingForMe, `${sign}${current?.title ? `${current.title} · ` : ""}HyperAgent`);
+  }, [current?.title, waitingForMe, sign]);
 
   const show = { palette: () => setDialog({ kind: "palette" }), help: () => setDialog({ kind: "help" }) };
   const share = (conversation) => setDialog({ kind: "share", conversation });
@@ -206,6 +207,20 @@ function useSidebar(isNarrow) {
   }
   useLayoutEffect(() => setOpen(!isNarrow && localStorageSays() !== "hidden"), [isNarrow]);
   return [open, set];
+}
+
+// What the title of a tab that lies behind says of the answer in it: that it is being written, or that it has come since.
+function useTabSign(running, waiting) {
+  const [isHidden, setHidden] = useState(document.hidden);
+  const [isAwaited, setAwaited] = useState(false);
+  useEffect(() => {
+    const look = () => setHidden(document.hidden);
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, []);
+  useEffect(() => setAwaited((before) => isHidden && (before || running)), [isHidden, running]);
+  if (!isHidden || waiting) return "";
+  return running ? "… " : isAwaited ? "✓ " : "";
 }
 
 function localStorageSays() {
