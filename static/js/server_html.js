@@ -19,8 +19,9 @@ function tell(element, words, now) {
 // Reads this page again and takes over the parts with these ids. True if it could.
 export async function refresh(...ids) {
   const response = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } }).catch(() => null);
-  if (!response?.ok || response.redirected) return false;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const text = response?.ok && !response.redirected ? await response.text().catch(() => null) : null; // it may break off within
+  if (text === null) return false;
+  const fresh = new DOMParser().parseFromString(text, "text/html");
   for (const id of ids) {
     const part = fresh.getElementById(id);
     const here = document.getElementById(id);

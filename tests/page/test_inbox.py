@@ -246,3 +246,28 @@ def test_after_several_were_decided_at_once_the_next_one_is_offered(live_site: A
     expect(pane(page)).not_to_contain_text("Nothing else waits for you here.")
     pane(page).get_by_role("button", name="Next request").click()
     expect(pane(page).locator(".approval")).to_be_visible()
+
+
+def test_the_list_is_read_again_after_an_answer_that_broke_off(live_site: Any, person: Any, visit: Any) -> None:
+    alice = person()
+    open_request(live_site, alice, asked.mail_call())
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    page.goto(f"{live_site.base_url}/inbox/")
+    expect(rows(page)).to_have_count(1)
+    page.evaluate(
+        """() => {
+            const { text } = Response.prototype;
+            Response.prototype.text = () => {
+                Response.prototype.text = text;
+                window.brokeOff = true;
+                return Promise.reject(new TypeError("network error"));
+            };
+            document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    page.wait_for_function("() => window.brokeOff")
+
+    open_request(live_site, alice, asked.note_call())
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    expect(rows(page)).to_have_count(2)

@@ -147,9 +147,13 @@ def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
     held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
     page.keyboard.press("Control+Shift+o")
     page.get_by_role("list", name="Examples").wait_for()
-    page.route("**/api/v1/conversations", held.append)
+    page.route("**/api/v1/conversations", hold)
 
     box(page).press_sequentially("First question")
     box(page).press("Enter")
