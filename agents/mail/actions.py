@@ -78,7 +78,8 @@ def connect_by_servers(user: User, wanted: Wanted, *, instead_of: uuid.UUID | No
 
 
 def check(user: User, account_id: uuid.UUID) -> MailAccount:
-    """Tries a connected mailbox, and notes how it stands. Raises Refused with what is wrong."""
+    """Tries a connected mailbox, and notes how it stands, unless it was connected anew meanwhile: then it was not that
+    one that was tried. Raises Refused with what is wrong, NotThere."""
     account = _own(user, account_id)
     _count_try(user)
     try:
@@ -87,13 +88,10 @@ def check(user: User, account_id: uuid.UUID) -> MailAccount:
         else:
             _check_gmail(account)
     except MailTrouble as trouble:
-        account.refresh_from_db()
         account_status.note_trouble(account.id, trouble.state, trouble.message, sealed_as=account.sealed)
         raise Refused("mailbox_trouble", trouble.message) from None
-    account.refresh_from_db()
     account_status.note_fine(account.id, sealed_as=account.sealed)
-    account.refresh_from_db()
-    return account
+    return _own(user, account_id)
 
 
 def make_default(user: User, account_id: uuid.UUID) -> MailAccount:
@@ -159,8 +157,10 @@ async def _not_kept(grant: Grant) -> None:
 
 
 def _check_gmail(account: MailAccount) -> None:
+    """Gives the account the leave that was renewed on the way, as it is stored then."""
+
     async def keep(grant: Grant) -> None:
-        await sync_to_async(account_status.keep_grant)(account.id, grant, instead_of=account.sealed)
+        account.sealed = await sync_to_async(account_status.keep_grant)(account.id, grant, instead_of=account.sealed)
 
     async def ready(api: GmailApi) -> None:
         await api.ready()

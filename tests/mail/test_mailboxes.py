@@ -4,8 +4,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from pydantic import SecretStr
 
+from agents.mail import actions
 from agents.mail.account import ServerAccount
+from agents.mail.credentials import Password, sealed
+from agents.mail.kinds import AccountState
 from agents.mail.mailboxes import Mailboxes
 from agents.mail.models import MailAccount
 from agents.runtime.context import AgentContext
@@ -16,9 +21,11 @@ from agents.tools.providers import Providers
 from agents.tools.tool import ToolError
 from agents.tools.values import StoredFile
 from hyperagent.lib import secrets
+from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
 from tests.mail.dovecot import Dovecot, Inside
 from tests.mail.own import connected
+from tests.mail.rude import Rude
 from tests.mail.sink import Sink
 from tests.mail.test_account import BOB, Touch, mail
 from tests.tools.doubles import APPROVE_ALL, FakeWorkspace
@@ -271,3 +278,40 @@ def test_what_is_sealed_for_one_purpose_or_with_another_key_cannot_be_opened() -
             secrets.unseal(sealed, purpose=purpose, keys=keys)
     with pytest.raises(secrets.Unreadable):
         secrets.unseal("nonsense ä", purpose="a", keys=("new",))
+
+
+@pytest.mark.parametrize("meanwhile", ["connected again", "disconnected"])
+def test_a_test_that_fails_says_nothing_of_what_was_connected_since(alice: Any, meanwhile: str) -> None:
+    """While the old password was tried, its owner entered a new one in another window, or gave the mailbox up."""
+
+    class Slow(Rude):
+        def _hear(self, line: bytes) -> bool:
+            rows = MailAccount.objects.filter(user=alice)
+            if meanwhile == "disconnected":
+                rows.delete()
+            else:
+                rows.update(sealed=sealed(Password(password=SecretStr("new"))))
+            connection.close()
+            return super()._hear(line)
+
+    with Slow(["* OK hello", "nonsense"]) as server:
+        account = MailAccount.objects.create(
+            user=alice,
+            kind="imap",
+            address="alice@example.org",
+            imap_host="127.0.0.1",
+            imap_port=server.port,
+            imap_security="plain",
+            smtp_host="127.0.0.1",
+            smtp_port=server.port,
+            smtp_security="plain",
+            user_name="alice",
+            sealed=sealed(Password(password=SecretStr("old"))),
+        )
+
+        with pytest.raises(Refused):
+            actions.check(alice, account.pk)
+
+    assert list(MailAccount.objects.values_list("state", flat=True)) == (
+        [] if meanwhile == "disconnected" else [AccountState.OK]
+    )
