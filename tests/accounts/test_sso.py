@@ -222,6 +222,36 @@ def test_a_token_that_is_not_the_providers_for_us_and_of_now_opens_nothing(
     assert AuditEvent.objects.filter(kind="sign_in.failed").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("lie", "sentence"),
+    [
+        *((lie, "cannot be trusted") for lie in ("nonce", "signature", "none", "hmac", "audience", "issuer", "key")),
+        *((lie, "cannot be trusted") for lie in ("no nonce", "no expiry", "no subject", "an empty subject")),
+        *((lie, "cannot be trusted") for lie in ("a long subject", "its own key", "no keys", "keys of nonsense")),
+        *((lie, "cannot be trusted") for lie in ("no token", "a token of nonsense", "nothing")),
+        *((lie, "Acme cannot be reached just now") for lie in ("keys away", "keys as a page", "a page")),
+    ],
+)
+def test_nor_does_it_open_the_account_that_there_is_of_that_address(
+    provider: Provider, page: Client, alice: User, lie: str, sentence: str
+) -> None:
+    """Which a truthful provider would: the installation's addresses are its own."""
+    provider.control(person={"name": "alice", "email": alice.email}, enter="alice")
+    back = provider.there(page)
+    calls.forget()
+    provider.control(lie=lie)
+    answer = page.get(back, follow=True)
+
+    assert sentence in said(answer)
+    assert answer.redirect_chain[-1][0] == "/accounts/login/"
+    assert who(page) == ""
+    alice.refresh_from_db()
+    assert alice.has_usable_password()
+    assert User.objects.count() == 1
+    assert not ProviderIdentity.objects.exists()
+    assert not SignIn.objects.exists()
+
+
 def test_a_way_back_is_gone_once_and_by_the_browser_that_went_there(provider: Provider, page: Client) -> None:
     back = provider.there(page)
     another = Client().get(back, follow=True)

@@ -106,6 +106,21 @@ def control(request: Any) -> Any:
     return JsonResponse({"done": True})
 
 
+NO_KEYS: dict[str, tuple[str, None, int]] = {
+    "keys away": ("<html>out of order</html>", None, 503),
+    "keys as a page": ("<html>Sign in first</html>", None, 200),
+    "no keys": ('{"keys": []}', None, 200),
+    "keys of nonsense": ('{"keys": [{"kty": "RSA", "kid": 7, "n": "!", "e": null}, "x"]}', None, 200),
+}
+"""What the address of the keys answers, with its status."""
+NO_TOKENS = {
+    "a page": "<html>Sign in first</html>",
+    "no token": '{"access_token": "a", "token_type": "Bearer"}',
+    "a token of nonsense": '{"access_token": "a", "id_token": {"sub": "alice"}}',
+    "nothing": "[]",
+}
+
+
 def lies(get_response: Any) -> Any:
     """What a provider answers that is broken, or is somebody else."""
 
@@ -114,6 +129,10 @@ def lies(get_response: Any) -> Any:
 
         if WORLD["lie"] == "down" and not request.path.startswith("/control"):
             return HttpResponse("<html>out of order</html>", status=503)
+        if WORLD["lie"] in NO_KEYS and request.path.endswith("/jwks.json"):
+            return HttpResponse(*NO_KEYS[WORLD["lie"]])
+        if WORLD["lie"] in NO_TOKENS and request.path.endswith("/token"):
+            return HttpResponse(NO_TOKENS[WORLD["lie"]])
         response = get_response(request)
         if request.path.endswith("/token") and response.status_code == 200 and WORLD["lie"]:
             said = json.loads(response.content)
@@ -137,9 +156,15 @@ def told(token: str, lie: str) -> str:
         "issuer": {"iss": "http://evil.example"},
         "expired": {"iat": now - 7200, "exp": now - 3600},
         "future": {"iat": now + 3600, "exp": now + 7200},
+        "no nonce": {"nonce": None},
+        "no expiry": {"exp": None},
+        "no subject": {"sub": None},
+        "an empty subject": {"sub": ""},
+        "a long subject": {"sub": "x" * 256},
         "party": {"aud": [CLIENT_ID, "other"], "azp": "other"},
     }
     claims |= changed.get(lie, {})
+    claims = {name: value for name, value in claims.items() if value is not None}
     key_id = jwkkit.load_jwk_from_pem(pem)[0]["kid"]
     if lie == "none":
         return jwt.encode(claims, "", algorithm="none", headers={"kid": key_id})
@@ -147,6 +172,10 @@ def told(token: str, lie: str) -> str:
         public = serialization.load_pem_private_key(pem.encode(), None).public_key()
         kind = serialization.PublicFormat.SubjectPublicKeyInfo
         return _hmac(claims, key_id, public.public_bytes(serialization.Encoding.PEM, kind))
+    if lie == "its own key":
+        own = new_key()
+        brought = {"kid": key_id, "jwk": jwkkit.load_jwk_from_pem(own)[0], "jku": "http://evil.example/keys"}
+        return jwt.encode(claims, own, algorithm="RS256", headers=brought)
     signed_with = new_key() if lie == "signature" else pem
     return jwt.encode(claims, signed_with, algorithm="RS256", headers={"kid": "none" if lie == "key" else key_id})
 
