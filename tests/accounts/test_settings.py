@@ -1,5 +1,6 @@
 """The settings: what each form keeps and refuses, where a person is signed in, and addresses that moved."""
 
+import re
 import uuid
 from datetime import UTC, datetime
 from typing import Any
@@ -9,6 +10,7 @@ from django.conf import settings
 from django.test import Client
 
 from hitl.models import Request
+from hyperagent.accounts import actions
 from hyperagent.accounts.browsers import browser_name
 from hyperagent.accounts.models import SignIn, User
 from tests.accounts.conftest import PASSWORD
@@ -25,8 +27,29 @@ def signed_in(email: str, browser: str = FIREFOX) -> Client:
     return client
 
 
+def outside_of_sure(html: str, action: str) -> list[str]:
+    """The buttons that send a form with this address at the first press."""
+    forms = re.findall(rf'<form method="post" action="[^"]*{action}">(.*?)</form>', html, re.DOTALL)
+    assert forms, f"no form sends to {action}"
+    plain = [re.sub(r'<details class="sure">.*?</details>', "", form, flags=re.DOTALL) for form in forms]
+    return [form for form in plain if "<button" in form]
+
+
 def is_signed_in(client: Client) -> bool:
     return client.get("/settings/profile/").status_code == 200
+
+
+def test_a_session_or_a_token_is_ended_by_two_presses(alice: Any, alices_page: Client) -> None:
+    here = signed_in(alice.email)
+    signed_in(alice.email, CHROME_ON_ANDROID)
+    actions.make_token(alice)
+
+    security = here.get("/settings/security/").content.decode()
+    tokens = here.get("/settings/tokens/").content.decode()
+
+    assert outside_of_sure(security, "/sign-ins/[^/]+/end/") == []
+    assert outside_of_sure(security, "/sign-ins/others/end/") == []
+    assert outside_of_sure(tokens, "/revoke/") == []
 
 
 def test_a_stranger_is_asked_to_sign_in_for_every_section(page: Client, db: None) -> None:

@@ -26,7 +26,11 @@ def test_a_rule_stands_in_its_own_words_until_its_owner_takes_it_back(live_site:
     expect(standing.get_by_role("listitem").filter(has_text=text)).to_contain_text("Used 3 of 20 times")
     expect(page.locator("main")).not_to_contain_text("Bob's own rule")
 
-    page.get_by_role("button", name=f"Revoke: {text}").click()
+    revoke = page.get_by_role("button", name=f"Revoke {text}", exact=True)
+    expect(revoke).to_be_hidden()
+    page.locator("summary").filter(has_text=text).click()
+    expect(standing.get_by_role("listitem")).to_have_count(2)
+    revoke.click()
 
     expect(page.get_by_role("status")).to_contain_text("The rule is revoked.")
     expect(standing.get_by_role("listitem")).to_have_count(1)
@@ -34,7 +38,8 @@ def test_a_rule_stands_in_its_own_words_until_its_owner_takes_it_back(live_site:
     found = live_site.query("SELECT revoked_at FROM hitl_rule WHERE id = ANY(%s)", [uuid.UUID(rule_id)])
     assert found[0]["revoked_at"] is not None
     page.locator("form[action*=revoke]").evaluate(f"form => form.action = '/rules/{theirs}/revoke/'")
-    page.get_by_role("button", name="Revoke").click()
+    page.locator("summary").filter(has_text="Revoke…").click()
+    page.get_by_role("button", name="Revoke ").click()
     expect(page.get_by_role("heading", name="Nothing here")).to_be_visible()
     found = live_site.query("SELECT revoked_at FROM hitl_rule WHERE id = ANY(%s)", [uuid.UUID(theirs)])
     assert found[0]["revoked_at"] is None
