@@ -53,7 +53,7 @@ function take(text, address) {
 
 // On a phone the tabs scroll, and the chosen one may be out of sight.
 function showTab() {
-  const tabs = found.querySelector(".find-tabs");
+  const tabs = found.querySelector(".tabs");
   const chosen = tabs?.querySelector("[aria-current]");
   if (chosen) tabs.scrollLeft += chosen.getBoundingClientRect().left - tabs.getBoundingClientRect().left - tabs.clientWidth / 3;
 }

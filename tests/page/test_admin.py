@@ -51,6 +51,22 @@ def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, pe
         assert (path, axe_faults(page)) == (path, [])
 
 
+def test_on_a_phone_its_head_has_two_lines_and_the_first_column_of_a_list_stays(visit: Any, person: Any) -> None:
+    page = visit(person("Root", is_staff=True, is_superuser=True), **FORMS["phone and dark"]).new_page()
+    page.goto("/admin/accounts/user/")
+
+    links = page.locator("#user-tools :is(a, button):visible")
+    tops = links.evaluate_all("links => links.map((link) => Math.round(link.getBoundingClientRect().top))")
+    assert len(tops) == 6
+    assert len(set(tops)) == 1, "all of them stand in one line"
+    whose = page.locator("#result_list tbody th").first
+    before = whose.evaluate("one => one.getBoundingClientRect().left")
+    page.locator("#changelist .results").evaluate("box => box.scrollBy(200, 0)")
+    after = whose.evaluate("one => one.getBoundingClientRect().left")
+    assert page.locator("#changelist .results").evaluate("box => box.scrollLeft") > 100
+    assert 0 <= after <= before
+
+
 def _run(run_id: Any, user_id: Any, words: str) -> str:
 
     now = "2026-11-22T10:00:00Z"

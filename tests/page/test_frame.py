@@ -19,6 +19,18 @@ PAGES = (
     "/people/",
 )
 
+# The pages of somebody who is new.
+EMPTY = (
+    "/inbox/", "/rules/", "/documents/", "/files/", "/projects/", "/connectors/", "/schedules/", "/mail/", "/usage/",
+    "/search/?q=zzz",
+)  # fmt: skip
+WITH_TABS = ("/inbox/", "/documents/", "/files/", "/usage/", "/people/groups/", "/search/?q=zzz")
+OUTSIDE = (
+    *EMPTY, "/memory/", "/schedules/new/", "/usage/budgets/", "/usage/prices/", "/people/", "/people/groups/",
+    "/people/invitations/", "/people/service-accounts/", "/settings/tokens/",
+)  # fmt: skip
+WIDTHS = "(parts) => parts.map((part) => Math.round(part.getBoundingClientRect().width))"
+
 
 def entries(page: Page, list_: str) -> list[str]:
     return [
@@ -57,3 +69,19 @@ def test_every_title_begins_at_one_place(person: Any, visit: Any) -> None:
         places[address] = (round(box["x"]), round(box["y"] + box["height"] / 2))
 
     assert len(set(places.values())) == 1, places
+
+
+@pytest.mark.slow
+def test_pages_outside_the_chat_have_two_widths_and_one_kind_of_tabs_and_of_empty_lists(
+    person: Any, visit: Any
+) -> None:
+    page = visit(person(is_staff=True, is_superuser=True), viewport={"width": 1920, "height": 900}).new_page()
+    widths: set[int] = set()
+    for path in OUTSIDE:
+        page.goto(path)
+        found = page.locator("main > :is(section, form, p, div, ul, header):visible").evaluate_all(WIDTHS)
+        widths |= {width for width in found if width > 1}
+        assert page.locator("main .nothing").count() >= (path in EMPTY), path
+        assert page.locator("main .tabs").count() >= (path in WITH_TABS), path
+
+    assert widths == {46 * 16, 72 * 16}

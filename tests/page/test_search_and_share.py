@@ -75,9 +75,9 @@ def test_what_is_typed_is_found_at_once_and_leads_to_the_message(live_site: Any,
     expect(named).not_to_have_class("answer is-named")
     expect(named).to_be_in_viewport()
     page.goto("/search/?q=albatross&kind=message")
-    expect(page.locator(".find-tabs [aria-current]")).to_contain_text("Messages")
+    expect(page.locator(".tabs [aria-current]")).to_contain_text("Messages")
     page.locator("#find-q").fill("cormorant")
-    expect(page.locator("#find-found")).to_contain_text("Nothing here has “cormorant”.")
+    expect(page.locator("#find-found")).to_contain_text("Nothing here has “cormorant”")
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
