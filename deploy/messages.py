@@ -36,7 +36,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 LOCALE: Final = ROOT / "locale"
 SERVER, PAGE = "django", "djangojs"
 PYTHON_FOLDERS: Final = ("hyperagent", "hitl", "memory", "agents", "conversations")
-SKIPPED: Final = {"migrations", "starters", "vendor", "catalogue", "__pycache__"}
+SKIPPED: Final = {"migrations", "starters", "vendor", "__pycache__"}
 # Which arguments are the text, its plural and its context.
 PYTHON_CALLS: Final = {
     "_": (0, None, None),
@@ -50,6 +50,7 @@ PYTHON_CALLS: Final = {
     "npgettext": (1, 2, 0),
     "npgettext_lazy": (1, 2, 0),
 }
+COMPILED: Final = ROOT / "static" / "js" / "catalogue"
 PAGE_CALLS: Final = {
     "t": (0, None, None),
     "parts": (0, None, None),
@@ -90,7 +91,7 @@ def collect() -> list[Found]:
 
 def _in_files(folder: Path, ending: str, texts: Callable[[str, str], Iterator[Found]]) -> Iterator[Found]:
     for path in sorted(folder.rglob(f"*{ending}")):
-        if not SKIPPED & set(path.relative_to(folder).parts):
+        if not SKIPPED & set(path.relative_to(folder).parts) and COMPILED not in path.parents:
             yield from texts(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
 
 

@@ -16,6 +16,7 @@ from hitl.models import Decision, Request
 from hyperagent.accounts.models import User
 from hyperagent.lib.stored_sentences import in_our_words
 from hyperagent.lib.text import revealed
+from hyperagent.lib.tool_labels import quoted_tool
 
 GIST_CHARS: Final = 160
 
@@ -102,7 +103,7 @@ def title_of(request: Request) -> str:
     words = str(asked.get("question") or asked.get("text") or "").strip()
     if words:
         return revealed(in_our_words(words))
-    tools = ", ".join(name.replace("_", " ") for name in request.tool_names)
+    tools = ", ".join(quoted_tool(name) for name in request.tool_names)
     return _("Allow the use of {tools}?").format(tools=tools) if tools else _("May the agent go on?")
 
 

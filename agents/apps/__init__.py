@@ -5,6 +5,7 @@ Django looks for an app's registration in a module of this name: that of `agents
 is kept of a person.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.apps import AppConfig
 
 from hyperagent.accounts.budgets import Limit, read_by
 from hyperagent.accounts.personal import register
+from hyperagent.lib.tool_labels import read_labels_by
 
 
 class AgentsConfig(AppConfig):
@@ -21,6 +23,13 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         register("agents.personal_part.RunsPart")
         read_by(_standing_of)
+        read_labels_by(_labels)
+
+
+def _labels() -> Mapping[str, str]:
+    """Known once the first is wanted."""
+    declared: Mapping[str, str] = import_module("agents.tools.labels").declared_labels()
+    return declared
 
 
 def _standing_of(user_id: UUID) -> list[Limit]:

@@ -139,13 +139,15 @@ class TokenReset(Body):
 
 
 class ToolCall(Body):
-    """`called_by`: the id of the call of a script, where it was a script that made this one."""
+    """`called_by`: the id of the call of a script, where it was a script that made this one. `label`: what people call
+    the tool, if it is one of a connected server; the product's own are called by their names in each language."""
 
     type: Literal["tool_call"] = "tool_call"
     tool: str
     args: dict[str, Any]
     id: str | None = None
     called_by: str | None = None
+    label: str | None = None
 
 
 class ToolResult(Body):

@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 
 MOST_TOOLS: Final = 64
 MOST_CHARS: Final = 80_000
+TITLE_CHARS: Final = 80
 """Of descriptions and schemas that one agent is given: each of its requests carries them."""
 
 
@@ -118,5 +119,6 @@ def _offered(tool: McpTool) -> Offered:
         risk=risk,
         requires_approval=tool.requires_approval,
         host=_host_of(tool.server),
+        title=now.title[:TITLE_CHARS],
         review=review_of(bare_config(tool.server), pin=tool.pin, risk=risk, requires_approval=tool.requires_approval),
     )

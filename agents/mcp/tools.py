@@ -8,6 +8,7 @@ from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
 from agents.tools import previews
 from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, Tool, unknown_once_touched
+from hyperagent.lib.tool_labels import in_words
 
 TIMEOUT_S: Final = 120.0
 _KEPT: Final = 500
@@ -46,4 +47,5 @@ def _made(as_json: str) -> Tool:
         preview=previews.plain,
         sends=Sends.OTHERS,
         host=offered.host,
+        label=f"{offered.title} ({offered.server})" if offered.title else in_words(offered.called),
     )

@@ -63,6 +63,8 @@ class Offered(BaseModel):
     review: str
     host: str = ""
     """Where the server is at an address."""
+    title: str = ""
+    """What the server calls it, for people."""
 
 
 def review_of(config: ServerConfig, *, pin: str, risk: Risk, requires_approval: bool) -> str:

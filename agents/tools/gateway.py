@@ -129,7 +129,9 @@ class Gateway:
         name = clean_text(name)[:NAME_CHARS]
         given = parsed(arguments, tool=name)
         context.call_id = shown_id
-        context.emit(ToolCall(tool=name, args=shown(given), id=shown_id, called_by=context.called_by))
+        connected = context.connected.get(name)
+        label = connected.label if connected is not None else None
+        context.emit(ToolCall(tool=name, args=shown(given), id=shown_id, called_by=context.called_by, label=label))
         outcome = await self._through(context, name, given, allowed=allowed, call_id=shown_id)
         context.attempts.append(_attempt(position, name, outcome))
         if isinstance(outcome, Refusal):

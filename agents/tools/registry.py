@@ -21,8 +21,13 @@ PLACES: Final = ("tools/catalogue/*_tools.py", "roster/*/*_tools.py", "skills/**
 @cache
 def tools() -> Mapping[str, Tool]:
     """All tools by name, in the order of their names. Raises BadTool with all that is wrong."""
-    files = sorted(path.relative_to(AGENTS.parent) for place in PLACES for path in AGENTS.glob(place))
+    files = (path.relative_to(AGENTS.parent) for path in sources())
     return whole((load(".".join(path.with_suffix("").parts)) for path in files), agents=registry.names())
+
+
+def sources() -> list[Path]:
+    """The files that have the tools."""
+    return sorted(path for place in PLACES for path in AGENTS.glob(place))
 
 
 def whole(modules: Iterable[ModuleType], *, agents: Collection[str]) -> dict[str, Tool]:

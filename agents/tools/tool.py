@@ -139,6 +139,8 @@ class Tool:
     becomes: Becomes | None = None
     host: str = ""
     """Of the connected server that has it, where that is at an address."""
+    label: str = ""
+    """What people call it, in English; empty where its name in words does."""
 
     @property
     def changes_the_world(self) -> bool:
@@ -167,6 +169,7 @@ def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
 def tool(
     *,
     agents: tuple[str, ...],
+    label: str = "",
     effect: Literal["read", "write"] = "read",
     requires_approval: bool = False,
     irreversible: bool = False,
@@ -187,6 +190,8 @@ def tool(
 ) -> Callable[[Function], Tool]:
     """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
 
+    `label`: what people call it, in a literal `gettext_noop("Run a program")`, which `agents.tools.labels` reads
+    without loading the tool. Without, it is called by its name in words.
     `agents`: who may call it, or ANY_AGENT.  `effect`: "write" if it changes the world; it then goes into the ledger.
     `requires_approval`, `irreversible`: whether a person is asked first; whether no standing rule may answer for them.
     `timeout_s`: for one call; not for composites, which may wait for people.  `needs`: providers that must be there.
@@ -253,6 +258,7 @@ def tool(
             address=address,
             replaces=replaces,
             becomes=becomes,
+            label=label,
         )
 
     return decorate

@@ -64,6 +64,7 @@ class CallAsked:
         return {
             "id": call_id,
             "tool": self.tool.name,
+            "label": self.tool.label,
             "arguments": self.arguments,
             "arguments_hash": self.hash,
             "risk": risk_of(self.tool).value,

@@ -12,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext, gettext_noop, ngettext
 
 from hyperagent.lib.languages import ENGLISH, known
+from hyperagent.lib.tool_labels import quoted_tool
 
 MOST_CHARS: Final = 4_000
 SENTENCES: Final = (
@@ -97,11 +98,13 @@ _ONE_WORD: Final = frozenset({"tool", "agent"})
 
 
 def in_our_words(text: str) -> str:
-    """Whole if it is a sentence of ours, else sentence by sentence, else as it is."""
-    if not text or len(text) > MOST_CHARS or known(get_language() or ENGLISH) == ENGLISH:
+    """Whole if it is a sentence of ours, else sentence by sentence, else as it is. In English, too, a tool is called as
+    people call it."""
+    if not text or len(text) > MOST_CHARS:
         return text
+    of_tools = known(get_language() or ENGLISH) == ENGLISH
     parts = re.split(r"(?<=[.?!]) ", text)
-    return _sentence(text) or " ".join(_sentence(part) or part for part in parts)
+    return _sentence(text, of_tools) or " ".join(_sentence(part, of_tools) or part for part in parts)
 
 
 def amounts_in_our_words(text: str) -> str:
@@ -118,9 +121,9 @@ def _amount(found: re.Match[str]) -> str:
     return ngettext("{count} token", "{count} tokens", count).format(count=number_format(count, force_grouping=True))
 
 
-def _sentence(text: str) -> str:
-    """In the reader's language; empty for what is not ours."""
-    for original, pattern in _patterns():
+def _sentence(text: str, of_tools: bool) -> str:
+    """In the reader's language; empty for what is not ours. `of_tools`: of those alone that name one."""
+    for original, pattern in _patterns(of_tools):
         if found := pattern.fullmatch(text):
             return _filled(gettext(original), found.groupdict())
     return ""
@@ -128,13 +131,20 @@ def _sentence(text: str) -> str:
 
 def _filled(text: str, values: dict[str, str]) -> str:
     """In one go: what was filled in is not looked through again."""
-    shown = {name: amounts_in_our_words(value) if name in _AMOUNTS else value for name, value in values.items()}
+    shown = {name: _shown(name, value) for name, value in values.items()}
     return re.sub(r"\{(\w+)\}", lambda place: shown.get(place[1], place[0]), text)
 
 
+def _shown(name: str, value: str) -> str:
+    if name in ("tool", "tools"):
+        return ", ".join(quoted_tool(one) for one in value.split(", "))
+    return amounts_in_our_words(value) if name in _AMOUNTS else value
+
+
 @cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((one, re.compile(_PLACE.sub(_group, re.escape(one)), re.DOTALL)) for one in (*SENTENCES, *OF_MAILS))
+def _patterns(of_tools: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    wanted = (one for one in (*SENTENCES, *OF_MAILS) if "{tool" in one or not of_tools)
+    return tuple((one, re.compile(_PLACE.sub(_group, re.escape(one)), re.DOTALL)) for one in wanted)
 
 
 def _group(place: re.Match[str]) -> str:

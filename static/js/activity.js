@@ -3,6 +3,7 @@ import { agentLabel } from "./agents.js";
 import { language, t, tn } from "./i18n.js";
 import { agentStatus, planRows, progressOf, rootOf, toolCalls } from "./plan.js";
 import { inOurWords } from "./told.js";
+import { quotedTool } from "./tools.js";
 
 const DOING = {
   pending: () => t("Waiting for a free worker"),
@@ -37,9 +38,9 @@ function onlyPeopleAreWaitedFor(trace) {
 
 export function doing(execution) {
   if (isWaiting(execution)) return waitingWords(execution);
-  const { kind, text } = execution.activity ?? { kind: execution.status, text: "" };
+  const { kind, text, label } = execution.activity ?? { kind: execution.status, text: "" };
   if (kind === "stage") return inOurWords(text);
-  if (kind === "tool") return inWords(TOOLS, text, t("Using {tool}", { tool: text }));
+  if (kind === "tool") return inWords(TOOLS, text, t("Using {tool}", { tool: quotedTool(text, label) }));
   return inWords(DOING, kind, t("Working"));
 }
 

@@ -51,9 +51,6 @@ const withoutWayOut = (reason) => reason.split(/:\s|\.\s|\.$/, 1)[0];
 // An agent that can work here, as far as it is known.
 export const isAvailable = (agent) => agent.enabled !== false && agent.available !== false;
 
-// A tool's name within a sentence.
-export const toolWords = (name) => String(name).replaceAll("_", " ");
-
 export const DEPTHS = [{ name: "quick", get label() { return t("Quick"); } }, { name: "standard", get label() { return t("Standard"); } }, { name: "deep", get label() { return t("Deep"); } }];
 export const SCENARIOS = [
   { name: "", get label() { return t("Any field"); } }, { name: "academic", get label() { return t("Academic"); } }, { name: "market", get label() { return t("Market"); } },

@@ -1,8 +1,9 @@
 // Words for what people are asked to approve: who may, what it risks, how it ended. Pure: a request as the API tells it in,
 // words out.
-import { agentLabel, toolWords } from "./agents.js";
+import { agentLabel } from "./agents.js";
 import { t, tc } from "./i18n.js";
 import { inOurWords } from "./told.js";
+import { quotedTool } from "./tools.js";
 
 const RISKS = {
   high: { words: () => t("High risk"), icon: "warning" },
@@ -25,7 +26,7 @@ export const isIrreversible = (request) => Boolean(callOf(request)?.irreversible
 
 export function titleOf(request) {
   if (request.question) return inOurWords(request.question);
-  const tools = (request.tool_names ?? []).map(toolWords);
+  const tools = (request.tool_names ?? []).map((name) => quotedTool(name));
   return tools.length ? t("Allow the use of {tools}?", { tools: tools.join(", ") }) : t("May {agent} go on?", { agent: agentLabel(request.agent_name) });
 }
 
@@ -71,7 +72,7 @@ export function lateWords(request, me) {
   return t("{how} meanwhile. Your answer changed nothing.", { how: [words, who].filter(Boolean).join(" ") });
 }
 
-const SAYS_NO_MORE = /^\S+ needs a person's approval\.$/; // the head of the card says that already
+const SAYS_NO_MORE = /^\S+ (?:needs a person's approval|cannot be undone)\.$/; // the head of the card says that already
 const AFTER_TAINT = ": a person decides each time."; // the end of the sentence of hitl/policy.py
 
 // Why somebody is asked, without the sentence for which the card has a place of its own. That names titles which others chose.

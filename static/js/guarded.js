@@ -1,6 +1,7 @@
 // What guardrails did to a run, in words: line by line for whoever looks closely, and in one for whoever reads the answer. Pure.
 import { t, tn } from "./i18n.js";
 import { inOurWords } from "./told.js";
+import { quotedTool } from "./tools.js";
 
 const ACTIONS = new Map([
   ["block", () => t("Refused")],
@@ -28,7 +29,7 @@ const REMOVED = new RegExp(`\\[(${[...VALUES.keys()].join("|")}) removed\\]`, "g
 
 /** One finding: {action, where, what, count}, each in words; `isGrave` if something was refused. */
 export function guardWords({ action, place, tool, reason, count }) {
-  const where = tool ? t("in {tool}", { tool }) : (WHERE.get(place)?.() ?? "");
+  const where = tool ? t("in {tool}", { tool: quotedTool(tool) }) : (WHERE.get(place)?.() ?? "");
   return { action: ACTIONS.get(action)?.() ?? action, where, what: inOurWords(reason), count: count > 1 ? `× ${count}` : "", isGrave: action === "block" };
 }
 

@@ -178,7 +178,7 @@ const EVENTS = {
   stage: (_, { name, description, status }) =>
     status === "running" ? { activity: { kind: "stage", text: description || name } } : {},
   agent_shutdown: (_, { reason }) => ({ activity: { kind: "resuming", text: reason } }),
-  tool_call: (_, { tool }) => ({ activity: { kind: "tool", text: tool } }),
+  tool_call: (_, { tool, label }) => ({ activity: { kind: "tool", text: tool, label } }),
   tool_result: () => ({ activity: { kind: "running", text: "" } }),
   interrupt_response: () => ({ activity: { kind: "running", text: "" } }),
   config: (execution, { values }) => ({

@@ -1,6 +1,7 @@
 // What runs tell in sentences of ours, said in the page's language. They are stored in English, because a log is written once
 // for all who will ever read it. What is not known here is a model's or a person's own text, and stays as it is. Pure.
 import { language, t, tn } from "./i18n.js";
+import { quotedTool } from "./tools.js";
 
 const said = (text) => text; // by which the catalogue finds them
 
@@ -201,19 +202,25 @@ const AMOUNTS = new Set(["amount", "used", "budget", "wanted", "left", "usd", "l
 const PLACE = /\{(\w+)\}/g;
 let patterns = null;
 
-/** The text in the page's language: whole if it is one of ours, else sentence by sentence, else as it is. */
+/** The text in the page's language: whole if it is one of ours, else sentence by sentence, else as it is. In English, too, a tool is
+ * called as people call it. */
 export function inOurWords(text) {
-  if (language === "en" || !text) return text;
+  if (!text) return text;
   return sentence(text) ?? text.split(/(?<=[.?!]) /).map((part) => sentence(part) ?? part).join(" ");
 }
 
 function sentence(text) {
-  patterns ??= SENTENCES.map((original) => ({ original, names: [...original.matchAll(PLACE)].map(([, name]) => name), pattern: patternOf(original) }));
+  patterns ??= SENTENCES.filter((original) => language !== "en" || original.includes("{tool")).map((original) => ({ original, names: [...original.matchAll(PLACE)].map(([, name]) => name), pattern: patternOf(original) }));
   for (const { original, names, pattern } of patterns) {
     const found = pattern.exec(text);
-    if (found) return t(original, Object.fromEntries(names.map((name, at) => [name, AMOUNTS.has(name) ? amounts(found[at + 1]) : found[at + 1]])));
+    if (found) return t(original, Object.fromEntries(names.map((name, at) => [name, shown(name, found[at + 1])])));
   }
   return null;
+}
+
+function shown(name, value) {
+  if (name === "tool" || name === "tools") return value.split(", ").map((one) => quotedTool(one)).join(", ");
+  return AMOUNTS.has(name) ? amounts(value) : value;
 }
 
 // `12,000 tokens` and `$0.25` as they are told in English, with the reader's word and figures.

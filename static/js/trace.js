@@ -224,12 +224,12 @@ function staged(trace, event) {
 
 // `stage`: the place of the stage that the call belongs to, among the agent's entries.
 function called(trace, event) {
-  const { tool, args, id, agent_id, stage } = event;
+  const { tool, label, args, id, agent_id, stage } = event;
   const open = (entry) => entry.kind === "stage" && entry.status === "running";
   const entries = entriesOf(trace, agent_id);
   const named = stage ? entries.findLastIndex((entry) => open(entry) && entry.name === stage) : -1;
   const parent = named >= 0 ? named : entries.findLastIndex(open);
-  return noted(trace, event, { kind: "tool", id: id ?? null, tool, args: args ?? {}, stage: parent < 0 ? null : parent, status: "running", result: null, clipped: false, endedAt: null });
+  return noted(trace, event, { kind: "tool", id: id ?? null, tool, label: label ?? "", args: args ?? {}, stage: parent < 0 ? null : parent, status: "running", result: null, clipped: false, endedAt: null });
 }
 
 // Matched by id; a result without one belongs to the oldest open call of that tool.

@@ -34,7 +34,7 @@ GERMAN = {"accept-language": "de"}
 PLAN = "This is the plan. Accept it, change it, or reject it. It may do what cannot be undone: send_email."
 PLAN_IN_GERMAN = (
     "Das ist der Plan. Nehmen Sie ihn an, ändern Sie ihn, oder verwerfen Sie ihn. Er tut vielleicht etwas, das sich"
-    " nicht rückgängig machen lässt: send_email."
+    " nicht rückgängig machen lässt: „Eine Mail senden“."
 )
 ENGLISH = re.compile(r"\b(the|is|are|of|and|it|cannot|needs|what|been|not|policy|budget is)\b")
 
@@ -91,7 +91,7 @@ def test_questions_about_plans_budgets_and_doubts_are_said_in_the_readers_langua
     assert said[0] == PLAN_IN_GERMAN
     assert said[1].startswith("Dieser Lauf hat 2.345 Tokens verbraucht")
     assert said[2].startswith(
-        "send_email wurde vielleicht schon ausgeführt: eine Mail an a@b.org mit dem Betreff „Hi“."
+        "„Eine Mail senden“ wurde vielleicht schon ausgeführt: eine Mail an a@b.org mit dem Betreff „Hi“."
     )
     assert not ENGLISH.search(" ".join(said)), said
 
@@ -120,11 +120,11 @@ def test_a_mail_about_a_budget_is_in_its_readers_language(purse: str, used: str)
 def test_what_a_model_or_a_person_wrote_stays_as_it_is(text: str) -> None:
     assert in_german(text) == text
     with speaking("en"):
-        assert in_our_words(PLAN) == PLAN
+        assert in_our_words(PLAN) == PLAN.replace("send_email", "“Send a mail”")
 
 
 def test_what_is_filled_in_is_not_read_again() -> None:
-    assert in_german("May the {tool} agent call {agent}?") == "Darf der Agent {tool} {agent} aufrufen?"
+    assert in_german("May the {tool} agent call {agent}?") == "Darf der Agent {tool} „{agent}“ aufrufen?"
 
 
 @pytest.mark.django_db
@@ -141,7 +141,7 @@ def test_inbox_and_administration_ask_in_the_readers_language(alice: Any, charli
     assert "This is the plan" not in inbox
     decided_about = form[form.index('id="decide"') : form.index('name="decision"')]
     assert "Diese Mail senden?" in decided_about
-    assert "send_email lässt sich nicht rückgängig machen." in decided_about
+    assert "„Eine Mail senden“ lässt sich nicht rückgängig machen." in decided_about
 
 
 @pytest.mark.spec("B29")

@@ -82,7 +82,7 @@ def calculator(served_by: Callable[[], Served]) -> MCPServer:
         note("add", a, b)
         return str(a + b)
 
-    @server.tool()
+    @server.tool(title="Store a text")
     def store(text: str) -> str:
         """Stores a text in the calculator's memory."""
         note("store", text)

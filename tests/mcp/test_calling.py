@@ -99,6 +99,10 @@ async def test_a_run_calls_them_like_its_own_and_a_person_is_asked_before_one_th
     # Asked about exactly what was done, and done once, by the ledger.
     (shown,) = asked.question["tool_calls"]
     assert (shown["tool"], shown["arguments"], shown["effect"]) == ("mcp_calc_store", {"text": "five"}, "write")
+    # Called for people by the server's title, or by its name in words, and whose it is.
+    assert shown["label"] == "Store a text (calc)"
+    labels = [event["label"] for event in await events(run) if event["type"] == "tool_call"]
+    assert labels == ["Add (calc)", "Add (calc)", "Store a text (calc)"]
     assert calculating.calls == [("add", 2, 3), ("store", "five")]
     effect = await Effect.objects.aget(execution_id=run)
     assert (effect.tool, effect.status) == ("mcp_calc_store", "finished")

@@ -78,7 +78,7 @@ def test_a_plan_is_a_checklist_with_progress_while_it_is_worked_on(in_the_middle
     bar = page.get_by_role("progressbar", name="Progress of the plan")
     assert (bar.get_attribute("aria-valuenow"), bar.get_attribute("aria-valuemax")) == ("2", "5")
     expect(page.locator(".plan-stage.is-together .task-row")).to_have_count(3)
-    expect(page.get_by_label("Plan", exact=True)).to_contain_text("This plan will ask you about: send email")
+    expect(page.get_by_label("Plan", exact=True)).to_contain_text("This plan will ask you about: “Send a mail”")
 
 
 @pytest.mark.spec("S148")
@@ -140,7 +140,10 @@ def test_calls_stand_below_their_stage_with_their_own_results(in_the_middle: Sta
     expect(calls).to_have_count(3)
     assert [call.get_attribute("data-status") for call in calls.all()] == ["completed", "completed", "failed"]
     expect(calls.nth(2)).to_contain_text("Error: the server did not answer within 3 s.")
+    expect(calls.nth(0).locator(".tool-name")).to_have_text("Search the web")
+    expect(calls.nth(0)).not_to_contain_text("web_search")
     calls.nth(0).get_by_role("button").click()
+    expect(calls.nth(0).locator(".tool-detail")).to_contain_text("Tool web_search")
     expect(calls.nth(0).get_by_label("Arguments")).to_contain_text('"top_k": 8')
     expect(calls.nth(0).get_by_label("Result")).to_have_text("8 results, best: Approximate search in Postgres")
     expect(calls.nth(1)).not_to_contain_text("8 results")

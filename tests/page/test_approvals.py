@@ -92,7 +92,7 @@ def test_a_mail_is_shown_as_a_mail_with_who_asks_why_and_until_when(waiting: Wai
     expect(card(page)).to_contain_text("High risk · cannot be undone")
     expect(card(page)).to_contain_text("Ends in 3 days")
     expect(card(page)).to_contain_text("Send the recommendation to Bob and the team")
-    expect(card(page)).to_contain_text("send_email cannot be undone.")
+    expect(card(page)).not_to_contain_text("Asked because")
     expect(card(page).locator(".mail-head dd").first).to_have_text("bob@example.comcarol@example.com")
     expect(card(page).locator(".mail-body")).to_contain_text("pgvector answers our 95th percentile in 12 ms")
     expect(card(page).locator(".mail-body")).to_contain_text("Best regards\nAlice")
@@ -194,7 +194,7 @@ def test_a_subagents_request_names_the_agents_above_it(open_stage: Any) -> None:
     asked.ask(run, request, agent="sub")
     stage = open_stage(Turn(run, status="awaiting_user"), answers={"/hitl/requests": asked.listed(request)})
 
-    expect(card(stage.page).locator(".asker-line")).to_contain_text("MailWritingwants to use send_email")
+    expect(card(stage.page).locator(".asker-line")).to_contain_text("MailWritingwants to use “Send a mail”")
     expect(stage.page.locator(".approval")).to_have_count(1)
 
 

@@ -94,7 +94,7 @@ def test_an_answer_says_what_was_taken_out_of_it_and_the_agents_lines_what_was_f
     lines = page.locator(".entry-guardrail")
 
     expect(lines).to_have_text([
-        "Made harmless in fetch_url: It orders data to be sent to an address. × 3",
+        "Made harmless in “Read a web page”: It orders data to be sent to an address. × 3",
         "Taken out in the answer: An e-mail address stood in the answer. × 2",
     ])  # fmt: skip
     looks_well(page)

@@ -61,7 +61,7 @@ def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
     asked.ask(run, request)
     page = open_stage(Turn(run, status="awaiting_user"), answers={"/hitl/requests": asked.listed(request)}).page
 
-    expect(page.locator(".approval")).to_contain_text("wants to use execute_code")
+    expect(page.locator(".approval")).to_contain_text("wants to use “Run a program”")
     expect(page.locator(".approval")).not_to_contain_text("Asked because")
 
 

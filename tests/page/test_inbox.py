@@ -45,7 +45,7 @@ def test_the_inbox_lists_the_oldest_first_and_a_card_decides(live_site: Any, per
     expect(rows(page).nth(0).locator(".row-title")).to_have_text("Send this mail?")
     expect(rows(page).nth(0).locator(".row-gist")).to_contain_text("bob@example.com, carol@example.com")
     expect(rows(page).nth(0)).to_contain_text("High risk · cannot be undone")
-    expect(rows(page).nth(1)).to_contain_text("Allow the use of make ticket?")
+    expect(rows(page).nth(1)).to_contain_text("Allow the use of “Make ticket”?")
     expect(page).to_have_title("(2) Inbox · HyperAgent")
     expect(pane(page).locator(".mail-body")).to_contain_text("Best regards")
 
@@ -66,7 +66,7 @@ def test_the_inbox_lists_the_oldest_first_and_a_card_decides(live_site: Any, per
 
     page.get_by_role("link", name="History").click()
     expect(row(page, "Send this mail?")).to_contain_text("Approved by you")
-    expect(row(page, "make ticket")).to_contain_text("Denied by you")
+    expect(row(page, "Make ticket")).to_contain_text("Denied by you")
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
@@ -164,7 +164,7 @@ def test_the_inbox_can_be_read_without_javascript_filtered_and_paged(live_site: 
     expect(rows(page)).to_have_count(25)
     page.get_by_role("link", name="Next").click()
     expect(rows(page)).to_have_count(1)
-    expect(rows(page)).to_contain_text("make ticket")
+    expect(rows(page)).to_contain_text("Make ticket")
 
     page.get_by_role("combobox", name="Risk").select_option("high")
     page.get_by_role("searchbox", name="Search").fill("Number 17")
@@ -187,7 +187,7 @@ def test_the_inbox_fits_and_keeps_axes_rules(live_site: Any, person: Any, visit:
     page.goto(f"{live_site.base_url}/inbox/")
     expect(page).to_have_title("(3) Inbox · HyperAgent")
     faults = faults_of(page)
-    page.get_by_label("Select: Allow the use of make ticket?").check()
+    page.get_by_label("Select: Allow the use of “Make ticket”?").check()
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Approve…").click()
     page.get_by_role("dialog").wait_for()

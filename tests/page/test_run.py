@@ -106,7 +106,7 @@ def test_steps_are_found_by_words_agent_and_kind(open_stage: Any) -> None:
     search = panel(page).get_by_role("searchbox")
     steps = panel(page).locator(".step")
 
-    search.fill("weaviate 2026")
+    search.fill("the weaviate 2026")  # "Search the web" is what the step is called
     expect(steps).to_have_count(1)
     steps.get_by_role("button").first.click()
     expect(steps.get_by_label("Result")).to_contain_text("8 results, best")

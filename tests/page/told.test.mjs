@@ -11,10 +11,13 @@ globalThis.hyperagentMessages = {
     "May the {agent} agent begin?": "Darf der Agent {agent} beginnen?",
     "This run has used {used}, and its budget is {budget}.": "Dieser Lauf hat {used} verbraucht, und sein Budget ist {budget}.",
     "What shall be done?": "Was soll geschehen?",
+    "{tool} cannot be undone.": "{tool} lässt sich nicht rückgängig machen.",
+    "“{name}”": "„{name}“",
     "{count} token": ["{count} Token", "{count} Token"],
   },
 };
-globalThis.document = { documentElement: { lang: "de" } };
+const labels = JSON.stringify({ send_email: "Eine Mail senden" });
+globalThis.document = { documentElement: { lang: "de" }, getElementById: (id) => (id === "tool-labels" ? { textContent: labels } : null) };
 const { inOurWords } = await import("../../static/js/told.js");
 
 test("a sentence of ours is said in the page's language, with what was told in it", () => {
@@ -32,4 +35,13 @@ test("a model's own text stays as it is, and so does nothing at all", () => {
   assert.equal(inOurWords("Planning a holiday?"), "Planning a holiday?");
   assert.equal(inOurWords(""), "");
   assert.equal(inOurWords(undefined), undefined);
+});
+
+test("a tool is called as people call it, and one of a connected server by its title or its name in words", async () => {
+  const { toolLabel } = await import("../../static/js/tools.js");
+  assert.equal(inOurWords("send_email cannot be undone."), "„Eine Mail senden“ lässt sich nicht rückgängig machen.");
+  assert.equal(toolLabel("mcp_my_tickets_make_one", "Make a ticket (tickets)"), "Make a ticket (tickets)");
+  assert.equal(toolLabel("mcp_github_create_issue"), "Create issue (github)");
+  assert.equal(toolLabel("send_email", "Something else"), "Eine Mail senden");
+  assert.equal(toolLabel("gone_since_long"), "Gone since long");
 });

@@ -167,7 +167,7 @@ export const cases = {
   "one line says how it stands"() {
     const live = (bodies, more = {}) => ({ trace: told(bodies), status: "running", activity: null, ...more });
     equal(liveLine(live([])), "Working");
-    equal(liveLine(live([], { activity: { kind: "tool", text: "web_search" } })), "Using web_search");
+    equal(liveLine(live([], { activity: { kind: "tool", text: "web_search" } })), "Using “Web search”");
     equal(liveLine(live([root, overview(), begins("a"), ends("a"), begins("b")])), "Plan · 1 of 5 done · Web at work");
     equal(liveLine(live([root, overview(), agent("w", "awaiting_user", { step_id: "a" }), question()])), "Plan · 0 of 5 done · Waiting for your answer");
     equal(doing(live([root, question()], { status: "awaiting_user" })), "Waiting for your answer");

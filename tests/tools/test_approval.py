@@ -133,6 +133,7 @@ async def test_a_protected_call_is_asked_about_with_all_that_a_person_has_to_kno
     assert call == {
         "id": "call-1",
         "tool": "send_email",
+        "label": "Send a mail",
         "arguments": WHOLE,
         "arguments_hash": arguments_hash("send_email", WHOLE),
         "risk": "high",

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field, WithJsonSchema
 
 from agents.apps.starters import FOLDER, PORT, STARTERS, in_workspace, offered
@@ -36,6 +37,7 @@ def _project(_: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 @tool(
+    label=gettext_noop("Begin an app"),
     agents=ANY_AGENT,
     needs=("apps", "workspace"),
     effect="write",
@@ -71,6 +73,7 @@ def _file(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 @tool(
+    label=gettext_noop("Write a file of an app"),
     agents=ANY_AGENT,
     needs=("apps", "workspace"),
     effect="write",
@@ -91,7 +94,15 @@ async def app_write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("apps",), requires_approval=True, timeout_s=300, untrusted=True, sends=Sends.NETWORK)
+@tool(
+    label=gettext_noop("Install packages for an app"),
+    agents=ANY_AGENT,
+    needs=("apps",),
+    requires_approval=True,
+    timeout_s=300,
+    untrusted=True,
+    sends=Sends.NETWORK,
+)
 async def app_install_packages(
     call: Call,
     packages: Annotated[
@@ -108,6 +119,7 @@ async def app_install_packages(
 
 
 @tool(
+    label=gettext_noop("Start an app"),
     agents=ANY_AGENT,
     needs=("apps",),
     requires_approval=True,

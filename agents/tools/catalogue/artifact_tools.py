@@ -3,6 +3,7 @@ tools."""
 
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.pipeline.handoffs import ARTIFACT_PATTERNS, MAX_ARTIFACTS, MAX_ARTIFACTS_MB
@@ -12,7 +13,13 @@ from agents.tools.values import Artifacts
 Paths = Annotated[tuple[str, ...], "Paths in the working folder", Field(max_length=MAX_ARTIFACTS)]
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("Collect files from the sandbox"),
+    agents=ANY_AGENT,
+    needs=("sandbox",),
+    untrusted=True,
+    sends=Sends.NOWHERE,
+)
 async def collect_artifacts(
     call: Call,
     patterns: Annotated[tuple[str, ...], "What their names are like", Field(max_length=50)] = ARTIFACT_PATTERNS,
@@ -26,7 +33,13 @@ async def collect_artifacts(
     return Reply(content=told(found, none="There are no files to give along."), data=found)
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("Put files back into the sandbox"),
+    agents=ANY_AGENT,
+    needs=("sandbox",),
+    untrusted=True,
+    sends=Sends.NOWHERE,
+)
 async def restore_artifacts(
     call: Call,
     paths: Paths,
@@ -38,7 +51,7 @@ async def restore_artifacts(
     return Reply(content=told(found, none="None of them is there."), data=found)
 
 
-@tool(agents=ANY_AGENT, needs=("sandbox",), sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Clean up files of the sandbox"), agents=ANY_AGENT, needs=("sandbox",), sends=Sends.NOWHERE)
 async def cleanup_artifacts(call: Call, paths: Paths) -> str:
     """Removes files that were given along from the sandbox; in the workspace they stay."""
     await call.providers.sandbox.cleanup_artifacts(call.about, paths)

@@ -9,6 +9,7 @@ nothing is done. Whether a click that was interrupted has happened no probe can 
 import re
 from typing import Annotated, Any, Final, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.browser.values import SeenPage
@@ -29,7 +30,15 @@ Pixels = Annotated[int | None, "Pixels from the left upper corner of the picture
 ONE_OF_TWO: Final = "Say what to click: either target, or both x and y."
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=120, untrusted=True, sends=Sends.ADDRESS, address="url")
+@tool(
+    label=gettext_noop("Open a page in the browser"),
+    agents=ANY_AGENT,
+    needs=("browser",),
+    timeout_s=120,
+    untrusted=True,
+    sends=Sends.ADDRESS,
+    address="url",
+)
 async def browser_navigate(
     call: Call, url: Annotated[str, "An address with http:// or https://", Field(min_length=1, max_length=2_000)]
 ) -> Reply:
@@ -41,13 +50,27 @@ async def browser_navigate(
     return await _shown(call, page, action="navigate")
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("Take a picture of the page"),
+    agents=ANY_AGENT,
+    needs=("browser",),
+    timeout_s=60,
+    untrusted=True,
+    sends=Sends.NOWHERE,
+)
 async def browser_screenshot(call: Call) -> Reply:
     """Looks at the page that is open: a picture for the user, and its text with references for you."""
     return await _shown(call, await call.providers.browser.look(call.about), action="screenshot")
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), timeout_s=60, untrusted=True, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("Scroll in the browser"),
+    agents=ANY_AGENT,
+    needs=("browser",),
+    timeout_s=60,
+    untrusted=True,
+    sends=Sends.NOWHERE,
+)
 async def browser_scroll(
     call: Call,
     direction: Annotated[Literal["up", "down"], "Where to"] = "down",
@@ -77,6 +100,7 @@ async def _pressed(call: Call, **_: Any) -> dict[str, Any]:
 
 
 @tool(
+    label=gettext_noop("Click in the browser"),
     agents=ANY_AGENT,
     needs=("browser",),
     effect="write",
@@ -95,6 +119,7 @@ async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pi
 
 
 @tool(
+    label=gettext_noop("Type in the browser"),
     agents=ANY_AGENT,
     needs=("browser",),
     effect="write",
@@ -119,6 +144,7 @@ async def browser_type(
 
 
 @tool(
+    label=gettext_noop("Press a key in the browser"),
     agents=ANY_AGENT,
     needs=("browser",),
     effect="write",
@@ -139,7 +165,7 @@ async def browser_press_key(
     return await _shown(call, page, action="press_key", target=key)
 
 
-@tool(agents=ANY_AGENT, needs=("browser",), sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Show the browser"), agents=ANY_AGENT, needs=("browser",), sends=Sends.NOWHERE)
 async def browser_get_stream_url(call: Call) -> Reply:
     """Gives the address at which the user can watch the browser of this conversation, and shows it to them."""
     if call.about.conversation_id is None:

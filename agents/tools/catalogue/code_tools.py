@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Body, CodeResult, Image, TerminalCommand, TerminalComplete, WorkspaceUpdate
@@ -27,6 +28,7 @@ MOST_PICTURES = 12
 
 
 @tool(
+    label=gettext_noop("Run a program"),
     agents=PROGRAMMERS,
     needs=("sandbox",),
     requires_approval=True,
@@ -83,7 +85,14 @@ def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return (("conversation", arguments["path"]),) if arguments["operation"] == "write" else ()
 
 
-@tool(agents=PROGRAMMERS, needs=("sandbox",), untrusted=True, sends=Sends.NOWHERE, replaces=_replaced)
+@tool(
+    label=gettext_noop("Use a file of the sandbox"),
+    agents=PROGRAMMERS,
+    needs=("sandbox",),
+    untrusted=True,
+    sends=Sends.NOWHERE,
+    replaces=_replaced,
+)
 async def sandbox_file(
     call: Call,
     operation: Annotated[Literal["read", "write", "list"], "What to do"],

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Source
@@ -13,7 +14,7 @@ PAGES_AT_ONCE = 20
 ANY_DOCUMENT = DocumentFilters()
 
 
-@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+@tool(label=gettext_noop("Search the documents"), agents=ANY_AGENT, needs=("documents",), untrusted=True)
 async def search_documents(
     call: Call,
     query: Annotated[str, "What to look for, in the words that the documents may use", Field(min_length=1)],
@@ -32,7 +33,7 @@ async def search_documents(
     return Reply(content=_passages(found), data=found, sources=sources_of(found.chunks))
 
 
-@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+@tool(label=gettext_noop("Read a document"), agents=ANY_AGENT, needs=("documents",), untrusted=True)
 async def read_document(
     call: Call,
     document_id: Annotated[str, "The document's id, as search_documents gives it or as it was attached"],
@@ -52,7 +53,7 @@ async def read_document(
     return Reply(content=f"{head}\n\n{found.text}", data=found, sources=(source,))
 
 
-@tool(agents=ANY_AGENT, needs=("documents",), untrusted=True)
+@tool(label=gettext_noop("List the documents"), agents=ANY_AGENT, needs=("documents",), untrusted=True)
 async def list_documents(
     call: Call,
     name_contains: Annotated[str, "Only those with this in their file's name; empty for all"] = "",

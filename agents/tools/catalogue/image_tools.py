@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Image, Source, WorkspaceUpdate
@@ -16,7 +17,14 @@ def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((scope, path) for scope in ("conversation", "user") for path in paths)
 
 
-@tool(agents=ANY_AGENT, needs=("images",), timeout_s=300, sends=Sends.SERVICE, replaces=_made)
+@tool(
+    label=gettext_noop("Make a picture"),
+    agents=ANY_AGENT,
+    needs=("images",),
+    timeout_s=300,
+    sends=Sends.SERVICE,
+    replaces=_made,
+)
 async def generate_image(
     call: Call,
     prompt: Annotated[
@@ -45,7 +53,15 @@ async def generate_image(
     return Reply(content=said, data=made.model_copy(update={"use": None}), use=made.use)
 
 
-@tool(agents=ANY_AGENT, needs=("images",), untrusted=True, timeout_s=180, sends=Sends.ADDRESS, address="image")
+@tool(
+    label=gettext_noop("Look at a picture"),
+    agents=ANY_AGENT,
+    needs=("images",),
+    untrusted=True,
+    timeout_s=180,
+    sends=Sends.ADDRESS,
+    address="image",
+)
 async def analyze_image(
     call: Call,
     image: Annotated[

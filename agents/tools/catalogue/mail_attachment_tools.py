@@ -3,6 +3,7 @@
 import asyncio
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Source, WorkspaceUpdate
@@ -17,7 +18,14 @@ FOLDER = "mail"
 Number = Annotated[int, "Which of its attachments, as read_message numbers them", Field(ge=1, le=500)]
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, timeout_s=120, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("Read an attachment"),
+    agents=MAIL,
+    needs=("mailbox",),
+    untrusted=True,
+    timeout_s=120,
+    sends=Sends.NOWHERE,
+)
 async def read_attachment(call: Call, message_id: MessageId, attachment: Number = 1, account: Account = "") -> Reply:
     """Reads the text of an attachment (PDF, Office, CSV, HTML, text). For the file itself: save_attachment."""
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
@@ -42,6 +50,7 @@ def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 @tool(
+    label=gettext_noop("Save an attachment"),
     agents=MAIL,
     needs=("mailbox", "workspace"),
     effect="write",

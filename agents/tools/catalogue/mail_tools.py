@@ -5,6 +5,7 @@
 
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Source
@@ -41,7 +42,7 @@ Account = Annotated[
 Attachments = Annotated[tuple[Attachment, ...], "Files of the workspace that go along", Field(max_length=20)]
 
 
-@tool(agents=MAIL, needs=("mailbox",), sends=Sends.NOWHERE)
+@tool(label=gettext_noop("List the mailboxes"), agents=MAIL, needs=("mailbox",), sends=Sends.NOWHERE)
 async def list_mailboxes(call: Call) -> Reply:
     """Lists the user's mailboxes, the default one first."""
     found = await call.providers.mailbox.accounts(call.about)
@@ -50,7 +51,13 @@ async def list_mailboxes(call: Call) -> Reply:
     return Reply(content="\n".join(lines) or "There is no mailbox.", data=data)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(
+    label=gettext_noop("List the labels of a mailbox"),
+    agents=MAIL,
+    needs=("mailbox",),
+    untrusted=True,
+    sends=Sends.NOWHERE,
+)
 async def list_labels(call: Call, account: Account = "") -> Reply:
     """Lists the labels that the user made, for searching by label:name. Only Gmail has them."""
     found = await call.providers.mailbox.labels(call.about, account=account)
@@ -58,25 +65,25 @@ async def list_labels(call: Call, account: Account = "") -> Reply:
     return Reply(content="\n".join(found) or "This mailbox has no labels.", data=data)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Search the inbox"), agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_inbox(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user received; the newest without a query. Only their heads: read_message has the text."""
     return await _search(call, "inbox", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Search the sent mails"), agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_sent(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds mails that the user sent. Only their heads: read_message has the text."""
     return await _search(call, "sent", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Search the drafts"), agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def search_drafts(call: Call, query: Query = "", max_results: Limit = 10, account: Account = "") -> Reply:
     """Finds the user's drafts, which were not sent. Only their heads: read_message has the text."""
     return await _search(call, "drafts", query, max_results, account)
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Read a mail"), agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def read_message(call: Call, message_id: MessageId, account: Account = "") -> Reply:
     """Reads one mail with its whole text. What is attached is named only: read_attachment, save_attachment."""
     message = await call.providers.mailbox.read(call.about, message_id, account=account)
@@ -85,7 +92,7 @@ async def read_message(call: Call, message_id: MessageId, account: Account = "")
     )
 
 
-@tool(agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
+@tool(label=gettext_noop("Read a mail thread"), agents=MAIL, needs=("mailbox",), untrusted=True, sends=Sends.NOWHERE)
 async def read_thread(
     call: Call,
     message_id: MessageId,
@@ -155,6 +162,7 @@ async def _whole_draft(call: Call, *, draft_id: str, account: str = "", **_: Any
 
 
 @tool(
+    label=gettext_noop("Draft a mail"),
     agents=MAIL,
     needs=("mailbox",),
     effect="write",
@@ -182,6 +190,7 @@ async def draft_email(
 
 
 @tool(
+    label=gettext_noop("Send a mail"),
     agents=MAIL,
     needs=("mailbox",),
     effect="write",
@@ -212,6 +221,7 @@ async def send_email(
 
 
 @tool(
+    label=gettext_noop("Answer a mail"),
     agents=MAIL,
     needs=("mailbox",),
     effect="write",
@@ -249,6 +259,7 @@ async def reply_to_message(
 
 
 @tool(
+    label=gettext_noop("Send a draft"),
     agents=MAIL,
     needs=("mailbox",),
     effect="write",

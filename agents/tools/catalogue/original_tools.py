@@ -2,6 +2,8 @@
 
 from typing import Annotated, Any, Final, Literal
 
+from django.utils.translation import gettext_noop
+
 from agents.sandbox.base import HOME
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.workspace_tools import FilePath
@@ -14,7 +16,12 @@ TOLD_CHARS: Final = 40_000
 _TEXTS: Final = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".md", ".xml", ".yaml", ".yml", ".log", ".html")
 
 
-@tool(agents=PROGRAMMERS, needs=("documents", "workspace"), untrusted=True)
+@tool(
+    label=gettext_noop("Give a document to programs"),
+    agents=PROGRAMMERS,
+    needs=("documents", "workspace"),
+    untrusted=True,
+)
 async def use_document(
     call: Call,
     document_id: Annotated[str, "The document's id, as it was attached or as list_documents gives it"],
@@ -48,7 +55,15 @@ def _copy(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return (("conversation", arguments["path"]),)
 
 
-@tool(agents=PROGRAMMERS, needs=("workspace",), effect="write", own_files=True, probe=_was_copied, replaces=_copy)
+@tool(
+    label=gettext_noop("Give a file to programs"),
+    agents=PROGRAMMERS,
+    needs=("workspace",),
+    effect="write",
+    own_files=True,
+    probe=_was_copied,
+    replaces=_copy,
+)
 async def use_file(
     call: Call,
     path: FilePath,

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.exchange import AgentInput
@@ -13,7 +14,7 @@ ALONE = (
 )
 
 
-@tool(agents=ANY_AGENT, composite=True)
+@tool(label=gettext_noop("Ask a person"), agents=ANY_AGENT, composite=True)
 async def ask_user(
     context: AgentContext,
     question: Annotated[

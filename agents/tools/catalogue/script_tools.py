@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, callable_from_scripts
@@ -13,6 +14,7 @@ from hyperagent.lib.conf import ExecutionMode
 
 
 @tool(
+    label=gettext_noop("Run a script"),
     agents=PROGRAMMERS,
     needs=("scripts",),
     requires_approval=True,

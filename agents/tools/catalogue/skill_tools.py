@@ -3,6 +3,7 @@
 import json
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.exchange import AgentInput
@@ -13,7 +14,7 @@ from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
 from agents.tools.untrusted import marked_untrusted
 
 
-@tool(agents=ANY_AGENT)
+@tool(label=gettext_noop("List the skills"), agents=ANY_AGENT)
 async def list_skills(call: Call) -> Reply:
     """Lists the skills with what each is for and the parameters that it takes. Once is enough: they do not change."""
     found = [skill.metadata.model_dump(mode="json") for skill in skills().values()]
@@ -21,7 +22,7 @@ async def list_skills(call: Call) -> Reply:
     return Reply(content="\n\n".join(lines) or "There are no skills.", data=found)
 
 
-@tool(agents=ANY_AGENT, composite=True)
+@tool(label=gettext_noop("Use a skill"), agents=ANY_AGENT, composite=True)
 async def invoke_skill(
     context: AgentContext,
     skill_id: Annotated[str, "The skill's id, as list_skills gives it", Field(max_length=100)],

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Image, WorkspaceUpdate
@@ -34,6 +35,7 @@ def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 @tool(
+    label=gettext_noop("Make slides"),
     agents=ANY_AGENT,
     effect="write",
     own_files=True,

@@ -4,6 +4,7 @@ import hashlib
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents import registry
@@ -21,7 +22,7 @@ from agents.tools.tool import ANY_AGENT, Reply, ToolError, tool
 from agents.tools.untrusted import marked_untrusted
 
 
-@tool(agents=ANY_AGENT, composite=True)
+@tool(label=gettext_noop("Begin subagents"), agents=ANY_AGENT, composite=True)
 async def fork(
     context: AgentContext,
     prompt: Annotated[str, "The whole task: the agent knows nothing else of yours", Field(min_length=1)],
@@ -42,7 +43,7 @@ async def fork(
     return Reply(content=text, data={"handle": str(handle.agent_id), "agent": agent})
 
 
-@tool(agents=ANY_AGENT, composite=True)
+@tool(label=gettext_noop("Wait for subagents"), agents=ANY_AGENT, composite=True)
 async def wait(
     context: AgentContext, handle: Annotated[str, "What fork gave", Field(min_length=1, max_length=100)]
 ) -> Reply:

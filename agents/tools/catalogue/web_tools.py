@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Source
@@ -18,7 +19,7 @@ Query = Annotated[str, "What to search for, as one would type it into a search e
 Count = Annotated[int, "How many results at most", Field(ge=1, le=20)]
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
+@tool(label=gettext_noop("Search the web"), agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
 async def web_search(call: Call, query: Query, max_results: Count = 5) -> Reply:
     """Searches the web and gives title, address and a snippet of each result.
 
@@ -27,19 +28,34 @@ async def web_search(call: Call, query: Query, max_results: Count = 5) -> Reply:
     return await _search(call, query, search_type="basic", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
+@tool(label=gettext_noop("Search the news"), agents=ANY_AGENT, needs=("web",), untrusted=True, sends=Sends.SERVICE)
 async def web_search_news(call: Call, query: Query, max_results: Count = 5) -> Reply:
     """Searches recent news articles. Not for what does not change from week to week (web_search)."""
     return await _search(call, query, search_type="news", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("web",), untrusted=True, timeout_s=90, sends=Sends.SERVICE)
+@tool(
+    label=gettext_noop("Search the web thoroughly"),
+    agents=ANY_AGENT,
+    needs=("web",),
+    untrusted=True,
+    timeout_s=90,
+    sends=Sends.SERVICE,
+)
 async def web_search_deep(call: Call, query: Query, max_results: Count = 3) -> Reply:
     """Searches the web thoroughly and brings the pages' texts along. Slow and long: only where snippets do not do."""
     return await _search(call, query, search_type="deep", max_results=max_results)
 
 
-@tool(agents=ANY_AGENT, needs=("pages",), untrusted=True, timeout_s=90, sends=Sends.ADDRESS, address="url")
+@tool(
+    label=gettext_noop("Read a web page"),
+    agents=ANY_AGENT,
+    needs=("pages",),
+    untrusted=True,
+    timeout_s=90,
+    sends=Sends.ADDRESS,
+    address="url",
+)
 async def fetch_url(
     call: Call,
     url: Annotated[str, "The whole address, with http:// or https://"],

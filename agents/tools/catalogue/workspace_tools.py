@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
+from django.utils.translation import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import WorkspaceUpdate
@@ -23,7 +24,7 @@ SHOWN_CHARS: Final = 18_000
 """Below what a model reads of a result, so that it is cut at a line and says how to read on."""
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), untrusted=True)
+@tool(label=gettext_noop("List files"), agents=ANY_AGENT, needs=("workspace",), untrusted=True)
 async def list_files(
     call: Call,
     prefix: Annotated[str, "Only paths that begin so", Field(max_length=500)] = "",
@@ -38,7 +39,7 @@ async def list_files(
     return Reply(content="\n".join(lines) or "There are no files.", data=list(files[:MOST_LISTED]))
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), untrusted=True)
+@tool(label=gettext_noop("Read a file"), agents=ANY_AGENT, needs=("workspace",), untrusted=True)
 async def read_file(
     call: Call,
     path: FilePath,
@@ -108,7 +109,7 @@ _writes = partial(
 )
 
 
-@_writes(becomes=_whole)
+@_writes(label=gettext_noop("Write a file"), becomes=_whole)
 async def write_file(
     call: Call,
     path: FilePath,
@@ -124,7 +125,7 @@ async def write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@_writes(becomes=_with_passage)
+@_writes(label=gettext_noop("Change a file"), becomes=_with_passage)
 async def edit_file(
     call: Call,
     path: FilePath,
@@ -140,7 +141,15 @@ async def edit_file(
     return Reply(content=f"{file.path} was changed ({file.size_bytes:,} bytes).", data=file)
 
 
-@tool(agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_is_gone, replaces=_named)
+@tool(
+    label=gettext_noop("Delete a file"),
+    agents=ANY_AGENT,
+    needs=("workspace",),
+    effect="write",
+    own_files=True,
+    probe=_is_gone,
+    replaces=_named,
+)
 async def delete_file(call: Call, path: FilePath, scope: Scope = "conversation") -> Reply:
     """Deletes a file of the workspace. Only where the user asked for it, or for a file that this run made."""
     file = await call.providers.workspace.delete_file(call.about, path, scope=scope)

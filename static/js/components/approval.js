@@ -1,10 +1,11 @@
 // A call that waits for somebody's yes: what it would do, who asks, what it risks, and the answers to it.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { agentLabel, toolWords } from "../agents.js";
+import { agentLabel } from "../agents.js";
 import { announce } from "../announce.js";
 import { callOf, deciders, isIrreversible, otherReasons, outcome, titleOf } from "../approvals.js";
 import { parts, t } from "../i18n.js";
 import { inOurWords } from "../told.js";
+import { quotedTool, toolLabel } from "../tools.js";
 import { fromNow, laterChoices, moment } from "../when.js";
 import { ApprovalForms } from "./approval_forms.js";
 import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
@@ -145,7 +146,7 @@ function Asker({ request, path }) {
   const why = otherReasons(request);
   return html`<div class="approval-asker">
     <p class="asker-line">${path.map((name) => html`<span class="asker-step" key=${name}>${agentLabel(name)}<${Icon} name="right" /></span>`)}<${AgentBadge} name=${agent} />
-      <span class="asker-words">${wantsWords(callOf(request)?.tool, owner)}</span></p>
+      <span class="asker-words">${wantsWords(callOf(request), owner)}</span></p>
     ${task && html`<p class="asker-task"><span class="muted">${t("Its task:")}</span> <span dir="auto">${task}</span></p>`}
     ${why && html`<p class="asker-task"><span class="muted">${t("Asked because:")}</span> <span dir="auto">${inOurWords(why)}</span></p>`}
     ${request.may_decide !== false && request.approvers && request.approvers.kind !== "self" && html`<p class="asker-task"><span class="muted">${t("Can be decided by")}</span> ${deciders(request, { own: false })}</p>`}
@@ -153,17 +154,17 @@ function Asker({ request, path }) {
 }
 
 // What stands behind the agent's name.
-function wantsWords(name, owner) {
-  const tool = html`<code>${name}</code>`;
+function wantsWords(call, owner) {
+  const tool = call && html`<strong title=${call.tool}>${quotedTool(call.tool, call.label)}</strong>`;
   const person = html`<bdi>${owner}</bdi>`;
-  if (name) return owner ? parts("wants to use {tool} for {person}", { tool, person }) : parts("wants to use {tool}", { tool });
+  if (tool) return owner ? parts("wants to use {tool} for {person}", { tool, person }) : parts("wants to use {tool}", { tool });
   return owner ? parts("wants to begin for {person}", { person }) : t("wants to begin");
 }
 
 // Before an agent begins there is no call yet: what it is about to do, and with which tools.
 function AgentStart({ request }) {
   if (!request.tool_names?.length) return null;
-  return html`<p class="approval-tools"><span class="muted">${t("It may use:")}</span> ${request.tool_names.map((tool) => html`<code key=${tool}>${tool}</code> `)}</p>`;
+  return html`<p class="approval-tools"><span class="muted">${t("It may use:")}</span> ${request.tool_names.map((tool) => html`<span key=${tool} class="badge" title=${tool}>${toolLabel(tool)}</span> `)}</p>`;
 }
 
 function Buttons({ request, sending, words, decide, setMode, hasCall }) {
@@ -182,7 +183,7 @@ function Later({ request, sending, decide }) {
   if (!choices.length || sending) return null;
   const face = html`<${Icon} name="clock" />${t("Later")}`;
   return html`<${Menu} id=${`later-${request.request_id}`} label=${t("Decide later")} buttonClass="quiet-button" button=${face} placement="above">
-    <p class="menu-note">${request.tool_names?.length ? t("Put off {tool} until", { tool: toolWords(request.tool_names[0]) }) : t("Put it off until")}</p>
+    <p class="menu-note">${request.tool_names?.length ? t("Put off {tool} until", { tool: quotedTool(request.tool_names[0], callOf(request)?.label) }) : t("Put it off until")}</p>
     ${choices.map(({ label, iso }) => html`<button type="button" key=${label} role="menuitem" onClick=${() => decide("snoozed", { snooze_until: iso })}>${label}</button>`)}
   </${Menu}>`;
 }

@@ -1,8 +1,8 @@
 // The approvals of a run at their place in the chat: the calls of one answer are decided one by one, what is decided is a line.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { toolWords } from "../agents.js";
 import { isIrreversible, titleOf } from "../approvals.js";
 import { t } from "../i18n.js";
+import { quotedTool } from "../tools.js";
 import { ApprovalCard } from "./approval.js";
 import { ClosedApproval, SnoozedApproval } from "./approval_closed.js";
 import { Icon } from "./icons.js";
@@ -57,7 +57,7 @@ function Unknown({ asked, failed, retry }) {
   const { tool_names: tools = [], task_description: task } = asked.details;
   if (asked.status !== "pending" && !failed) return null;
   return html`<div class="request approval is-loading" data-request=${asked.id} aria-busy=${failed ? "false" : "true"}>
-    <p class="request-head"><${Icon} name="shield" />${tools.length ? t("Approval is needed: {tools}", { tools: tools.map(toolWords).join(", ") }) : t("Approval is needed")}</p>
+    <p class="request-head"><${Icon} name="shield" />${tools.length ? t("Approval is needed: {tools}", { tools: tools.map((name) => quotedTool(name)).join(", ") }) : t("Approval is needed")}</p>
     ${task && html`<p class="asker-task" dir="auto">${task}</p>`}
     ${failed ? html`<p class="form-error" role="alert">${t("What it is about could not be read.")} ${failed} <button type="button" class="link-button" onClick=${retry}>${t("Try again")}</button></p>` : html`<div class="skeleton-lines"><p></p><p></p></div>`}
   </div>`;

@@ -13,6 +13,7 @@ import { CopyButton } from "./prose.js";
 import { StateIcon } from "./state_icon.js";
 import { Elapsed } from "./ticking.js";
 import { inOurWords } from "../told.js";
+import { quotedTool, toolLabel } from "../tools.js";
 import { WholeResults } from "./whole_results.js";
 
 // `ending`: how the agent ended, null while it works.
@@ -56,11 +57,12 @@ function Tool({ entry, ending }) {
   const status = statusOf(entry, ending);
   return html`<div class="tool-call" data-tool=${tool} data-status=${status}>
     <button type="button" class="row-button" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
-      <${StateIcon} status=${status} /><code class="tool-name">${tool}</code>${alreadyDone && html`<span class="badge" title=${doneWords().title}>${doneWords().label}</span>`}<span class="tool-args">${inline(args)}</span>
+      <${StateIcon} status=${status} /><span class="tool-name">${toolLabel(tool, entry.label)}</span>${alreadyDone && html`<span class="badge" title=${doneWords().title}>${doneWords().label}</span>`}<span class="tool-args">${inline(args)}</span>
       <${Elapsed} of=${timesOf(entry)} isLive=${ending === null} /><${Icon} name="chevron" />
     </button>
     ${status === "failed" && !open && html`<p class="row-error" dir="auto">${clipped(result ?? "", 200)}</p>`}
     ${open && html`<div class="tool-detail">
+      <p class="muted small">${t("Tool")} <code>${tool}</code></p>
       ${args && html`<${Arguments} args=${args} />`}
       ${result !== null
         ? html`<${Result} entry=${entry} isError=${status === "failed"} />`
@@ -160,7 +162,7 @@ function SkillValue({ value }) {
 const APPROVAL = { pending: () => t("Waiting for approval"), denied: () => t("Denied"), timed_out: () => t("Nobody decided in time"), expired: () => t("The run ended before anybody decided") };
 
 function Approval({ entry }) {
-  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${Object.hasOwn(APPROVAL, entry.status) ? APPROVAL[entry.status]() : requestWords(entry.status)}</strong>: ${entry.tools.join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
+  return html`<p class="entry-line"><${Icon} name="question" /><span class="entry-words"><strong>${Object.hasOwn(APPROVAL, entry.status) ? APPROVAL[entry.status]() : requestWords(entry.status)}</strong>: ${entry.tools.map((name) => quotedTool(name)).join(", ")}${entry.task ? html` · <span dir="auto">${entry.task}</span>` : ""}</span></p>`;
 }
 
 function Resumed({ entry }) {

@@ -1,9 +1,9 @@
 // The plan as a checklist: stages, tasks with state and time, what each shall bring, what was amended on the way.
 import { html, useState } from "../../vendor/preact.js";
 import { statusWords } from "../activity.js";
-import { toolWords } from "../agents.js";
 import { parts, t, tn } from "../i18n.js";
 import { byStage, planRows, progressOf } from "../plan.js";
+import { quotedTool, toolLabel } from "../tools.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
 import { StateIcon } from "./state_icon.js";
@@ -16,7 +16,7 @@ export function Plan({ trace, isLive }) {
   const { asksAbout, amendments } = trace.plan;
   return html`<div class="plan" role="group" aria-label=${t("Plan")}>
     <${ProgressBar} rows=${rows} />
-    ${isLive && asksAbout.length > 0 && html`<p class="plan-note"><${Icon} name="question" /><span>${t("This plan will ask you about: {tools}", { tools: asksAbout.map(toolWords).join(", ") })}</span></p>`}
+    ${isLive && asksAbout.length > 0 && html`<p class="plan-note"><${Icon} name="question" /><span>${t("This plan will ask you about: {tools}", { tools: asksAbout.map((name) => quotedTool(name)).join(", ") })}</span></p>`}
     ${amendments.map(({ revision, notice, byPerson }) => html`<p class="plan-note" key=${revision}>
       <${Icon} name="pencil" /><span>${notice ? parts("{what}: {notice}", { what: amendedWords(byPerson, revision), notice: html`<span dir="auto">${notice}</span>` }) : amendedWords(byPerson, revision)}</span></p>`)}
     <ol class="plan-stages">
@@ -61,7 +61,7 @@ function Task({ row, isLive }) {
       <div><dt>${t("Task {number}", { number })}</dt><dd dir="auto">${task}</dd></div>
       ${outcome && html`<div><dt>${t("Expected")}</dt><dd dir="auto">${outcome}</dd></div>`}
       <div><dt>${t("Starts")}</dt><dd>${after.length ? tn("after task {tasks}", "after tasks {tasks}", after.length, { tasks: after.join(", ") }) : t("at once")}</dd></div>
-      ${tools.length > 0 && html`<div><dt>${t("Tools")}</dt><dd>${tools.map((tool) => html`<code>${tool}</code> `)}</dd></div>`}
+      ${tools.length > 0 && html`<div><dt>${t("Tools")}</dt><dd>${tools.map((tool) => html`<span class="badge" title=${tool}>${toolLabel(tool)}</span> `)}</dd></div>`}
     </dl>`}
   </li>`;
 }

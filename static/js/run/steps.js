@@ -1,5 +1,7 @@
 // All that the agents of a run did and asked, in one list to search. Pure.
 
+import { toolLabel } from "../tools.js";
+
 // What a kind of entry is called where one chooses what to see.
 const GROUPS = {
   tool: "tool", program: "program", browser: "browser", stream: "browser", chart: "made", image: "made", file: "made", preview: "made",
@@ -24,7 +26,7 @@ const stepOf = (key, agentId, agent, entry) => ({ key, agentId, agent, group: gr
 const words = new WeakMap(); // entry → its text, to be searched
 
 function textOf(entry) {
-  if (!words.has(entry)) words.set(entry, JSON.stringify(entry).toLocaleLowerCase());
+  if (!words.has(entry)) words.set(entry, `${entry.kind === "tool" ? toolLabel(entry.tool, entry.label) : ""} ${JSON.stringify(entry)}`.toLocaleLowerCase());
   return words.get(entry);
 }
 

@@ -6,6 +6,7 @@ import { Icon } from "../components/icons.js";
 import { StateIcon } from "../components/state_icon.js";
 import { Elapsed } from "../components/ticking.js";
 import { t, tn } from "../i18n.js";
+import { toolLabel } from "../tools.js";
 
 export function TaskDetail({ row, trace, isLive, showAgent, close }) {
   const element = useRef(null);
@@ -29,7 +30,7 @@ export function TaskDetail({ row, trace, isLive, showAgent, close }) {
     <dl class="row-facts">
       ${outcome && html`<div><dt>${t("Expected")}</dt><dd dir="auto">${outcome}</dd></div>`}
       <div><dt>${t("Starts")}</dt><dd>${after.length ? tn("after task {tasks}", "after tasks {tasks}", after.length, { tasks: after.join(", ") }) : t("at once")}</dd></div>
-      ${tools.length > 0 && html`<div><dt>${t("Tools")}</dt><dd>${tools.map((tool) => html`<code key=${tool}>${tool}</code> `)}</dd></div>`}
+      ${tools.length > 0 && html`<div><dt>${t("Tools")}</dt><dd>${tools.map((tool) => html`<span key=${tool} class="badge" title=${tool}>${toolLabel(tool)}</span> `)}</dd></div>`}
     </dl>
     ${worker && html`<button type="button" class="button small-button" onClick=${() => showAgent(worker.id)}><${Icon} name="branch" />${t("Show its agent")}</button>`}
   </section>`;
