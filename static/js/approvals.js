@@ -51,7 +51,12 @@ const ENDED = {
   cancelled: () => t("Withdrawn: the run does not need it any more"),
 };
 const BY_SOMEBODY = new Set(["approved", "denied", "answered"]);
-const VIA = { admin: () => t("in the administration"), command: () => t("in a terminal"), api: () => t("by the API") };
+const VIA = {
+  admin: () => t("in the administration"),
+  agent: () => t("by another program's agent"),
+  command: () => t("in a terminal"),
+  api: () => t("by the API"),
+};
 
 // {words, who, edited}: how a request ended, said without blame. `me`: the reader's id.
 export function outcome(request, me) {
