@@ -8,7 +8,7 @@ import httpx
 import pytest
 from django.test import AsyncClient
 
-from agents.apps import records
+from agents.apps import joining, records
 from agents.apps.own import OwnApps
 from agents.apps.proxy import POLICY, Previews
 from agents.apps.starters import STARTERS
@@ -176,6 +176,6 @@ async def test_a_websocket_reaches_the_server_in_its_box_and_ends_with_it(
         async with Browser(previews, host=host, origin="http://localhost:8000") as of_the_product:
             assert await of_the_product.is_refused()
         await handed_on(agent.client, agent.about)
-        assert await one.is_closed() == 1001
+        assert await one.is_closed() == joining.ENDED
     async with Browser(previews, host=host, origin=f"http://{host}") as asleep:
         assert await asleep.is_refused()
