@@ -286,6 +286,7 @@ def test_a_changed_key_opens_what_the_former_one_sealed_and_a_strange_one_does_n
         ("/s/{}/", token_of(uuid.uuid4())),
         ("/s/{}/continue/", token_of(uuid.uuid4())),
     ],
+    ids=["password", "invitation", "shared", "shared further"],
 )
 def test_a_link_that_opens_a_door_is_no_line_of_the_log(path: str, word: str) -> None:
     """Whoever reads the log could set the password, accept the invitation, or read the conversation."""
