@@ -166,4 +166,6 @@ def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any
     page.get_by_role("article", name="Question, not sent yet").wait_for()
     expect(box(page)).to_have_value("")
     expect(box(page)).to_be_focused()
+    while not say_frames(stage):  # by the new conversation's socket, once that is open
+        page.wait_for_timeout(20)
     assert [frame["text"] for frame in say_frames(stage)] == ["First question"]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field, WithJsonSchema
 
 from agents.apps.starters import FOLDER, PORT, STARTERS, in_workspace, offered

@@ -9,7 +9,7 @@ nothing is done. Whether a click that was interrupted has happened no probe can 
 import re
 from typing import Annotated, Any, Final, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.browser.values import SeenPage

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Body, CodeResult, Image, TerminalCommand, TerminalComplete, WorkspaceUpdate

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Image, Source, WorkspaceUpdate

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 
 from agents.sandbox.base import HOME
 from agents.tools.catalogue.code_tools import updated

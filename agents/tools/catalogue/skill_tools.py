@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.exchange import AgentInput

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import Image, WorkspaceUpdate

@@ -4,7 +4,7 @@ import hashlib
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents import registry

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
-from django.utils.translation import gettext_noop
+from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import WorkspaceUpdate
