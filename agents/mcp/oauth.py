@@ -111,10 +111,9 @@ class _Remembering(OAuthClientProvider):
         while not self.context.is_token_valid() and self.context.can_refresh_token():
             turn = await in_thread(turns.take)(config)
             self._adopt(turn.kept)
-            if turn.until is not None or not turn.kept:
+            if turn.until is not None or turn.is_fresh or not turn.kept:
                 return turn.until
-            if not turn.is_fresh:
-                await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_LOOK_EVERY_S)
         return None
 
     async def _is_given_newer(self, config: ServerConfig) -> bool:

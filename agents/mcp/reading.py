@@ -22,8 +22,8 @@ log = structlog.get_logger(__name__)
 
 MOST_TOOLS: Final = 64
 MOST_CHARS: Final = 80_000
-TITLE_CHARS: Final = 80
 """Of descriptions and schemas that one agent is given: each of its requests carries them."""
+TITLE_CHARS: Final = 80
 
 
 def config_of(server: McpServer) -> ServerConfig:
