@@ -29,10 +29,10 @@ POINTS = (
 )
 """Streams, and tokens of each in a second: at another pace frames hold another number of tokens, so what each of both
 takes can be told apart."""
-SIZES = replace(FULL, rounds=1, warm_s=1.5, window_s=4.0, patience_s=3.0, conversations=2_500)
-TRIES = 2
-"""Of each point; the one that other work disturbed least is kept: that of other programs, and of the jobs that follow
-the runs that ended before."""
+SIZES = replace(FULL, rounds=1, warm_s=1.5, window_s=6.0, patience_s=60.0, conversations=2_500)
+"""The patience is for the jobs that follow the runs of the point before: titles, what is learned, tidying."""
+TRIES = 3
+"""Of each point; the one that other work disturbed least is kept: that of other programs, and of those jobs."""
 QUIET = 0.15
 """Cores that other work may take without a second try."""
 RUNS = 40

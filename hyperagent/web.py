@@ -2,10 +2,11 @@
 what it would load for servers that speak more than this one does. It has no TLS of its own.
 """
 
-from hyperagent.lib.bare_imports import WEB, import_bare
+from hyperagent.lib.bare_imports import UNCALLED, WEB, hollow, import_bare
 
 if __name__ == "__main__":
-    import_bare(WEB)
+    with hollow(UNCALLED):
+        import_bare(WEB)
     from daphne.cli import CommandLineInterface
 
     from hyperagent.paced_answers import PacedServer

@@ -5,8 +5,9 @@ by itself, before or after.
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 EVERYWHERE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -25,6 +26,9 @@ WEB: Final[Mapping[str, tuple[str, ...]]] = {
     "django.test.utils": ("jinja2",),
 }
 """A web process is 10 MB lighter with them."""
+UNCALLED: Final = ("autobahn.wamp.auth",)
+"""What Daphne's websockets import, by way of what speaks WAMP, and nobody calls: it would load `cryptography`, 6 MB
+that a web process needs when it first opens a secret, if ever."""
 LITELLM: Final[Mapping[str, tuple[str, ...]]] = {
     # A command that shows what a server answers, in colours.
     "httpx": ("click", "rich", "pygments"),
@@ -39,15 +43,25 @@ def import_bare(libraries: Mapping[str, tuple[str, ...]]) -> None:
             import_module(library)
 
 
-@contextmanager
-def absent(names: tuple[str, ...]) -> Iterator[None]:
+def absent(names: tuple[str, ...]) -> AbstractContextManager[None]:
     """Inside, importing any of these fails as if it were not installed (None in `sys.modules` means just that). For
     the start of a process, while there is one thread."""
-    before = {name: sys.modules[name] for name in names if name in sys.modules}
-    sys.modules.update(dict.fromkeys(names))  # type: ignore[arg-type]
+    return _replaced(dict.fromkeys(names))
+
+
+def hollow(names: tuple[str, ...]) -> AbstractContextManager[None]:
+    """Inside, these modules are empty; whoever imports them afterwards gets the real ones. For the start of a process,
+    while there is one thread."""
+    return _replaced({name: ModuleType(name) for name in names})
+
+
+@contextmanager
+def _replaced(modules: Mapping[str, ModuleType | None]) -> Iterator[None]:
+    before = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(modules)  # type: ignore[arg-type]
     try:
         yield
     finally:
-        for name in names:
+        for name in modules:
             del sys.modules[name]
         sys.modules.update(before)

@@ -27,7 +27,12 @@ BEHIND_DOORS = ("jsonschema", "agents.roster.chat.agent", "agents.skills.registr
 PAGES = ("hyperagent.urls", "cryptography", "twisted", "yaml")
 
 SETUP = "import django; django.setup()"
-WEB = "from hyperagent.lib.bare_imports import WEB, import_bare; import_bare(WEB); import hyperagent.asgi"
+WEB = """
+from hyperagent.lib.bare_imports import UNCALLED, WEB, hollow, import_bare
+with hollow(UNCALLED):
+    import_bare(WEB)
+import hyperagent.asgi
+"""
 
 
 def loaded(code: str, *names: str) -> list[str]:
@@ -54,7 +59,7 @@ def test_neither_web_nor_supervisor_loads_a_heavy_library(code: str) -> None:
 
 
 def test_the_web_process_loads_what_it_serves_and_nothing_that_its_libraries_only_could_use() -> None:
-    found = loaded(WEB, "hyperagent.urls", "agents.admin", *TAKEN_ALONG, *BEHIND_DOORS)
+    found = loaded(WEB, "hyperagent.urls", "agents.admin", "cryptography", *TAKEN_ALONG, *BEHIND_DOORS)
 
     assert found == ["hyperagent.urls", "agents.admin"]
 
@@ -109,6 +114,17 @@ def test_a_library_that_was_taken_for_absent_is_there_again() -> None:
 
     assert importlib.import_module("json") is json
     assert importlib.import_module("colorsys").rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+
+
+def test_a_library_that_was_hollow_is_whole_again() -> None:
+    before = importlib.import_module("xml.sax.saxutils")
+    with bare_imports.hollow(("xml.sax.saxutils", "this_is_no_module")):
+        assert not hasattr(importlib.import_module("xml.sax.saxutils"), "escape")
+        importlib.import_module("this_is_no_module")
+
+    assert importlib.import_module("xml.sax.saxutils") is before
+    with pytest.raises(ImportError):
+        importlib.import_module("this_is_no_module")
 
 
 def test_only_the_web_process_pools_its_connections() -> None:
