@@ -54,6 +54,7 @@ async def memory(bench: Bench) -> list[Figure]:
     a_run = (flowing.shared_fairly - runner.shared_fairly) / runs / KB
     return [
         Figure("runner without LiteLLM, resident", runner.resident / MB, "MB", at_most(260)),
+        Figure(f"runner with {runs} runs", flowing.resident / MB, "MB", at_most(260 + runs * 50 * KB / MB)),
         Figure(f"runner, for each of {runs} runs", a_run, "KB", at_most(50)),
         Figure("web process, resident", web.resident / MB, "MB", at_most(140)),
         Figure("runner with LiteLLM, resident", await _with_litellm(stand), "MB", at_most(260)),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from pydantic_core import from_json
+
 INT_END: Final = 2**63
 _ENCODING: Final = ("utf-8", "surrogatepass")
 _LONG: Final = b"0" * 18
@@ -66,6 +68,12 @@ def digest(value: Any) -> bytes:
 
 
 def _value(text: bytes) -> Any:
+    if not _may_change(text):
+        try:
+            # Holds the names of fields once for all values; each of ours would have its own.
+            return from_json(text, cache_strings="keys")
+        except ValueError:  # a lone surrogate, or very deep
+            pass
     return _READ.decode(text.decode(*_ENCODING))
 
 
@@ -77,7 +85,7 @@ def plain(value: Any) -> Any:
     """
     if value is None:
         return None
-    return _READ.decode(canonical(value))
+    return _value(canonical(value).encode(*_ENCODING))
 
 
 def _may_change(text: bytes) -> bool:

@@ -236,12 +236,12 @@ class AgentContext(Spending):
 def written(request: ModelRequest) -> Written:
     """A request in its canonical form. Its tools, which are most of it, are the same in many: each is written once, and
     held once; stored are their names."""
-    told = canonical(request.model_dump(mode="json", exclude={"tools"})).encode("utf-8", "surrogatepass")
+    told = canonical(request.model_dump(mode="json", exclude={"tools"})).encode("utf-8", "surrogatepass")[:-1]
     tools = [part for tool in request.tools for part in (b",", tool.canonical)]
     names = canonical([tool.name for tool in request.tools]).encode("utf-8", "surrogatepass")
-    # "tools" is the last of its names.
-    whole = Written.in_form(told[:-1], b',"tools":[', *tools[1:], b"]}")
-    return replace(whole, kept=(told[:-1], b',"tools":', names, b"}"))
+    # "tools" is the last of its names, and what was told is held once.
+    whole = Written.in_form(told, b',"tools":[', *tools[1:], b"]}")
+    return replace(whole, kept=(told, b',"tools":', names, b"}"))
 
 
 def _cleaned(reply: ModelReply) -> ModelReply:
