@@ -52,6 +52,8 @@ _UNKNOWN: Final = re.compile(
 )
 _NEGATED_WORDS: Final = 3
 _BLOCKS: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:\||[-*•]\s|\d+[.)]\s))")
+_HEADING: Final = re.compile(r"#{1,6}\s")
+_ITEM: Final = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?;])\s+(?=[^a-zäöüß])")
 
 
@@ -154,6 +156,18 @@ def judged(claim: str, texts: Sequence[str], *, question: str = "") -> tuple[boo
     if theirs != language:
         return None, "The source is in another language, and words cannot tell."
     return _judged_by_words(claim, whole, words, language=language, question=question)
+
+
+def nearest_said(text: str, *, to: str, beside: str = "") -> str:
+    """The sentence, item or row of the text that shares most words with `to`, but for those of `beside`; empty, if none
+    shares any. Headings are none."""
+    language = language_of(to)
+    known = _words(beside, language)
+    words = frozenset(word for word in _words(to, language) if not _is_among(word, known))
+    parts = [part for part in _parts(text) if not _HEADING.match(part)]
+    nearest, _ = _nearest(words, parts, language)
+    shares = any(_is_among(word, _words(nearest, language)) for word in words)
+    return _ITEM.sub("", nearest) if shares else ""
 
 
 def _judged_by_words(

@@ -235,9 +235,43 @@ async def test_the_small_model_is_not_asked_where_the_documents_do_not_answer(
     said = await cases(english, fake_providers(documents=documents)).output()
     gesagt = await cases(german, fake_providers(documents=documents)).output()
 
-    assert said.result == "Your documents do not answer that. What comes nearest: report.pdf, Revenue [1]."
-    assert gesagt.result == "Ihre Dokumente beantworten das nicht. Am nächsten kommt: report.pdf, Revenue [1]."
+    assert said.result.splitlines() == [
+        "I found no sure answer to that in your documents. What comes nearest:",
+        "",
+        "- report.pdf, Revenue [1]",
+    ]
+    assert gesagt.result.splitlines()[::2] == [
+        "In Ihren Dokumenten habe ich darauf keine sichere Antwort gefunden. Am nächsten kommt:",
+        "- report.pdf, Revenue [1]",
+    ]
     assert scripted_server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("What is the travel policy on train tickets?", "“Journeys under four hours go by train, second class.” [1]"),
+        (
+            "Which first-class tickets does the travel policy pay?",
+            "“\\*First class\\* needs the approval of the lead.” [1]",
+        ),
+        ("What does the travel policy say about bicycles?", "travel-policy.md, Travel policy [1]"),
+    ],
+    ids=["item", "markup", "nothing"],
+)
+async def test_where_the_small_model_is_not_asked_the_nearest_sentence_is_quoted(
+    question: str, quoted: str, cases: Cases
+) -> None:
+    items = "- Journeys under four hours go by train, second class.\n- *First class* needs the approval of the lead."
+    at = {"filename": "travel-policy.md", "section_title": "Travel policy"}
+    chunk = _chunk(1, score=0.3, text=f"# Travel policy\n\n{items}")
+    chunk = chunk.model_copy(update={"metadata": chunk.metadata.model_copy(update=at)})
+
+    output = await cases(
+        task_for("rag", question, capable=False), fake_providers(documents=FakeDocuments(chunks=(chunk,)))
+    ).output()
+
+    assert output.result.splitlines()[-1].endswith(quoted)
 
 
 async def test_the_small_model_gets_what_is_near_the_best_and_its_answer_the_source_that_says_it(
