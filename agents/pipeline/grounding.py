@@ -29,6 +29,7 @@ SHORTEST_PREFIX: Final = 5
 SENTENCES: Final = 60
 ANSWER_CHARS: Final = 40_000
 SOURCE_CHARS: Final = 40_000
+LEAD: Final = 3
 _MARKUP: Final = re.compile(r"(?<!`)`{1,2}|\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|~~|<[^<>]{1,200}>|^\s*>\s?", re.MULTILINE)
 _LINK: Final = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
 _CITATION: Final = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
@@ -159,15 +160,25 @@ def judged(claim: str, texts: Sequence[str], *, question: str = "") -> tuple[boo
 
 
 def nearest_said(text: str, *, to: str, beside: str = "") -> str:
-    """The sentence, item or row of the text that shares most words with `to`, but for those of `beside`; empty, if none
-    shares any. Headings are none."""
+    """The sentence, item or row of the text that shares most words with `to`, but for those of `beside`; where that has
+    them all, how the text begins. Empty, if none shares any. Headings are none, nor is what `beside` says."""
     language = language_of(to)
     known = _words(beside, language)
     words = frozenset(word for word in _words(to, language) if not _is_among(word, known))
-    parts = [part for part in _parts(text) if not _HEADING.match(part)]
-    nearest, _ = _nearest(words, parts, language)
-    shares = any(_is_among(word, _words(nearest, language)) for word in words)
-    return _ITEM.sub("", nearest) if shares else ""
+    lines = [_as_line(part) for part in _parts(text) if not _HEADING.match(part)]
+    lines = [line for line in lines if line not in beside]
+    if not words:
+        return " ".join(lines[:LEAD])
+    nearest, _ = _nearest(words, lines, language)
+    there = _words(nearest, language)
+    return nearest if any(_is_among(word, there) for word in words) else ""
+
+
+def _as_line(part: str) -> str:
+    """Without the mark of an item; the cells of a row one after the other."""
+    if not part.startswith("|"):
+        return _ITEM.sub("", part)
+    return ", ".join(cell.strip() for cell in part.strip("|").split("|"))
 
 
 def _judged_by_words(

@@ -66,7 +66,7 @@ async def _named(lookups: Lookups, user_id: UUID, question: str) -> str:
         standing = await lookups.read(lambda connection: occurring(connection, user_id, set().union(*written.values())))
         if standing is not None:
             shared = sum(not standing.isdisjoint(variants) for variants in written.values())
-            if not _is_enough(shared, of=len(written)):
+            if not (_is_enough(shared, of=len(written)) or shared == len(written) == 1):
                 return ""
         wanted = Wanted(clean_text(question), top_k=LOOKED_AT, mode=Mode.KEYWORD)
         found = await in_thread(search)(user_id, wanted)
@@ -77,14 +77,21 @@ async def _named(lookups: Lookups, user_id: UUID, question: str) -> str:
 
 
 def about(question: str, passages: Sequence[Passage]) -> str:
-    """The file of the first passage that has nearly all words that the question is about: at least two. Pure."""
+    """The file of the first passage that has nearly all words that the question is about, at least two; or asks the
+    same itself, as lists of questions and answers do. Pure."""
     language = language_of(question)
     terms = set(terms_of(question, language)) - _ASKING
     for passage in passages:
         said = set(terms_of(f"{passage.filename}\n{passage.section_title}\n{passage.text}", language))
-        if passage.score >= SURE and _is_enough(len(terms & said), of=len(terms)):
+        is_enough = _is_enough(len(terms & said), of=len(terms)) or _asks_so(passage.text, terms, language)
+        if passage.score >= SURE and is_enough:
             return passage.filename
     return ""
+
+
+def _asks_so(text: str, terms: set[str], language: str) -> bool:
+    asking = (line for line in text.splitlines() if line.rstrip("*_ ").endswith("?"))
+    return bool(terms) and any(set(terms_of(line, language)) - _ASKING == terms for line in asking)
 
 
 def _written(question: str) -> dict[str, set[str]]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agents.engine.events import Source
 from agents.exchange import AgentOutput
 from agents.pipeline.figures import facts_of
-from agents.pipeline.grounding import Evidence, checks_of, evidence_of, judged, said_by
+from agents.pipeline.grounding import Evidence, checks_of, evidence_of, judged, nearest_said, said_by
 from agents.pipeline.sentences import sentences_of
 from memory.samples import FOLDER
 
@@ -273,3 +273,21 @@ def test_a_source_in_another_language_is_not_for_words_to_judge() -> None:
     (check,) = checks_of("During the probation period the notice is two weeks [1].", [evidence])
 
     assert check.supported is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "beside", "said"),
+    [
+        ("How many nights in a hotel?", "", "Hotels cost 140 euro a night."),
+        ("What did Berlin sell?", "", "Berlin, 12 pumps"),
+        ("What about pumps in the report?", "report.md", "Berlin, 12 pumps"),
+        ("And the report?", "report.md", "Hotels cost 140 euro a night. Trains too. Berlin, 12 pumps"),
+        ("Trains?", "Trains too.", "Hotels cost 140 euro a night. Berlin, 12 pumps"),
+        ("Is there a moon?", "", ""),
+    ],
+    ids=["item", "row", "beside", "all beside", "said beside", "none"],
+)
+def test_the_sentence_that_comes_nearest_is_found(asked: str, beside: str, said: str) -> None:
+    text = "# Pumps, hotels and the moon\n\n- Hotels cost 140 euro a night.\n- Trains too.\n\n| Berlin | 12 pumps |"
+
+    assert nearest_said(text, to=asked, beside=beside) == said

@@ -294,6 +294,44 @@ async def test_the_small_model_gets_what_is_near_the_best_and_its_answer_the_sou
 
 
 @pytest.mark.parametrize(
+    ("invented", "question", "told"),
+    [
+        (
+            "The answer is: 2 euro a day abroad [1].",
+            "How much is the daily allowance abroad?",
+            "This is what your documents say on that:\n\n"
+            "- policy.md, Expenses: “The daily allowance is 30 euro here and 45 euro abroad.” [1]",
+        ),
+        (
+            "[1]",
+            "Daily allowance?",
+            "- policy.md, Expenses: “The daily allowance is 30 euro here and 45 euro abroad.” [1]",
+        ),
+        (
+            "They are some money.",
+            "What do the documents say about expenses?",
+            "- policy.md, Expenses: “Tips are paid back. The daily allowance is 30 euro here and 45 euro abroad.” [1]",
+        ),
+        ("Bananas are yellow.", "And the moon?", "Bananas are yellow."),
+    ],
+    ids=["invented", "nothing but a number", "all in the heading", "nothing near"],
+)
+async def test_what_the_small_model_invents_gives_way_to_what_the_passages_say(
+    invented: str, question: str, told: str, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    chunk = _chunk(1, score=0.9, text="Tips are paid back. The daily allowance is 30 euro here and 45 euro abroad.")
+    at = {"filename": "policy.md", "section_title": "Expenses"}
+    chunk = chunk.model_copy(update={"metadata": chunk.metadata.model_copy(update=at)})
+    scripted_server.script(says(invented))
+    case = cases(task_for("rag", question, capable=False), fake_providers(documents=FakeDocuments(chunks=(chunk,))))
+
+    output = await case.output()
+
+    assert output.result.endswith(told)
+    assert output.result == shown(case.all_events)
+
+
+@pytest.mark.parametrize(
     ("question", "head"),
     [
         ("Which documents do I have?", "There is 1 document:"),

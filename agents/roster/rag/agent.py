@@ -10,12 +10,12 @@ from pydantic import BaseModel, Field
 from agents.briefing import briefing, house_rules, short_briefing
 from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
-from agents.passages import Passage, numbers_of, sources_of, told
+from agents.passages import Passage, sources_of, told
 from agents.pictures import pictures_told
 from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
 from agents.roster.rag import listing
-from agents.roster.rag.answers import unanswered, with_sources
+from agents.roster.rag.answers import unanswered, with_source
 from agents.roster.rag.filters import filters_of
 from agents.roster.rag.relevance import is_relevant, merged
 from agents.runtime.context import AgentContext
@@ -211,7 +211,9 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found, picture
         few = told(passages, limit=SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
         user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
         system = read_prompt(HERE / "prompt_small.md")
-        return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
+        # Nobody reads along: what the passages do not say is not shown.
+        quiet = task.model_copy(update={"speaks": False})
+        return await ask_small(context, quiet, SPEC, system=system, user=user, stage="synthesize")
     shown = told(passages, limit=CHUNK_CHARS, total=ALL_CHUNKS_CHARS) or "Nothing was found in the documents."
     user = f"{briefing(task)}{pictures}\n\n## Sources{_caution(found)}\n{shown}"
     system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
@@ -232,10 +234,7 @@ def _caution(found: Found) -> str:
 
 
 def _cited(task: AgentInput, found: Found, reply: ModelReply) -> str:
-    if task.capable:
-        return reply.text
-    passages = found.passages()
-    return with_sources(reply.text, passages, numbers_of(passages), question=task.task)
+    return reply.text if task.capable else with_source(reply.text, found.passages(), question=task.task)
 
 
 async def _listed(context: AgentContext, task: AgentInput) -> Work:

@@ -1,7 +1,8 @@
-"""What the rag agent says where no passage answers, and how a small model's answer gets its sources. Pure."""
+"""What the rag agent says where no passage answers, and what becomes of a small model's answer. Pure."""
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from agents.engine.events import Source
@@ -14,57 +15,87 @@ NEAR: Final = 3
 QUOTE_CHARS: Final = 240
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where it stands, under the number of its source, and the sentence there that has most of the question's words;
+    without one, where none has any. Both are Markdown."""
+
+    name: str
+    quote: str
+    number: int
+
+    def as_item(self) -> str:
+        return f"- {self.name}{f': {self.quote}' if self.quote else ''} [{self.number}]"
+
+
 def unanswered(question: str, near: Sequence[Passage]) -> str:
-    """That the documents do not answer it for sure; and what they have that comes nearest: where it stands, and the
-    sentence of it that has most of the question's words."""
-    german = language_of(question) == "de"
+    """That the documents do not answer it for sure, and what they have that comes nearest."""
+    german = _is_german(question)
     if not near:
         return "Ihre Dokumente beantworten das nicht." if german else "Your documents do not answer that."
-    texts: dict[int, list[str]] = {}
-    for number, passage in zip(numbers_of(near), near, strict=True):
-        texts.setdefault(number, []).append(passage.text)
-    places = [
-        f"- {_place(source)}{_quote(question, source, texts[number], german=german)} [{number}]"
-        for number, source in enumerate(sources_of(near)[:NEAR], start=1)
-    ]
     if german:
         said = "In Ihren Dokumenten habe ich darauf keine sichere Antwort gefunden. Am nächsten kommt:"
     else:
         said = "I found no sure answer to that in your documents. What comes nearest:"
-    return "\n".join([said, "", *places])
+    return _listed(said, _places(question, near))
 
 
-def _quote(question: str, source: Source, texts: Sequence[str], *, german: bool) -> str:
-    """What its name and its heading say already is told beside it."""
-    said = nearest_said("\n".join(texts), to=question, beside=_head(source))
+def with_source(text: str, passages: Sequence[Passage], *, question: str) -> str:
+    """A small model's answer with the source that says it. Where none does, it was invented, and the passages are
+    quoted in its place; if no sentence of them comes near to the question, it stays."""
+    claim = said_by(text)
+    for number, passage in zip(numbers_of(passages), passages, strict=True):
+        if claim and judged(claim, [f"{_head(passage.source)}\n{passage.text}"], question=question)[0]:
+            return text if cited(text, len(passages)) else f"{text.rstrip()} [{number}]"
+    quoted = [place for place in _places(question, passages) if place.quote]
+    if not quoted:
+        return text
+    said = "In Ihren Dokumenten steht dazu:" if _is_german(question) else "This is what your documents say on that:"
+    return _listed(said, quoted)
+
+
+def _listed(said: str, places: Sequence[_Place]) -> str:
+    return "\n".join([said, "", *(place.as_item() for place in places)])
+
+
+def _places(question: str, passages: Sequence[Passage]) -> list[_Place]:
+    texts: dict[int, list[str]] = {}
+    for number, passage in zip(numbers_of(passages), passages, strict=True):
+        texts.setdefault(number, []).append(passage.text)
+    sources = enumerate(sources_of(passages)[:NEAR], start=1)
+    return [
+        _Place(_name(source), _quote(question, source, "\n".join(texts[number])), number) for number, source in sources
+    ]
+
+
+def _quote(question: str, source: Source, text: str) -> str:
+    """What its name and its heading say already stands beside it."""
+    said = nearest_said(text, to=question, beside=f"{_head(source)} {_ASKING}")
     if not said:
         return ""
-    quoted = textwrap.shorten(said, QUOTE_CHARS, placeholder=" …").translate(_MARKUP)
-    return f": „{quoted}“" if german else f": “{quoted}”"
+    opening, closing = "„“" if _is_german(question) else "“”"
+    return f"{opening}{textwrap.shorten(said, QUOTE_CHARS, placeholder=' …').translate(_MARKUP)}{closing}"
 
 
-def with_sources(text: str, passages: Sequence[Passage], numbers: Sequence[int], *, question: str) -> str:
-    """The text, with the source behind it that says it, where it names none: small models forget to.
-
-    `numbers`: of the passages' sources.
-    """
-    if not text.strip() or cited(text, len(passages)):
-        return text
-    claim = said_by(text)
-    for number, passage in zip(numbers, passages, strict=True):
-        if judged(claim, [f"{_head(passage.source)}\n{passage.text}"], question=question)[0]:
-            return f"{text.rstrip()} [{number}]"
-    return text
+def _is_german(question: str) -> bool:
+    return language_of(question) == "de"
 
 
 def _head(source: Source) -> str:
     return f"{source.source} {source.section or ''}"
 
 
-def _place(source: Source) -> str:
+def _name(source: Source) -> str:
     parts = (source.source, source.section or "")
     return ", ".join(" ".join(part.split()).translate(_MARKUP) for part in parts if part)
 
 
+# What people ask for, and not what they ask about.
+_ASKING: Final = """
+documents files pages passages sources sentences words say tell name show find list quote answer explain summarize
+briefly short one two three
+Dokumente Dateien Seiten Stellen Quellen Sätze Worte sagen nennen zeigen finden zitieren antworten erklären
+zusammenfassen kurz ein zwei drei
+"""
 # Others chose the names: nothing in them is Markdown.
 _MARKUP: Final = {ord(letter): f"\\{letter}" for letter in "\\`*_{}[]<>|#~!"}

@@ -17,7 +17,7 @@ from tests.memory.giving import given
 from tests.runtime.driving import database_dsn
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WARRANTY = "# Warranty\n\nThe warranty of the espresso machine lasts three years.\n"
+WARRANTY = "# Warranty\n\nThe warranty of the espresso machine lasts three years.\n\n## How often to clean?\n\nDaily.\n"
 
 
 def words_found(user: Any, terms: Iterable[str]) -> set[str] | None:
@@ -80,7 +80,10 @@ def test_with_very_many_documents_of_others_it_says_that_it_has_not_looked(
     [
         ("How long is the warranty of the espresso machine?", "handbook.md"),
         ("Which warranties do espresso machines have?", "handbook.md"),
+        ("How long is the warranty?", ""),
+        ("How often is it cleaned?", "handbook.md"),
         ("How long is the warranty of my car?", ""),
+        ("Tell me about espresso", ""),
         ("Write a limerick about an espresso", ""),
         ("Hello!", ""),
         ("?", ""),
