@@ -6,13 +6,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.test import Client
 
 from hitl.models import Request
 from hyperagent.accounts import actions
 from hyperagent.accounts.browsers import browser_name
+from hyperagent.accounts.budget_models import Budget
+from hyperagent.accounts.mfa.factors import Kind
 from hyperagent.accounts.models import SignIn, User
+from hyperagent.accounts.sign_on_models import ProviderIdentity
 from tests.accounts.conftest import PASSWORD
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -50,6 +54,26 @@ def test_a_session_or_a_token_is_ended_by_two_presses(alice: Any, alices_page: C
     assert outside_of_sure(security, "/sign-ins/[^/]+/end/") == []
     assert outside_of_sure(security, "/sign-ins/others/end/") == []
     assert outside_of_sure(tokens, "/revoke/") == []
+
+
+def test_a_second_factor_a_link_of_single_sign_on_and_a_budget_are_removed_by_two_presses(
+    alice: User, alices_page: Client
+) -> None:
+    for kind in (Kind.TOTP, Kind.WEBAUTHN):
+        Authenticator.objects.create(user=alice, type=kind, data={"name": "Laptop"})
+    ProviderIdentity.objects.create(user=alice, issuer="https://a.example", subject="1", email="alice@a.example")
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    Budget.objects.create(whose="user", user=alice, period="day", unit="usd", amount=5)
+
+    factors = alices_page.get("/settings/security/second-factor/").content.decode()
+    security = alices_page.get("/settings/security/").content.decode()
+    budgets = alices_page.get("/usage/budgets/").content.decode()
+
+    assert outside_of_sure(factors, "/second-factor/[^/]+/remove/") == []
+    assert outside_of_sure(security, "/sign-on/[^/]+/unlink/") == []
+    assert outside_of_sure(budgets, "/usage/budgets/[^/]+/end/") == []
+    assert 'Unlink<span class="visually-hidden"> alice@a.example</span></button>' in security
+    assert f'Remove<span class="visually-hidden"> {alice.email}, $5.00 a day</span></button>' in budgets
 
 
 def test_a_stranger_is_asked_to_sign_in_for_every_section(page: Client, db: None) -> None:
