@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -12,12 +13,15 @@ from django.test import Client
 from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
-from hyperagent.accounts.mfa import session_marks
+from hyperagent.accounts.mfa import factors, session_marks
+from hyperagent.accounts.mfa.factors import Kind
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import provider as calls
+from hyperagent.accounts.sso.arriving import unlink
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
+from hyperagent.lib.refusals import Conflict
 from hyperagent.management.commands.doctor import check_sign_on
 from tests.accounts.provider.driving import CALLBACK, Provider
 
@@ -128,6 +132,39 @@ def test_an_account_is_linked_in_the_settings_and_unlinked_again(
     assert who(elsewhere) == alice.email
     assert "not linked any more" in said(unlinked)
     assert not ProviderIdentity.objects.exists()
+
+
+@pytest.mark.parametrize(("kind", "may"), [(Kind.TOTP, False), (Kind.WEBAUTHN, True)], ids=["app", "passkey"])
+def test_the_last_way_in_is_not_unlinked_and_an_app_that_shows_digits_is_none(
+    alice: User, kind: Kind, may: bool
+) -> None:
+    alice.set_unusable_password()
+    alice.save()
+    identity = ProviderIdentity.objects.create(user=alice, issuer="https://a.example", subject="1")
+    Authenticator.objects.create(user=alice, type=kind, data={"name": "Laptop"})
+
+    with nullcontext() if may else pytest.raises(Conflict, match="your only way in"):
+        unlink(alice, identity.pk)
+
+    assert ProviderIdentity.objects.filter(user=alice).exists() is not may
+
+
+@pytest.mark.parametrize("way", ["nothing", "password", "sign-on", "another passkey"])
+def test_a_passkey_that_is_the_only_way_in_is_not_removed(alice: User, way: str) -> None:
+    if way != "password":
+        alice.set_unusable_password()
+        alice.save()
+    passkey = Authenticator.objects.create(user=alice, type=Kind.WEBAUTHN, data={"name": "Laptop"})
+    Authenticator.objects.create(user=alice, type=Kind.TOTP, data={})
+    if way == "sign-on":
+        ProviderIdentity.objects.create(user=alice, issuer="https://a.example", subject="1")
+    if way == "another passkey":
+        Authenticator.objects.create(user=alice, type=Kind.WEBAUTHN, data={"name": "Phone"})
+
+    with pytest.raises(Conflict, match="your only way in") if way == "nothing" else nullcontext():
+        factors.remove(alice, passkey.pk)
+
+    assert Authenticator.objects.filter(pk=passkey.pk).exists() is (way == "nothing")
 
 
 def test_what_is_linked_to_one_account_is_not_linked_to_another(

@@ -39,6 +39,11 @@ class WrongCode(Refused):
         super().__init__("wrong_code", _("This code is not right, or was used before. Type the one that is shown now."))
 
 
+class OnlyWayIn(Conflict):
+    def __init__(self) -> None:
+        super().__init__("last_way_in", _("This is your only way in. Have a password mailed to you first."))
+
+
 @dataclass(frozen=True, slots=True)
 class Factor:
     """As it is shown. `name`: of a passkey, given by its owner."""
@@ -58,6 +63,12 @@ def factors_of(user: User) -> list[Factor]:
 
 def has_factor(user: User) -> bool:
     return bool(Authenticator.objects.filter(user=user).exclude(type=Kind.RECOVERY_CODES).exists())
+
+
+def opens_alone(user: User) -> bool:
+    """Whether one of their factors opens the account with nothing else, as a passkey does: the digits of an app are
+    asked for after a password only."""
+    return bool(Authenticator.objects.filter(user=user, type=Kind.WEBAUTHN).exists())
 
 
 def recovery_codes_left(user: User) -> int | None:
@@ -160,17 +171,23 @@ def _is_apps(row: Authenticator, code: str) -> bool:
 
 
 def remove(user: User, factor_id: int) -> bool:
-    """False if the user has no such factor. With the last one the recovery codes go."""
+    """False if the user has no such factor. With the last one the recovery codes go. Raises OnlyWayIn."""
     with transaction.atomic():
         User.objects.hold(user.pk)
         row = Authenticator.objects.filter(user=user, pk=factor_id).exclude(type=Kind.RECOVERY_CODES).first()
         if row is None:
             return False
         row.delete()
+        if row.type == Kind.WEBAUTHN and not _has_way_in(user):
+            raise OnlyWayIn
         if not has_factor(user):
             Authenticator.objects.filter(user=user).delete()
         _tell(AuditKind.MFA_REMOVED, user, by=user, kind=row.type)
     return True
+
+
+def _has_way_in(user: User) -> bool:
+    return user.has_usable_password() or opens_alone(user) or bool(user.identities.exists())
 
 
 def remove_all(user: User, *, by: User | None) -> int:

@@ -137,8 +137,12 @@ class Remove(LoginRequiredMixin, View):
             raise Http404
         if not _is_trusted(request, user):
             return _asked_first(request)
-        factors.remove(user, factor_id)
-        messages.success(request, _("It is removed, and opens nothing any more."))
+        try:
+            factors.remove(user, factor_id)
+        except Refused as refused:
+            messages.error(request, refused.message)
+        else:
+            messages.success(request, _("It is removed, and opens nothing any more."))
         return redirect("settings:second_factor")
 
 

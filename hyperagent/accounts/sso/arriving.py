@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from hyperagent.accounts import invitations, sign_ins
 from hyperagent.accounts.actions import revoke_all_tokens
-from hyperagent.accounts.mfa.factors import has_factor
+from hyperagent.accounts.mfa.factors import OnlyWayIn, opens_alone
 from hyperagent.accounts.models import User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import roles
@@ -62,15 +62,15 @@ def link(user: User, arrival: Identity, sign_on: SignOn) -> None:
 
 
 def unlink(user: User, identity_id: uuid.UUID) -> bool:
-    """False if the user has no such link. Raises Conflict for the last way in; what came by its claim goes with it."""
+    """False if the user has no such link. Raises OnlyWayIn, Conflict; what came by its claim goes with it."""
     with transaction.atomic():
         User.objects.hold(user.pk)
         identity = ProviderIdentity.objects.filter(user=user, pk=identity_id).first()
         if identity is None:
             return False
         others = ProviderIdentity.objects.filter(user=user).exclude(pk=identity.pk).exists()
-        if not (others or user.has_usable_password() or has_factor(user)):
-            raise Conflict("last_way_in", _("This is your only way in. Have a password mailed to you first."))
+        if not (others or user.has_usable_password() or opens_alone(user)):
+            raise OnlyWayIn
         sign_on = settings.SIGN_ON
         if sign_on is not None and sign_on.is_required and not others and not user.is_staff:
             raise Conflict("required", _("Everybody signs in by {name} here.").format(name=sign_on.name))
