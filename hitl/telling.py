@@ -91,6 +91,16 @@ def tell_of_timeouts() -> int:
     return len(ended)
 
 
+def waits_for(user_id: UUID, subject_id: str) -> bool:
+    """Whether the request that a mail was written about still waits for this person: it may have been decided before
+    the mail left, or be for others now. Against what is no request nothing is said."""
+    try:
+        request_id = UUID(subject_id.partition(":")[0])
+    except ValueError:
+        return True
+    return user_id in deciders_of([request_id])[request_id]
+
+
 def _taken(rows: QuerySet[Request]) -> list[Request]:
     """Some of these, for this transaction alone; those that another process has are its own to tell of."""
     return list(rows.select_for_update(skip_locked=True)[:AT_ONCE])

@@ -17,6 +17,7 @@ from hyperagent.lib.outbox import Outbox
 from hyperagent.lib.stored_sentences import amounts_in_our_words, in_our_words
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MailKind
+from hyperagent.notices.matters import concerns_still
 from hyperagent.notices.models import Mail
 from hyperagent.notices.words import one_line
 
@@ -75,8 +76,9 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
 
 class Mails(Outbox[Mail]):
     def message_of(self, mail: Mail) -> EmailMessage | None:
-        # Whoever became inactive meanwhile is not written to.
-        return message_of(mail) if mail.user.is_active else None
+        # Whoever became inactive meanwhile is not written to, nor who has nothing to do with it any more.
+        is_wanted = mail.user.is_active and concerns_still(mail.user_id, MailKind(mail.kind), mail.subject_id)
+        return message_of(mail) if is_wanted else None
 
 
 outbox = Mails(Mail.objects)

@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.db import connections
 from django.db.models import F
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.models import Execution
@@ -18,12 +19,13 @@ from agents.runtime.context import AgentContext
 from hitl import actions, sweeping
 from hitl.answers import Response
 from hitl.deadlines import Deadlines
-from hitl.kinds import SNOOZED, RequestKind, Via
+from hitl.kinds import SNOOZED, RequestKind, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
 from hitl.tasks import end_overdue
 from hyperagent.accounts import people
 from hyperagent.notices.models import Delivery, Endpoint, Mail
+from hyperagent.notices.tasks import sweep_mails
 from tests.hitl.asking import ROLE, ask
 from tests.runtime.conftest import make_runner
 from tests.runtime.driving import Runners, ended, events, start, until
@@ -245,6 +247,35 @@ def move(request: Request, *, hours: float) -> None:
 
 def reminders(request: Request) -> int:
     return request.decisions.filter(happening="reminded").count()
+
+
+@pytest.mark.spec("B4", "B6")
+@pytest.mark.django_db
+@pytest.mark.parametrize("meanwhile", ["lost the role", "decided", "timed out"])
+def test_a_mail_that_waited_for_the_mail_server_does_not_go_to_who_has_nothing_to_decide_any_more(
+    alice: Any, bob: Any, mailoutbox: list[Any], meanwhile: str
+) -> None:
+    reviewer(bob)
+    kept, lost = ask(alice, approvers=ROLE), ask(alice, approvers=ROLE)
+    Request.objects.filter(pk__in=[kept.pk, lost.pk]).update(remind_at=Now())
+    sweeping.sweep()
+    if meanwhile == "lost the role":
+        Request.objects.filter(pk=kept.pk).update(approver_kind="named", approver_ids=[bob.pk])
+        bob.groups.clear()
+    elif meanwhile == "decided":
+        actions.respond(bob, lost.pk, Response(RequestStatus.DENIED), via=Via.PAGE)
+    else:
+        Request.objects.filter(pk=lost.pk).update(expires_at=Now())
+        sweeping.sweep()
+
+    sweep_mails()
+
+    unsent = Mail.objects.filter(sent_at=None).values_list("subject_id", "last_error")
+    assert sorted(mail.subject.partition(":")[0] for mail in mailoutbox) == [
+        "A request still waits for an answer",
+        "A request waits for your decision",
+    ]
+    assert set(unsent) == {(str(lost.pk), "Nobody waits for it any more.")}
 
 
 @pytest.mark.spec("B6", "B22")
