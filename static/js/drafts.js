@@ -31,6 +31,10 @@ export function onDraft(userId, conversationId, changed) {
   return () => removeEventListener("storage", listen);
 }
 
+// A question that is being changed; empty: none is.
+export const readEdit = (userId, messageId) => String(read(`edit.${userId}.${messageId}`, ""));
+export const writeEdit = (userId, messageId, text) => write(`edit.${userId}.${messageId}`, text || null);
+
 // [{client_id, text, mode, options?, attachments?, place?, held?}]
 export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
 export const writeOutbox = (userId, conversationId, items) =>

@@ -169,3 +169,30 @@ def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any
     while not say_frames(stage):  # by the new conversation's socket, once that is open
         page.wait_for_timeout(20)
     assert [frame["text"] for frame in say_frames(stage)] == ["First question"]
+
+
+def test_a_question_that_is_being_changed_is_found_again_until_it_is_sent_or_given_up(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain("Blue is scattered."), question="Why is the sky blue?", status="completed"))
+    page, turn = stage.page, stage.turns[0]
+    list_others(stage)
+    changed = page.get_by_role("textbox", name="Your question, changed")
+    question = page.get_by_role("article", name="Question")
+    question.hover()
+    question.get_by_role("button", name="Edit question").click()
+    changed.fill("Why is the sea blue?")
+
+    stage.turns[0] = Turn(plain("Another answer."), status="completed")
+    go(page, "Other")
+    page.get_by_text("Another answer.").wait_for()
+    expect(changed).to_have_count(0)
+    stage.turns[0] = turn
+    go(page, "Here")
+
+    expect(changed).to_have_value("Why is the sea blue?")
+    expect(page.locator("#composer-text")).to_be_focused()
+    page.reload()
+    expect(changed).to_have_value("Why is the sea blue?")
+    changed.press("Escape")
+    page.reload()
+    expect(question).to_contain_text("Why is the sky blue?")
+    expect(changed).to_have_count(0)

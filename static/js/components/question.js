@@ -1,6 +1,7 @@
 // What a person asked: stored, on its way, waiting for its turn, or refused. A stored one can be edited, which asks it anew
-// beside itself.
+// beside itself; what is typed there is kept until it is sent or given up.
 import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { readEdit, writeEdit } from "../drafts.js";
 import { t } from "../i18n.js";
 import { Branches } from "./branches.js";
 import { Icon } from "./icons.js";
@@ -11,23 +12,33 @@ export const toEdit = signal(null);
 
 export function Question({ row, session, application }) {
   const { message, siblings } = row;
-  const [editing, setEditing] = useState(false);
+  const { user, max_question_chars: limit = 100_000 } = application.page;
+  const [editing, setEditing] = useState(() => readEdit(user.id, message.id) !== "");
+  const [opened, setOpened] = useState(0); // how often it was asked for: a form that was left open takes no focus
   const opener = useRef(null);
   const isWanted = toEdit.value === message.id;
+  const keep = (text) => writeEdit(user.id, message.id, text);
 
   useEffect(() => {
     if (!isWanted) return;
     toEdit.value = null;
-    setEditing(true);
+    open();
   }, [isWanted]);
 
+  function open() {
+    setEditing(true);
+    setOpened((before) => before + 1);
+  }
+
   function close() {
+    keep("");
     setEditing(false);
     requestAnimationFrame(() => opener.current?.focus());
   }
 
   function send(text) {
     session.say(text, message.mode, undefined, message.attachments, { edits: message.id });
+    keep("");
     setEditing(false);
     document.getElementById("composer-text")?.focus();
   }
@@ -35,29 +46,35 @@ export function Question({ row, session, application }) {
   return html`<article class=${`question ${editing ? "is-editing" : ""}`} aria-label=${t("Question")} data-message=${message.id}>
     <${Attachments} list=${message.attachments} />
     ${editing
-      ? html`<${EditForm} text=${message.text} limit=${application.page.max_question_chars ?? 100_000} send=${send} close=${close} />`
+      ? html`<${EditForm} before=${message.text} kept=${readEdit(user.id, message.id)} keep=${keep} opened=${opened} limit=${limit} send=${send} close=${close} />`
       : html`<div class="question-line"><div class="bubble" dir="auto">${message.text}</div>
           <span class="question-tools">
-            <button type="button" ref=${opener} class="icon-button small" aria-label=${t("Edit question")} title=${t("Edit question")} onClick=${() => setEditing(true)}><${Icon} name="pencil" /></button>
+            <button type="button" ref=${opener} class="icon-button small" aria-label=${t("Edit question")} title=${t("Edit question")} onClick=${open}><${Icon} name="pencil" /></button>
             <${CopyButton} text=${message.text} label=${t("Copy question")} />
           </span></div>
         <${Branches} siblings=${siblings} message=${message} session=${session} />`}
   </article>`;
 }
 
-function EditForm({ text: before, limit, send, close }) {
+function EditForm({ before, kept, keep, opened, limit, send, close }) {
   const box = useRef(null);
-  const [text, setText] = useState(before);
+  const [text, setText] = useState(kept || before);
   const ready = text.trim() !== "" && [...text].length <= limit;
 
   useEffect(() => {
+    if (!opened) return;
     box.current.focus();
-    box.current.setSelectionRange(before.length, before.length);
-  }, []);
+    box.current.setSelectionRange(text.length, text.length);
+  }, [opened]);
   useLayoutEffect(() => {
     box.current.style.blockSize = "auto";
     box.current.style.blockSize = `${box.current.scrollHeight}px`;
   }, [text]);
+
+  function change(value) {
+    setText(value);
+    keep(value === before ? "" : value);
+  }
 
   function submit(event) {
     event.preventDefault();
@@ -73,7 +90,7 @@ function EditForm({ text: before, limit, send, close }) {
   }
 
   return html`<form class="edit-form" onSubmit=${submit} onKeyDown=${onKeyDown}>
-    <textarea ref=${box} rows="1" dir="auto" aria-label=${t("Your question, changed")} value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea>
+    <textarea ref=${box} rows="1" dir="auto" aria-label=${t("Your question, changed")} value=${text} onInput=${(event) => change(event.currentTarget.value)}></textarea>
     <div class="edit-row"><span class="muted small">${t("Asked anew, beside the first. The first stays.")}</span>
       <button type="button" class="button small-button" onClick=${close}>${t("Cancel")}</button>
       <button type="submit" class="button button-primary small-button" disabled=${!ready}>${t("Send")}</button></div>
