@@ -10,15 +10,16 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from agents.blanking import blank_runs
 from agents.models import Execution
 from conversations import actions, afterwards, follow_ups, summaries
 from conversations.models import Conversation, Message, Role
-from hitl.blanking import blank_requests
-from hitl.models import Request
+from hitl.blanking import blank_requests, blank_rules, blank_uses
+from hitl.kinds import RuleScope
+from hitl.models import Request, Rule, RuleUse
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
 
@@ -66,8 +67,11 @@ def erase_some(before: datetime) -> int:
     ids = list(deleted.values_list("pk", flat=True)[:CONVERSATIONS_AT_ONCE])
     if not ids:
         return 0
+    runs = Execution.objects.filter(conversation_id__in=ids)
     done = blank_requests(Request.objects.filter(conversation_id__in=ids))
-    done = done or blank_runs(Execution.objects.filter(conversation_id__in=ids))
+    done = done or blank_uses(RuleUse.objects.filter(execution_id__in=runs.values("pk")))
+    done = done or blank_rules(_rules_of(ids, runs))
+    done = done or blank_runs(runs)
     done = done or blank_runs(Execution.objects.filter(id__in=_beside(ids)))
     return done or erase_conversations(Conversation.objects.filter(pk__in=ids))
 
@@ -89,6 +93,12 @@ def _beside(conversations: list[UUID]) -> list[UUID]:
     found = replies.values_list("pk", "execution_id")
     ids = [id_ for reply, _ in found for id_ in (summaries.run_of(reply), follow_ups.run_of(reply))]
     return [*ids, *(afterwards.run_of(run) for _, run in found if run)]
+
+
+def _rules_of(conversations: list[UUID], runs: "QuerySet[Execution]") -> "QuerySet[Rule]":
+    """Those that hold in these conversations or runs alone. One that holds in every run is their person's."""
+    in_one = Q(scope=RuleScope.CONVERSATION, conversation_id__in=conversations)
+    return Rule.objects.filter(in_one | Q(scope=RuleScope.RUN, execution_id__in=runs.values("pk")))
 
 
 def _at_rest() -> "QuerySet[Conversation]":

@@ -11,13 +11,13 @@ from django.db.models import F, Func, Q, TextField
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from hitl.blanking import blank_requests
+from hitl.blanking import blank_requests, blank_rules, blank_uses
 from hitl.kinds import ApproverKind
 from hitl.models import Decision, Request, Rule, RuleUse
 from hitl.shapes import history_shape
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.closing import pseudonym
-from hyperagent.accounts.personal import BLANK, PersonalPart, not_blank
+from hyperagent.accounts.personal import PersonalPart
 from hyperagent.lib.times import iso
 
 AT_ONCE = 500
@@ -55,19 +55,11 @@ class RequestsPart(PersonalPart):
 
     def erase(self, user_id: UUID) -> int:
         return (
-            _blank_rules(user_id) or blank_requests(Request.objects.filter(user=user_id)) or _blank_decisions(user_id)
+            blank_uses(RuleUse.objects.filter(rule__user=user_id))
+            or blank_rules(Rule.objects.filter(user=user_id))
+            or blank_requests(Request.objects.filter(user=user_id))
+            or _blank_decisions(user_id)
         )
-
-
-def _blank_rules(user_id: UUID) -> int:
-    """What they allowed, and what was done by it: the tool, when, and the hash of the arguments stay."""
-    uses = not_blank(RuleUse.objects.filter(rule__user=user_id), "arguments")
-    some_uses = list(uses.values_list("pk", flat=True)[:AT_ONCE])
-    if blanked := RuleUse.objects.filter(pk__in=some_uses).update(arguments=BLANK):
-        return blanked
-    rules = not_blank(Rule.objects.filter(user=user_id), "conditions")
-    some_rules = list(rules.values_list("pk", flat=True)[:AT_ONCE])
-    return Rule.objects.filter(pk__in=some_rules).update(text="", conditions=BLANK)
 
 
 def _blank_decisions(user_id: UUID) -> int:

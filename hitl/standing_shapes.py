@@ -7,6 +7,7 @@ from typing import Any
 from hitl.kinds import SwitchScope
 from hitl.models import Rule, Switch
 from hyperagent.accounts.models import User
+from hyperagent.accounts.personal import BLANK
 from hyperagent.lib.times import iso
 
 
@@ -20,7 +21,7 @@ def rule_shape(rule: Rule, *, now: datetime, saved: bool = True) -> dict[str, An
         "conversation_id": _text(rule.conversation_id),
         "tool": rule.tool,
         "agent_name": rule.agent_name,
-        "conditions": rule.conditions,
+        "conditions": [] if rule.conditions == BLANK else rule.conditions,
         "text": rule.text,
         "until": iso(rule.until),
         "max_uses": rule.max_uses,

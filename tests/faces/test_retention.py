@@ -11,7 +11,7 @@ from agents.engine.events import Complete
 from agents.models import AgentExecution, Event, Execution, Step
 from conversations import actions, retention
 from conversations.models import Conversation, Message
-from hitl.models import Request
+from hitl.models import Request, Rule, RuleUse
 from tests.accounts.keeping import tables_with
 from tests.faces.runs import append, make_agent, make_request, make_step, tokens
 
@@ -42,6 +42,20 @@ def talk(user: Any, *, days: int, is_over: bool = True) -> Conversation:
     return said.conversation
 
 
+def rule_of(user: Any, conversation: Conversation, scope: str) -> Rule:
+    """A standing rule that was made in this conversation, and a call that was carried out by it."""
+    run = Execution.objects.get(conversation_id=conversation.pk)
+    rule = Rule.objects.create(
+        user=user, effect="allow", scope=scope, execution_id=run.pk, conversation_id=conversation.pk,
+        tool="send_email", text=f"Always {SECRET}", conditions=[{"path": "to", "op": "equals", "value": SECRET}],
+    )  # fmt: skip
+    RuleUse.objects.create(
+        rule=rule, call_key=f"{scope} {run.pk}", execution_id=run.pk, agent_name="mail", tool="send_email",
+        arguments={"to": SECRET}, arguments_hash="5e11",
+    )  # fmt: skip
+    return rule
+
+
 def test_conversations_of_long_ago_are_deleted_but_not_pinned_ones_and_none_by_default(alice: Any, keeps: Any) -> None:
     old, pinned, running, fresh = (
         talk(alice, days=40),
@@ -62,7 +76,7 @@ def test_conversations_of_long_ago_are_deleted_but_not_pinned_ones_and_none_by_d
 
 
 def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_audit_stays(
-    alice: Any, charlie: Any, keeps: Any
+    alice: Any, charlie: Any, keeps: Any, api_of: Any, client_of: Any
 ) -> None:
     kept, gone, lately = talk(charlie, days=400), talk(alice, days=400), talk(alice, days=400)
     for conversation, days in ((gone, 31), (lately, 29)):
@@ -70,6 +84,7 @@ def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_au
         Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=days))
     keeps(retention_deleted_days=30)
 
+    rules = {scope: rule_of(alice, gone, scope) for scope in ("conversation", "run", "rule")}
     rounds = 0
     while retention.erase_some(timezone.now() - timedelta(days=30)):
         rounds += 1
@@ -84,6 +99,13 @@ def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_au
     assert Step.objects.get(agent__execution=run).request == {}
     request = Request.objects.get(execution_id=run.pk)
     assert (request.status, request.answer) == ("answered", None)
+    assert set(Rule.objects.standing()) == {rules["rule"]}
+    rules["rule"].used.all().delete()
+    rules["rule"].delete()
+    assert set(RuleUse.objects.values_list("tool", "arguments_hash")) == {("send_email", "5e11")}
+    listed = api_of(alice).get("/api/v1/hitl/rules").json()["results"]
+    assert {(one["tool"], one["text"], one["state"]) for one in listed} == {("send_email", "", "revoked")}
+    assert client_of(alice).get("/rules/").content.decode().count("erased with its conversation") == 2
     Execution.objects.exclude(pk=run.pk).delete()
     Request.objects.exclude(pk=request.pk).delete()
     Conversation.objects.all().delete()
