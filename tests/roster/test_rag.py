@@ -72,6 +72,31 @@ async def test_what_is_not_found_under_the_filters_is_looked_for_without_them(
 
 
 @pytest.mark.spec("S170")
+@pytest.mark.parametrize(("elsewhere", "kept"), [("c2", "c2"), ("c3", "c1")], ids=["it fits", "nothing fits"])
+async def test_filters_under_which_nothing_fits_are_given_up_where_it_does_elsewhere(
+    scripted_server: ScriptedServer, cases: Cases, elsewhere: str, kept: str
+) -> None:
+    chunks = {
+        "c1": _chunk(1, score=0.2, text="Employees get a parking space."),
+        "c2": _chunk(2, score=0.9, text="The yearly holiday is 28 days."),
+        "c3": _chunk(3, score=0.2, text="The canteen opens at noon."),
+    }
+
+    class Undated(FakeDocuments):
+        def found(self, query: str, top_k: int) -> FoundChunks:
+            return FoundChunks(query=query, chunks=(chunks["c1" if self.asked[-1][3].date_from else elsewhere],))
+
+    documents = Undated()
+    scripted_server.script(says({"query": "yearly holiday", "date_from": "2026-01-01"}), says("28 days [1]."))
+
+    output = await cases(task_for("rag", "How much holiday?"), fake_providers(documents=documents)).output()
+
+    assert [asked[3].date_from for asked in documents.asked] == ["2026-01-01", None]
+    assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == [kept]
+    assert ("these are from elsewhere" in prompt(scripted_server, -1)) is (kept == "c2")
+
+
+@pytest.mark.spec("S170")
 @pytest.mark.parametrize("has_heading", [True, False])
 async def test_a_topic_is_looked_for_under_its_heading_and_elsewhere_if_nothing_there_fits(
     scripted_server: ScriptedServer, cases: Cases, has_heading: bool

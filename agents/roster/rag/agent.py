@@ -72,8 +72,8 @@ class Query(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`widened`: nothing was found under the filters, so they were dropped. `fits`: whether any of it has to do with
-    the question. `trouble`: why nothing was searched."""
+    """`widened`: nothing that fits was found under the filters, so they were dropped. `fits`: whether any of it has to
+    do with the question. `trouble`: why nothing was searched."""
 
     query: str
     chunks: tuple[Chunk, ...] = ()
@@ -124,17 +124,19 @@ async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Quer
 
 
 async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
-    """Under the filters; without the topic, if nothing under such a heading fits; without all of them, if nothing is
-    found so; once more in other words, if nothing of it fits."""
+    """Under the filters; without the topic, if nothing under such a heading fits; without all of them, if nothing found
+    so fits, and elsewhere something does; once more in other words, if nothing of it fits."""
     filters = filters_of(task.entities, query.model_dump(mode="json", include=set(_FILTERS)))
     words = _words(query)
     reply = await _search(context, task, words, filters)
     if "section_title" in filters and not reply.is_error and not _fits(task, words, _in(reply)):
         del filters["section_title"]
         reply = await _search(context, task, words, filters)
-    widened = bool(filters) and not reply.is_error and not _in(reply).chunks
-    if widened:
-        reply = await _search(context, task, words, {})
+    widened = False
+    if filters and not reply.is_error and not _fits(task, words, _in(reply)):
+        anywhere = await _search(context, task, words, {})
+        widened = not _in(reply).chunks or (not anywhere.is_error and _fits(task, words, _in(anywhere)))
+        reply = anywhere if widened else reply
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
         return Found(words, trouble=reply.content.removeprefix("Error: "), code=str(code or "search_failed"))
@@ -226,7 +228,8 @@ def _caution(found: Found) -> str:
     said = []
     if found.widened:
         said.append(
-            "Nothing was found within the period or kind of document that was asked for; these are from elsewhere."
+            "Nothing that fits was found within the period or kind of document that was asked for; these are from "
+            "elsewhere."
         )
     if not found.fits:
         said.append("Little of this seems to be about the question: most likely the documents do not answer it.")
