@@ -1,5 +1,5 @@
-"""A conversation as a file: Markdown for people, the branch that is shown; JSON for programs, everything. Writes
-nothing.
+"""A conversation as a file: Markdown for people, in the reader's language, the branch that is shown; JSON for programs,
+everything. Writes nothing.
 """
 
 import re
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from agents.shapes import model_of, plan_shape
 from conversations import branches
@@ -44,7 +46,7 @@ def as_markdown(conversation: Conversation) -> str:
     """The branch that is shown: under each message its newest answer. One query."""
     messages = _all(conversation)
     places = branches.places(messages)
-    parts = [f"# {_line(conversation.title) or 'Conversation'}", f"*{_when(conversation.created_at)}*"]
+    parts = [f"# {_line(conversation.title) or _('Conversation')}", f"*{_when(conversation.created_at)}*"]
     for message in branches.shown(messages):
         parts += _message(message, *places[message.id])
     return "\n\n".join(parts) + "\n"
@@ -52,25 +54,42 @@ def as_markdown(conversation: Conversation) -> str:
 
 def _message(message: Message, number: int, among: int) -> list[str]:
     shape = message_shape(message)
-    who = "You" if message.role == Role.USER else "HyperAgent" if message.role == Role.ASSISTANT else "System"
     facts = [_when(message.created_at), model_of(message.execution) if message.execution else None]
-    parts = [f"## {who}", f"*{' · '.join(fact for fact in facts if fact)}*"]
+    parts = [f"## {_speaker(message.role)}", f"*{' · '.join(fact for fact in facts if fact)}*"]
     if among > 1:
-        what = "question" if message.role == Role.USER else "answer"
-        parts.append(f"*This is {what} {number} of {among} at this place; the others are in the JSON export.*")
+        parts.append(f"*{_place(message.role, number, among)}*")
     if attached := [_line(one.get("name", "")) for one in shape["attachments"]]:
-        parts.append(f"Attached: {', '.join(f'`{name}`' for name in attached)}")
+        parts.append(_("Attached: {names}").format(names=", ".join(f"`{name}`" for name in attached)))
     if plan := _of_the_run(message)["plan"]:
         parts += _plan(plan)
     parts.append(deeper(shape["text"]) if shape["text"].strip() else _no_answer(shape))
     if shape["sources"]:
-        parts += ["**Sources**", "\n".join(f"{at}. {_source(one)}" for at, one in enumerate(shape["sources"], 1))]
+        parts += [
+            f"**{_('Sources')}**",
+            "\n".join(f"{at}. {_source(one)}" for at, one in enumerate(shape["sources"], 1)),
+        ]
     return parts
+
+
+def _speaker(role: str) -> str:
+    if role == Role.ASSISTANT:
+        return "HyperAgent"
+    return pgettext("who speaks", "You") if role == Role.USER else pgettext("who speaks", "System")
+
+
+def _place(role: str, number: int, among: int) -> str:
+    words = (
+        _("This is question {number} of {count} at this place; the others are in the JSON export.")
+        if role == Role.USER
+        else _("This is answer {number} of {count} at this place; the others are in the JSON export.")
+    )
+    return words.format(number=number, count=among)
 
 
 def _no_answer(shape: Json) -> str:
     error = (shape["execution"] or {}).get("error")
-    return f"*(no answer: {_line(error['message'])})*" if error else "*(no answer)*"
+    why = _("no answer: {reason}").format(reason=_line(error["message"])) if error else _("no answer")
+    return f"*({why})*"
 
 
 def _plan(plan: Json) -> list[str]:
@@ -79,17 +98,18 @@ def _plan(plan: Json) -> list[str]:
     if len(tasks) < 2:
         return []
     rows = [_task(number, task, plan["tasks"]) for number, task in enumerate(tasks, 1)]
-    return ["**Plan**", "\n".join(rows)]
+    return [f"**{_('Plan')}**", "\n".join(rows)]
 
 
 def _task(number: int, task: Json, tasks: list[Json]) -> str:
     numbers = {one["id"]: place for place, one in enumerate(tasks, 1)}
-    after = [str(numbers[id_]) for id_ in task.get("depends_on") or () if id_ in numbers]
-    return f"{number}. {_line(task['task'])} ({task.get('agent', '')}{', after ' + ', '.join(after) if after else ''})"
+    before = [str(numbers[id_]) for id_ in task.get("depends_on") or () if id_ in numbers]
+    after = _("after {numbers}").format(numbers=", ".join(before)) if before else ""
+    return f"{number}. {_line(task['task'])} ({', '.join(filter(None, (task.get('agent', ''), after)))})"
 
 
 def _source(source: Json) -> str:
-    page = f"page {source['page']}" if source.get("page") else ""
+    page = _("page {number}").format(number=source["page"]) if source.get("page") else ""
     details = [_line(str(source[name])) for name in ("source", "section") if source.get(name)]
     return ", ".join([*details, *([page] if page else []), *([str(source["url"])] if source.get("url") else [])])
 

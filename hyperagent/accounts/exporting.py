@@ -139,8 +139,9 @@ def _taken(export_id: uuid.UUID) -> DataExport | None:
 
 
 def _stored(export: DataExport) -> tuple[str, int]:
-    """Where the file lies, and its size. Written on this machine's disk first: a storage takes only what is whole."""
-    with tempfile.TemporaryFile(prefix="export-") as file:
+    """Where the file lies, and its size; in its owner's language. Written on this machine's disk first: a storage takes
+    only what is whole."""
+    with tempfile.TemporaryFile(prefix="export-") as file, speaking(export.user.language):
         archive = Archive(file)
         archive.text("README.txt", _readme(export))
         for part in parts():
@@ -153,9 +154,7 @@ def _stored(export: DataExport) -> tuple[str, int]:
 
 
 def _readme(export: DataExport) -> str:
-    with speaking(export.user.language):
-        made = timezone.now()
-        return render_to_string("accounts/export_readme.txt", {"user": export.user, "made": made})
+    return render_to_string("accounts/export_readme.txt", {"user": export.user, "made": timezone.now()})
 
 
 def _ready(export: DataExport, stored_as: str, size_bytes: int) -> None:

@@ -1,17 +1,20 @@
 """A conversation as a file: what of branches, plans, sources and tables is in it."""
 
 import json
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agents.engine.events import Complete
 from conversations import actions
 from conversations.headings import deeper
-from conversations.models import Message
+from conversations.models import Conversation, Message
+from hyperagent.accounts import exporting
 from tests.faces.runs import append
 
 BASE = "/api/v1/conversations"
@@ -63,6 +66,37 @@ def test_the_markdown_has_the_branch_that_is_shown_with_plan_sources_and_tables(
         assert told in text, told
     assert "Old answer" not in text
     assert api_of(charlie).get(url).status_code == api_of(charlie).get(f"{url}?as=json").status_code == 404
+
+
+def test_the_markdown_is_in_the_language_of_who_reads_it_and_so_is_that_of_their_own_data(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    conversation = actions.create(alice)
+    Conversation.objects.filter(id=conversation.id).update(title="")
+    first = actions.say(alice, conversation.id, "Wie viele Schiffe?")
+    answered(first, "")
+    again = actions.retry_reply(alice, first.reply.id)
+    source = {"type": "document", "source": "Bericht.pdf", "page": 3, "document_id": "x"}
+    answered(again, "Zwölf [1].", plan=PLAN, sources=[source])
+    alice.language = "de"
+    alice.save()
+
+    asked = api_of(alice).get(f"{BASE}/{conversation.id}/export", headers={"accept-language": "de"}).content.decode()
+    export = exporting.ask(alice)
+    exporting.make(export.pk)
+    export.refresh_from_db()
+    with default_storage.open(export.stored_as) as file, zipfile.ZipFile(file) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".md"))
+        own = archive.read(name).decode()
+
+    for told in (
+        "## Sie\n",
+        "*Dies ist Antwort 2 von 2 an dieser Stelle; die anderen stehen im JSON-Export.*",
+        "2. Write it (writing, nach 1)",
+        "**Quellen**\n\n1. Bericht.pdf, Seite 3",
+    ):
+        assert told in asked, told
+        assert told in own, told
 
 
 def test_the_json_has_every_branch_and_the_plans_however_long_it_is(alice: Any, api_of: Callable[..., Any]) -> None:
