@@ -4,7 +4,7 @@ Without a sandbox the program is written and not run, and says why; nothing else
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,11 +18,14 @@ from agents.engine.states import StepKind
 from agents.exchange import AgentInput, HandoffInfo
 from agents.handing_over import handoff_tools
 from agents.loop import react
+from agents.pipeline.languages import language_of
 from agents.pipeline.work import DECIDED_BY_PEOPLE
+from agents.runtime import attempts
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
 from agents.stages import stage
+from agents.tools.answers import NO_REASON
 from hyperagent.lib.llm.types import Message, Role
 
 MAX_ROUNDS: Final = 3
@@ -35,6 +38,18 @@ LIBRARIES: Final = "numpy, pandas, scipy, matplotlib, openpyxl, xlsxwriter, pyth
 """What programs in Python can import, beside the standard library (`deploy/sandbox`)."""
 NO_BLOCK: Final = "Your answer has no program in a fenced block. Give the whole program in one fenced block."
 MEND: Final = "The program {ended}. Find the cause, and give the whole mended program in one fenced block.\n\n{output}"
+
+# By the gateway's code.
+_WHY_IN_GERMAN: Final[Mapping[str, str]] = {
+    attempts.DENIED: "Die Freigabe wurde abgelehnt",
+    attempts.FORBIDDEN: "Es ist hier nicht erlaubt",
+    attempts.TIMED_OUT: "Niemand hat rechtzeitig über die Freigabe entschieden",
+    attempts.WITHDRAWN: "Die Frage nach der Freigabe wurde zurückgezogen",
+    attempts.NOBODY_TO_ASK: "Es braucht eine Freigabe, und bei dieser Art zu fragen kann niemand gefragt werden: "
+    "Fragen Sie im Chat oder über den streamenden Endpunkt, oder mit on_approval=wait",
+    attempts.SWITCHED_OFF: "Es ist zurzeit abgeschaltet",
+}
+_SAID_MORE: Final = (attempts.DENIED, attempts.FORBIDDEN, attempts.SWITCHED_OFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,8 @@ class Programmed:
     why_not: str = ""
     refusal: str = ""
     """The gateway's code, where it was the gateway that did not let it run."""
+    reason: str = ""
+    """What was said to that: by a person, a rule, a policy."""
     tool: str = "execute_code"
     rounds: int = 0
     handoff: HandoffInfo | None = None
@@ -201,6 +218,22 @@ def told_output(ran: Ran) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def told_not_run(made: Programmed, task: AgentInput) -> str:
+    """That it was not run and why: for people, in the language of their question."""
+    if language_of(task.original_question or task.task) != "de":
+        why = made.why_not.removeprefix(f"{made.tool} was not carried out: ")
+        return f"The program was not run. {why[:1].upper()}{why[1:]}"
+    return f"Das Programm wurde nicht ausgeführt. {_why_in_german(made)}"
+
+
+def _why_in_german(made: Programmed) -> str:
+    why = _WHY_IN_GERMAN.get(made.refusal)
+    if why is None:
+        return made.why_not
+    is_said = made.refusal in _SAID_MORE and made.reason not in ("", NO_REASON)
+    return f"{why}: {made.reason}" if is_said else f"{why}."
+
+
 def undone(made: Programmed, *, needs_result: bool) -> str | None:
     """Why the task is not done, as an error's code; None if it is. A person's no is told as such (S122)."""
     if made.worked:
@@ -237,7 +270,9 @@ async def _run(context: AgentContext, made: Programmed, program: Code) -> Progra
         return replace(made, ran=ran)
     said = ran.data if isinstance(ran.data, dict) else {}
     why = str(said.get("told") or ran.content.removeprefix("Error: "))
-    return replace(_not_run(context, made, why), refusal=str(said.get("error") or ""), tool=tool_for(context, program))
+    not_run = _not_run(context, made, why)
+    refusal, reason = str(said.get("error") or ""), str(said.get("reason") or "")
+    return replace(not_run, refusal=refusal, reason=reason, tool=tool_for(context, program))
 
 
 def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:

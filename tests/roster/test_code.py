@@ -9,8 +9,15 @@ import pytest
 from agents.code_blocks import code_in, fenced
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, HandoffInfo
+from agents.programming import Programmed, told_not_run
 from agents.roster.code.intents import wants_result_only
+from agents.runtime.attempts import DENIED
+from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
+from agents.tools.answers import NO_REASON
+from agents.tools.approval import refusal
+from agents.tools.arguments import Refusal
+from agents.tools.checks import Checks, Request
 from agents.tools.providers import Providers
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
@@ -113,6 +120,55 @@ async def test_a_program_that_a_person_does_not_want_to_be_run_is_not_run(
     assert output.partial_data["tools"] == ["execute_code"]
     assert "not today" in output.partial_data["reason"]
     assert output.partial_data["code"] == GOOD
+
+
+async def declined(context: AgentContext, request: Request) -> Refusal | None:
+    """What the gateway says after a person's no."""
+    told = "its approval was declined: heute nicht"
+    return refusal(request.tool.name, DENIED, told, "heute nicht") if request.tool.requires_approval else None
+
+
+@pytest.mark.spec("S122", "S158")
+@pytest.mark.parametrize("agent", ["code", "data"])
+async def test_that_a_program_was_not_run_is_told_in_the_language_of_the_question(
+    agent: str, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    plan = says({"question": "Summe", "steps": ["rechnen"]})
+    scripted_server.script(*([plan] if agent == "data" else []), _program(GOOD), says("Das geht so."))
+    german = task_for(agent, "Schreibe ein Programm für die Summe der ersten zehn Zahlen und führe es aus")
+
+    gesagt = await cases(german, fake_providers(sandbox=_sandbox()), checks=Checks(approvals=(declined,))).output()
+
+    assert gesagt.result.endswith("Das Programm wurde nicht ausgeführt. Die Freigabe wurde abgelehnt: heute nicht")
+    assert gesagt.error == "denied_by_user"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "english", "german"),
+    [
+        (
+            "denied_by_user",
+            NO_REASON,
+            "Its approval was declined: no reason was given.",
+            "Die Freigabe wurde abgelehnt.",
+        ),
+        ("hitl_timeout", "", "Nobody answered in time.", "Niemand hat rechtzeitig über die Freigabe entschieden."),
+        ("switched_off", "Repairs.", "It is switched off.", "Es ist zurzeit abgeschaltet: Repairs."),
+        ("", "", "SANDBOX_PROVIDER is not set.", "SANDBOX_PROVIDER is not set."),
+    ],
+    ids=["denied", "timeout", "switch", "no sandbox"],
+)
+def test_why_a_program_was_not_run_is_told_without_the_name_of_a_tool(
+    code: str, reason: str, english: str, german: str
+) -> None:
+    why = f"execute_code was not carried out: {english[:1].lower()}{english[1:]}" if code else english
+    made = Programmed(said="", why_not=why, refusal=code, reason=reason)
+
+    told = told_not_run(made, task_for("code", "What is the sum?"))
+    gesagt = told_not_run(made, task_for("code", "Was ist die Summe?"))
+
+    assert told == f"The program was not run. {english}"
+    assert gesagt == f"Das Programm wurde nicht ausgeführt. {german}"
 
 
 @pytest.mark.spec("B23", "S131")

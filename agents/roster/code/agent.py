@@ -22,6 +22,7 @@ from agents.programming import (
     put_inputs,
     sandbox_lacks,
     told_files,
+    told_not_run,
     told_output,
     undone,
     write_program,
@@ -121,7 +122,7 @@ def _work(task: AgentInput, made: Programmed, text: str, model: str | None) -> W
     if made.code.text not in text and not (only_result and made.worked):
         text = f"{text}\n\n{_block(made)}"
     if made.ran is None and made.why_not not in text:
-        text = f"{text}\n\nThe program was not run. {made.why_not}"
+        text = f"{text}\n\n{told_not_run(made, task)}"
     data = data_of(made)
     error = undone(made, needs_result=only_result)
     results = made.ran.stdout if made.ran else ""

@@ -26,6 +26,7 @@ from agents.programming import (
     put_inputs,
     sandbox_lacks,
     told_files,
+    told_not_run,
     undone,
     write_program,
 )
@@ -115,7 +116,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "summarize", "Saying what the data say"):
         told_so_far = f"{about}\n\n## The plan\n{plan.told()}"
         text, model = await _summary(context, task, told_so_far, made, charts)
-    return _work(plan, made, charts, text, model, materials=materials)
+    return _work(plan, made, charts, text, model, task=task, materials=materials)
 
 
 async def _plan(context: AgentContext, task: AgentInput, about: str) -> AnalysisPlan:
@@ -179,6 +180,7 @@ def _work(
     text: str,
     model: str | None,
     *,
+    task: AgentInput,
     materials: tuple[Material, ...],
 ) -> Work:
     """Figures that were computed are an analysis: by the program, or by the description of a table without one."""
@@ -186,7 +188,7 @@ def _work(
     data = {**worked_on(materials), "analysis_plan": plan.told(), **data_of(made), "visualizations": drawn}
     error = undone(made, needs_result=not any(material.table for material in materials))
     if made.ran is None and made.why_not and made.why_not not in text:
-        text = f"{text}\n\nThe program was not run. {made.why_not}"
+        text = f"{text}\n\n{told_not_run(made, task)}"
     return Work(
         result=text,
         data={} if error else data,
