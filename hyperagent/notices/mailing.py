@@ -15,12 +15,14 @@ from django.utils.translation import gettext_noop
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.outbox import Outbox
 from hyperagent.lib.stored_sentences import amounts_in_our_words, in_our_words
+from hyperagent.lib.tool_labels import tool_label
 from hyperagent.notices.actions import link_to
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.matters import concerns_still
 from hyperagent.notices.models import Mail
 from hyperagent.notices.words import one_line
 
+TOOL = "Tool"
 PREFERENCES_PATH = "/settings/notifications/"
 HEADINGS = {
     MailKind.REQUEST_WAITING: gettext_noop("A request waits for your decision"),
@@ -55,7 +57,7 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
         "heading": heading,
         "button": _(BUTTONS[kind]),
         "title": title,
-        "facts": [(_(label), amounts_in_our_words(value)) for label, value in mail.facts],
+        "facts": [(_(label), _in_words(label, value)) for label, value in mail.facts],
         "link": link_to(mail.path),
         "preferences": link_to(PREFERENCES_PATH),
     }
@@ -72,6 +74,13 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
     )
     message.attach_alternative(render_to_string("notices/mail.html", context), "text/html")
     return message
+
+
+def _in_words(label: str, value: str) -> str:
+    """A fact as people say it: what names tools is written as models call them."""
+    if label == TOOL:
+        return ", ".join(tool_label(name) for name in value.split(", "))
+    return amounts_in_our_words(value)
 
 
 class Mails(Outbox[Mail]):

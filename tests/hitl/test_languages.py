@@ -14,6 +14,7 @@ from django.utils import timezone
 from agents.budget import Standing, Unit, Used, question_of
 from agents.engine.effects import Effect
 from agents.usage.alerts import facts_of, title_of
+from hitl import sweeping
 from hitl.kinds import PolicyAction, Risk, RuleScope
 from hitl.models import Rule
 from hitl.policy import Acts, PolicyFacts, Read, verdict
@@ -142,6 +143,23 @@ def test_inbox_and_administration_ask_in_the_readers_language(alice: Any, charli
     decided_about = form[form.index('id="decide"') : form.index('name="decision"')]
     assert "Diese Mail senden?" in decided_about
     assert "„Eine Mail senden“ lässt sich nicht rückgängig machen." in decided_about
+
+
+@pytest.mark.spec("B29")
+@pytest.mark.django_db
+def test_a_mail_about_a_request_names_the_tool_as_the_pages_do(alice: Any, bob: Any) -> None:
+    bob.groups.add(Group.objects.get(name="reviewer"))
+    ask(alice, question=mail_question(), approvers=ROLE)
+    sweeping.sweep()
+    mail = Mail.objects.select_related("user").get(user=bob)
+
+    in_english = message_of(mail)
+    mail.user.language = "de"
+    in_german = message_of(mail)
+
+    assert "\nTool: Send a mail\n" in in_english.body
+    assert "\nWerkzeug: Eine Mail senden\n" in in_german.body
+    assert "send_email" not in f"{in_english.body} {in_german.alternatives}"
 
 
 @pytest.mark.spec("B29")
