@@ -28,12 +28,15 @@ from hyperagent.lib.text import json_text
 from hyperagent.lib.threads import in_thread
 from memory.remembering import reading
 from memory.remembering.patterns import found_in, may_say_something, wishes_in
+from memory.remembering.sameness import found_by, terms
 from memory.remembering.storing import store
 from memory.remembering.values import Finding, Learned, Said, Wishes
 
 LEARNED: Final = "learned"
 """The action of the event that names what was learned, and the step that stores it."""
 LIMIT_S: Final = 30.0
+SHARED: Final = 0.5
+"""Of the words of what a person wants to be remembered, in what the model found: then it is that, in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ async def _findings(
     capable: bool,
     options: Options | None,
 ) -> list[Finding]:
-    """A person's "remember that …" always holds, also where the model sees nothing in it."""
+    """A person's "remember that …" always holds, also where the model sees nothing in it, or only something else."""
     plain = _without_doubles([*wishes.remember, *found_in(question)])
     if not capable:
         return plain
@@ -148,7 +151,17 @@ async def _findings(
         found = await extracted(context, question, known.told, provider=options.provider if options else None)
     except StepFailed:
         return plain
-    return found or list(wishes.remember)
+    return [*found, *_left_out(wishes.remember, found)]
+
+
+def _left_out(wishes: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
+    """Those of which most words stand in nothing that the model found, nor in what it took that from."""
+    said = {term for one in found for term in found_by(one.text, one.evidence)}
+    return [wish for wish in wishes if not said or not _stands_in(set(terms(wish.text)), said)]
+
+
+def _stands_in(wanted: set[str], said: set[str]) -> bool:
+    return len(wanted & said) >= SHARED * len(wanted)
 
 
 def _without_doubles(findings: Sequence[Finding]) -> list[Finding]:

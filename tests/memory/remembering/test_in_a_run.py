@@ -252,6 +252,26 @@ async def test_a_model_that_answers_nonsense_fails_no_run_and_a_wish_to_remember
     assert [one.text for one in await memories(alice)] == ["My dog is called Rex."]
 
 
+@pytest.mark.spec("S154")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"text": "She is called Ann.", "evidence": "I am Ann"}, ["She is called Ann.", "The door is opened by 4711"]),
+        ({"text": "Door code: 4711", "evidence": "the door is opened by 4711"}, ["Door code: 4711"]),
+    ],
+    ids=["left out", "in other words"],
+)
+async def test_what_is_to_be_remembered_is_kept_once_whatever_else_the_model_finds(
+    said: dict[str, Any], kept: list[str], alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(extraction(said), Script(text="Noted."))
+    await make_runner(scripted_server.url)
+
+    await ended(await start(alice, "I am Ann. Remember that the door is opened by 4711", mode="chat"))
+
+    assert [one.text for one in await memories(alice)] == kept
+
+
 @pytest.mark.parametrize("how", ["temporary", "off"])
 async def test_nothing_is_told_or_learned_in_a_temporary_chat_or_when_it_is_off(
     how: str, alice: Any, scripted_server: ScriptedServer, make_runner: Runners
