@@ -183,12 +183,14 @@ _ASKS: Final = re.compile(
     r"(?i)\s*(?:who|what|where|when|why|how|which|whose|do|does|did|am|is|are|can|could|will|would|should|may|shall|"
     r"wer|wo|wann|warum|wie|welche\w*|kann|soll\w*|darf|bin|habe?)\b[^.!?\n]{0,60}\?\s*"
 )
+# "Can you remember that my dog is called Rex?" asks for something to be kept.
+_OF_MEMORY: Final = re.compile(r"(?i)\b(?:remember|forget|in\s+mind|note|merken?|vergiss|vergessen)\b")
 _OTHER_SCRIPT: Final = re.compile("[\u0370-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe70-\ufeff]")
 
 
 def may_say_something(text: str) -> bool:
     """Whether it is worth asking a model what a person says of themselves here; false for plain questions."""
-    if _ASKS.fullmatch(text):
+    if _ASKS.fullmatch(text) and not _OF_MEMORY.search(text):
         return False
     return bool(_PERSONAL.search(text) or _OTHER_SCRIPT.search(text))
 

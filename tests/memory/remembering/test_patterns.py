@@ -105,6 +105,8 @@ def test_a_wish_to_forget_is_heard(text: str, forgotten: tuple[F | str, ...]) ->
         ("Tell me what the answer is", False),
         ("Who am I?", False),
         ("What is my name?", False),
+        ("Can you remember that my dog is called Rex?", True),
+        ("Could you keep in mind that I am vegan?", True),
         ("What shall I cook for my wife? She eats no meat.", True),
         ("Answer in German", True),
         ("I moved to Rome", True),
