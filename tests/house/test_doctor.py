@@ -4,15 +4,19 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from hyperagent.lib.conf import BASE_DIR, SandboxProvider
-from hyperagent.management.commands.doctor import check_apps, check_browser, fits
+from hyperagent.management.commands.doctor import check_apps, check_browser, check_embedder, fits
 from hyperagent.management.findings import State
 from hyperagent.settings import CONFIG
+from memory.embedding.asking import client_of_asking
+from memory.embedding.messages import ALIVE
+from memory.models import EmbeddingModel
 
 
 def doctor(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -128,6 +132,30 @@ def test_what_the_chosen_sandbox_cannot_do_is_named(chosen: str, browser: str, a
     assert [finding.what for finding in found if browser in finding.what]
     assert [finding.what for finding in found if apps in finding.what]
     assert all(finding.mend for finding in found if finding.state is not State.FINE and apps in finding.what)
+
+
+@pytest.fixture
+def embedder_alive() -> Iterator[None]:
+    """As one gives a sign of life."""
+    client_of_asking().set(ALIVE, "1")
+    yield
+    client_of_asking().delete(ALIVE)
+
+
+@pytest.mark.spec("B31", "S167")
+@pytest.mark.django_db
+@pytest.mark.usefixtures("embedder_alive")
+def test_an_embedder_that_goes_by_another_model_than_is_set_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_MODEL", "openai/text-embedding-3-small")
+    EmbeddingModel.objects.create(name="local")
+
+    (other,) = check_embedder()
+    EmbeddingModel.objects.create(name="openai/text-embedding-3-small")
+    (same,) = check_embedder()
+
+    assert (other.state, same.state) == (State.WARNING, State.FINE)
+    assert other.what == "EMBEDDING_MODEL=openai/text-embedding-3-small, and vectors are made by local"
+    assert "start the workers again" in other.mend
 
 
 def test_hosts_fit_as_django_has_it() -> None:

@@ -343,10 +343,17 @@ def check_runners() -> Iterable[Finding]:
 def check_embedder() -> Iterable[Finding]:
     """Without one everything is found by its words still, so nothing here must be mended."""
     current = EmbeddingModel.objects.order_by("-chosen_at").first()
+    wanted = LLMSettings.from_env(os.environ).embedding_model
     if not embedder_lives():
         yield Finding(State.WARNING, "no embedder gives a sign: searches go by words alone", "start `manage.py worker`")
     elif current is not None and current.problem:
         yield Finding(State.WARNING, current.problem, "correct EMBEDDING_MODEL, or see to its provider")
+    elif current is not None and current.name != wanted:
+        yield Finding(
+            State.WARNING,
+            f"EMBEDDING_MODEL={wanted}, and vectors are made by {current.name}",
+            "give it the same value everywhere, and start the workers again",
+        )
     else:
         yield Finding(State.FINE, "an embedder lives")
 
