@@ -15,7 +15,7 @@ from agents.pipeline.handoffs import targets_of
 from agents.registry import agents, specs
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun
-from agents.runtime.tool_door import ToolReply
+from agents.runtime.tool_door import ConnectedTool, ToolReply
 from agents.tools.providers import Providers
 from agents.tools.registry import tools
 from evals.casebook import Case
@@ -74,7 +74,7 @@ class ClosedDoor:
     async def connected(self, context: AgentContext) -> Mapping[str, Any]:
         return {}
 
-    async def connected_names(self, context: AgentContext) -> Mapping[str, Sequence[str]]:
+    async def connected_tools(self, context: AgentContext) -> Mapping[str, Sequence[ConnectedTool]]:
         return {}
 
 

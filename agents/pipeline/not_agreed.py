@@ -10,10 +10,10 @@ from typing import Final
 from agents.engine.events import PlanStepCompleted, Stage, StageStatus
 from agents.exchange import AgentOutput
 from agents.pipeline.plans import Plan, PlanTask
+from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.todo import state_of
 from agents.runtime import attempts
 from agents.runtime.context import AgentContext
-from agents.tools.registry import tools
 
 CANNOT_RUN: Final = "plan_cannot_run"
 STAGE: Final = "plan"
@@ -64,7 +64,8 @@ def left_undone(
     context: AgentContext, plan: Plan, why: NotAgreed, *, done: Collection[str] = ()
 ) -> dict[str, AgentOutput]:
     """The outputs of those tasks of the plan that are not `done`, by their ids. People are told of each."""
-    outputs = {task.id: _undone(task, why) for task in plan.tasks if task.id not in done}
+    watched = needing_a_yes(context.run)
+    outputs = {task.id: _undone(task, why, watched) for task in plan.tasks if task.id not in done}
     for task_id, output in outputs.items():
         context.emit(PlanStepCompleted(step_id=task_id, status=state_of(output), error=output.error))
     return outputs
@@ -76,8 +77,8 @@ def told_beside(context: AgentContext, plan: Plan, why: NotAgreed) -> Plan:
     return plan.model_copy(update={"notice": why.no_more_done})
 
 
-def _undone(task: PlanTask, why: NotAgreed) -> AgentOutput:
-    protected = [name for name in task.tools if name in tools() and tools()[name].requires_approval]
+def _undone(task: PlanTask, why: NotAgreed, watched: Collection[str]) -> AgentOutput:
+    protected = [name for name in task.tools if name in watched]
     return AgentOutput(
         agent_id=task.id,
         agent_name=task.agent,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
 from agents.exchange import AgentOutput, Options
+from agents.pipeline import protected
 from agents.pipeline.clauses import readable
 from agents.pipeline.deterministic import plan_by_patterns
 from agents.pipeline.not_agreed import CANNOT_RUN, STAGE, NotAgreed
@@ -26,13 +27,13 @@ from agents.pipeline.plans import (
     with_tools,
     with_unique_ids,
 )
+from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.work import lacking
 from agents.roles.planner import Proposed, amending, ask_planner, opening, plan_of, task_of
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.tools import answers
-from agents.tools.registry import tools
 
 AMENDMENTS: Final = 2
 MAIL: Final = "mail"
@@ -84,7 +85,7 @@ async def make_plan(
         plan = continued(before, done, plan)
     plan = with_tools(plan, roster)
     if plan.origin != "single":
-        context.emit(overview(plan, asks_about=tools_that_need_a_yes()))
+        context.emit(overview(plan, asks_about=needing_a_yes(context.run)))
     elif plan.notice:
         context.emit(Stage(name=STAGE, description=plan.notice, status=StageStatus.FAILED))
     return plan
@@ -215,12 +216,11 @@ async def asked_first(
         return Agreed(plan)
     left = _without(plan, done)
     before = earlier or Agreed(plan)
-    if irreversible is None:
-        irreversible = {name for name, tool in tools().items() if tool.irreversible}
+    irreversible = protected.irreversible(context.run) if irreversible is None else set(irreversible)
     cost = await _cost(context, left, before.cost, options=options, roster=roster) if limit_usd else NOTHING
     limit = Decimal(str(limit_usd))
     why = _Why(
-        grave=tuple(sorted(left.tools & set(irreversible))),
+        grave=tuple(sorted(left.tools & irreversible)),
         cost=cost,
         limit_usd=limit,
         is_dear=bool(limit) and before.cost.usd <= limit < cost.usd,
@@ -233,11 +233,7 @@ async def asked_first(
             return shown
         if shown != left:
             plan = _changed(context, shown, plan, roster, done)
-    return Agreed(plan, before.grave | (plan.tools & set(irreversible)), cost)
-
-
-def tools_that_need_a_yes() -> set[str]:
-    return {name for name, tool in tools().items() if tool.requires_approval}
+    return Agreed(plan, before.grave | (plan.tools & irreversible), cost)
 
 
 async def _cost(
@@ -254,7 +250,8 @@ async def _reviewed(
     shown = proposed
     faults: list[str] = []
     for _ in range(REVIEWS):
-        answer = await context.ask("plan", _question(shown, why, faults))
+        asks_about = shown.tools & needing_a_yes(context.run)
+        answer = await context.ask("plan", _question(shown, why, faults, asks_about=asks_about))
         status = answer.get("status") if isinstance(answer, dict) else None
         if status not in ("approved", "answered"):
             return _not_agreed(answer)
@@ -276,7 +273,7 @@ def _not_agreed(answer: Any) -> NotAgreed:
     return NotAgreed(refused.code, refused.reason)
 
 
-def _question(plan: Plan, why: _Why, faults: Sequence[str]) -> dict[str, Any]:
+def _question(plan: Plan, why: _Why, faults: Sequence[str], *, asks_about: Collection[str]) -> dict[str, Any]:
     """What the person is asked; `tasks` have the names that `_Edited` reads back."""
     words = ["This is the plan for what is missing." if why.goes_on else "This is the plan."]
     words.append("Accept it, change it, or reject it.")
@@ -287,8 +284,8 @@ def _question(plan: Plan, why: _Why, faults: Sequence[str]) -> dict[str, Any]:
     if faults:
         words.append(f"It cannot be run as you changed it: {'; '.join(faults)}.")
     tasks = [task.model_dump(mode="json") for task in plan.tasks]
-    asks_about = sorted((plan.tools & tools_that_need_a_yes()) | set(why.grave))
-    asked = {"question": " ".join(words), "tasks": tasks, "asks_about": asks_about, "faults": list(faults)}
+    told_about = sorted({*asks_about, *why.grave})
+    asked = {"question": " ".join(words), "tasks": tasks, "asks_about": told_about, "faults": list(faults)}
     return {**asked, "cost": _told_cost(why)} if why.limit_usd else asked
 
 
@@ -323,5 +320,5 @@ def _changed(
     """The changed plan, ready to run, shown in the place of the one that was proposed. What is done stays in it."""
     edited = edited.model_copy(update={"revision": plan.revision + 1})
     edited = with_tools(continued(plan, done, with_unique_ids(edited, keep=plan.ids)), roster)
-    context.emit(overview(edited, asks_about=tools_that_need_a_yes()))
+    context.emit(overview(edited, asks_about=needing_a_yes(context.run)))
     return edited

@@ -16,8 +16,9 @@ from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output, guard_project
 from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
-from agents.pipeline.planner import Agreed, asked_first, make_plan, tools_that_need_a_yes
+from agents.pipeline.planner import Agreed, asked_first, make_plan
 from agents.pipeline.plans import Plan
+from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.recall import Recollection, recall
 from agents.pipeline.remembering import Origin, learn, may_learn, write_receipts
 from agents.pipeline.route import Route, decide
@@ -150,7 +151,7 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         return {**served, "pipeline": context.run.settings.as_json(), "trace_id": context.run.about.trace_id}
 
     noted = await context.note("models", now)
-    connected = await context.run.tools.connected_names(context) if context.run.tools is not None else {}
+    connected = await context.run.tools.connected_tools(context) if context.run.tools is not None else {}
     return Setting(
         served={name: value for name, value in noted.items() if name not in ("pipeline", "trace_id")},
         settings=PipelineSettings.from_json(noted["pipeline"]),
@@ -158,7 +159,7 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
         mode=turn["mode"],
         history=tuple(turn["history"]),
         roster={
-            name: spec.with_tools(connected.get(name, ())).tuned_by(context.run.tuning_of(name))
+            name: spec.with_tools([tool.name for tool in connected.get(name, ())]).tuned_by(context.run.tuning_of(name))
             for name, spec in specs().items()
         },
         message_id=str(turn.get("message_id") or ""),
@@ -268,7 +269,7 @@ async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -
     if isinstance(agreed, NotAgreed):
         outputs = left_undone(context, plan, agreed)
         said = await context.say(agreed.nothing_done)
-        return Answered(said, plan=_shown(plan, outputs), skipped=_skipped(outputs))
+        return Answered(said, plan=_shown(context, plan, outputs), skipped=_skipped(outputs))
     plan, outputs = await _worked_through(context, agreed, brief, setting)
     return await _composed(context, plan, outputs, brief)
 
@@ -367,7 +368,7 @@ async def _composed(
         composed["answer"],
         sources,
         composed["model"],
-        _shown(plan, outputs),
+        _shown(context, plan, outputs),
         _skipped(outputs),
         outputs=tuple(outputs.values()),
     )
@@ -391,7 +392,7 @@ async def _composed_by(context: AgentContext, value: dict[str, Any]) -> Any:
     return await context.wait(handle)
 
 
-def _shown(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
+def _shown(context: AgentContext, plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
     """The plan as the API gives it: every task with its stage and what became of it."""
     tasks = []
     for step in plans.planned_steps(plan):
@@ -402,7 +403,7 @@ def _shown(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, Any]:
         "intent": plan.intent,
         "entities": plan.entities,
         "revision": plan.revision,
-        "asks_about": sorted(plan.tools & tools_that_need_a_yes()),
+        "asks_about": sorted(plan.tools & needing_a_yes(context.run)),
         "notice": plan.notice,
         "tasks": tasks,
     }

@@ -17,7 +17,7 @@ from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import Flagged, Outbox, Progressed
 from agents.runtime.reserves import Reserves
 from agents.runtime.spending import Terms
-from agents.runtime.tool_door import ToolDoor
+from agents.runtime.tool_door import ConnectedTool, ToolDoor
 from agents.runtime.tracing import RunTrace
 from agents.tuning.values import UNTUNED, Tuning
 from hyperagent.lib.text import GrowingText, clean_text
@@ -97,8 +97,8 @@ class DrivenRun(Run):
         """Whether one of those is in money, as far as a call has found."""
         self.may_ask = False
         """Whether a person may be asked at their end."""
-        self.connected_names: Mapping[str, Sequence[str]] | None = None
-        """Of tools of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
+        self.connected_tools: Mapping[str, Sequence[ConnectedTool]] | None = None
+        """Those of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
         self.broken_off = ""
         self.interrupt: Callable[[], None] = lambda: None
         self.claimed: Callable[[], Awaitable[object]] = _at_once

@@ -24,6 +24,15 @@ class ToolReply:
     sources: tuple[Source, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectedTool:
+    """A tool of a connected server, as far as a plan that names it has to know it."""
+
+    name: str
+    requires_approval: bool = False
+    irreversible: bool = False
+
+
 class ToolDoor(Protocol):
     """The one door to the tools (`agents.tools.gateway`); each process has one."""
 
@@ -62,5 +71,5 @@ class ToolDoor(Protocol):
         """The tools (`agents.tools.tool.Tool`) of servers that people connected, as this agent has them, by name. A
         step: the agent keeps them to its end, on every replay."""
 
-    async def connected_names(self, context: "AgentContext") -> Mapping[str, Sequence[str]]:
-        """The names of such tools by agent, for the planner. A step."""
+    async def connected_tools(self, context: "AgentContext") -> Mapping[str, Sequence[ConnectedTool]]:
+        """Such tools by agent, for the planner; the run keeps them. A step."""

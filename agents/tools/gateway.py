@@ -3,7 +3,7 @@
 import asyncio
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, cast
 
 import structlog
@@ -23,7 +23,7 @@ from agents.pipeline.effective_task import Intent
 from agents.runtime.attempts import INSTRUCTED, Attempt
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun
-from agents.runtime.tool_door import ToolReply
+from agents.runtime.tool_door import ConnectedTool, ToolReply
 from agents.tools.approval import approved
 from agents.tools.arguments import Refusal, closest, fitted, parsed, shown
 from agents.tools.checks import Changed, Checks, Instructed, Request, first_refusal, unapproved
@@ -92,8 +92,8 @@ class Gateway:
         return await self._providers.lacks_for(about, names)
 
     async def connected(self, context: AgentContext) -> Mapping[str, Tool]:
-        names = context.run.connected_names
-        has_none = names is not None and not names.get(context.agent.name)
+        known = context.run.connected_tools
+        has_none = known is not None and not known.get(context.agent.name)
         if has_none or isinstance(self._providers.connections, NotConfigured):
             return {}
 
@@ -104,16 +104,17 @@ class Gateway:
         noted = await context.step(StepKind.NOTE, "connected", None, perform)
         return {one["called"]: tool_of(Offered.model_validate(one)) for one in noted}
 
-    async def connected_names(self, context: AgentContext) -> Mapping[str, Sequence[str]]:
+    async def connected_tools(self, context: AgentContext) -> Mapping[str, Sequence[ConnectedTool]]:
         if isinstance(self._providers.connections, NotConfigured):
             return {}
 
         async def perform() -> Outcome:
             offered = await self._providers.connections.offered(context.run.about, context.run.lookups)
-            return Outcome({agent: [one.called for one in tools] for agent, tools in offered.items()})
+            return Outcome({agent: list(map(_as_noted, tools)) for agent, tools in offered.items()})
 
-        found: dict[str, list[str]] = await context.step(StepKind.NOTE, "connected", None, perform)
-        context.run.connected_names = found
+        noted = await context.step(StepKind.NOTE, "connected", None, perform)
+        found = {agent: tuple(map(_as_connected, tools)) for agent, tools in noted.items()}
+        context.run.connected_tools = found
         return found
 
     async def call(
@@ -257,6 +258,16 @@ class Gateway:
 
         lacking: str = await context.step(StepKind.NOTE, "lacking", None, perform)
         return Refusal("not_configured", f"{lacking} Until then, do without {tool.name}.") if lacking else None
+
+
+def _as_noted(offered: Offered) -> dict[str, Any]:
+    tool = tool_of(offered)
+    return asdict(ConnectedTool(tool.name, tool.requires_approval, tool.irreversible))
+
+
+def _as_connected(noted: Any) -> ConnectedTool:
+    """Runs from before more was noted have the names alone."""
+    return ConnectedTool(noted) if isinstance(noted, str) else ConnectedTool(**noted)
 
 
 def _new_sources(tool: Tool, reply: ToolReply) -> tuple[Source, ...]:

@@ -20,7 +20,7 @@ from agents.loop_state import Looped
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox
-from agents.runtime.tool_door import ToolReply
+from agents.runtime.tool_door import ConnectedTool, ToolReply
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.gateway import ModelGateway
@@ -84,7 +84,7 @@ class Door:
     async def connected(self, context: AgentContext) -> Mapping[str, Any]:
         return {}
 
-    async def connected_names(self, context: AgentContext) -> Mapping[str, Sequence[str]]:
+    async def connected_tools(self, context: AgentContext) -> Mapping[str, Sequence[ConnectedTool]]:
         return {}
 
     async def lacks_for(self, about: About, names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """What an agent has of connected servers is noted when it begins: a replay has the same, whatever was changed."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -117,6 +117,33 @@ def test_a_task_that_was_given_some_tools_has_no_others() -> None:
     assert _with_connected(part, spec, connected) == part
     # All that it has was given by nobody: such a task is not left out because one of its tools needs a yes.
     assert _named(None, spec, _with_connected(whole, spec, connected)) == ()  # type: ignore[arg-type]
+
+
+async def test_a_run_from_before_more_was_noted_of_them_has_their_names() -> None:
+    async def before(context: AgentContext) -> Any:
+        await context.note("connected", lambda: {"chat": ["mcp_shop_buy"]})
+        return await context.ask("input", {"question": "go on?", "options": []})
+
+    async def now(context: AgentContext) -> Any:
+        assert context.run.tools is not None
+        tools = await context.run.tools.connected_tools(context)
+        await context.ask("input", {"question": "go on?", "options": []})
+        return {agent: [asdict(one) for one in each] for agent, each in tools.items()}
+
+    shop = Shop({"chat": [offered("buy", Risk.WRITE)]})
+    programs = [before, now]
+
+    async def program(context: AgentContext) -> Any:
+        return await programs.pop(0)(context)
+
+    case = case_of(program, Gateway(Providers(connections=shop)))
+    await case.drive()
+    case.answer({"status": "answered", "text": "yes"})
+
+    end = await case.drive()
+
+    assert end.value == {"chat": [{"name": "mcp_shop_buy", "requires_approval": False, "irreversible": False}]}
+    assert shop.asked == 0
 
 
 def test_no_tool_of_ours_is_called_like_a_strangers() -> None:

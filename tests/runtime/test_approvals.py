@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from agents.exchange import AgentInput, Work
+from agents.mcp.definitions import Risk
 from agents.models import Effect
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
@@ -26,6 +27,7 @@ from hitl.kinds import ApproverKind, Op, PolicyAction, RuleEffect, RuleScope, Sw
 from hitl.models import Decision, Policy, Request, Rule, RuleUse
 from hyperagent.lib.hashes import arguments_hash
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere
+from tests.mcp.test_noted import Shop, offered
 from tests.runtime.approving import (
     SPEC,
     Board,
@@ -41,6 +43,7 @@ from tests.runtime.approving import (
 from tests.runtime.driving import Runners, database_dsn, ended, events, execution, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import fake_providers
 
 WHOLE = {"text": "Hello", "color": "white"}
 ENHANCE, OVERRIDE = Script(text='{"intent": "enhance"}'), Script(text='{"intent": "override"}')
@@ -578,6 +581,19 @@ async def test_a_gated_agent_follows_the_runs_rule_and_the_administrators_policy
     assert output(skipped)["error"] == "hitl_skipped_non_streaming"
     assert output(denied)["error"] == "denied_by_policy"
     assert await Request.objects.acount() == 0
+
+
+@pytest.mark.spec("S132", "B26")
+async def test_the_card_of_a_gated_agent_names_the_tools_of_connected_servers_too(
+    alice: Any, board: Board, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"poster": [offered("buy", Risk.IRREVERSIBLE), offered("look")]})
+    known, providers = programs(spec=GATED), fake_providers(connections=shop)
+    await make_runner(scripted_server.url, extra=known, tools=board.tools(), providers=providers)
+
+    request = await the_request(await start(alice, "Pin hello", pipeline="asks"))
+
+    assert (request.tool_names, request.risk) == (["pin", "mcp_shop_buy"], "high")
 
 
 # --- runs that nobody watches

@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from agents.mcp.definitions import Risk
 from agents.runtime.driven import PipelineSettings
 from agents.usage.models import ModelPrice
 from hitl import actions
@@ -16,12 +17,14 @@ from hitl.answers import Response
 from hitl.ending import end_overdue
 from hitl.kinds import RequestStatus, Via
 from hitl.models import Decision, Request
+from tests.mcp.test_noted import Shop, offered
 from tests.pipeline.graphs import PARALLEL, QUESTION, SATISFIED, plan_text
 from tests.runtime.driving import Runners, start
 from tests.runtime.endings import told, wholly_ended
 from tests.runtime.test_budget_turn import asked as open_request
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import fake_providers
 
 pytestmark = pytest.mark.slow
 PLAN = Script(match=QUESTION, text=plan_text(PARALLEL))
@@ -115,6 +118,27 @@ async def test_a_plan_that_was_changed_into_what_cannot_be_run_is_told_as_that_w
     assert "'astrologer'" in run.answer
     assert errors_of(run) == {("failed", "plan_cannot_run")}
     assert {part["error"] for part in run.result["skipped"]} == {"plan_cannot_run"}
+
+
+@pytest.mark.spec("B13", "S132", "B26")
+async def test_a_plan_with_a_connected_servers_tool_is_asked_about_and_names_it_like_those_of_the_house(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"chat": [offered("buy", Risk.IRREVERSIBLE), offered("order", Risk.WRITE), offered("look")]})
+    scripted_server.script(PLAN)
+    await make_runner(scripted_server.url, providers=fake_providers(connections=shop))
+    id_ = await start(alice, QUESTION)
+
+    request = await asked(id_)
+    await respond(alice, request, "denied", instructions="Too much.")
+    run, said = await wholly_ended(id_)
+
+    assert "It may do what cannot be undone: mcp_shop_buy." in request.question["question"]
+    assert {"mcp_shop_buy", "mcp_shop_order"} < set(request.question["asks_about"])
+    assert "mcp_shop_look" not in request.question["asks_about"]
+    assert "mcp_shop_order" in told(said, "plan_overview")[0]["asks_about"]
+    assert "mcp_shop_order" in run.result["plan"]["asks_about"]
+    assert {"mcp_shop_buy", "mcp_shop_order"} < set(run.result["skipped"][0]["tools"])
 
 
 # --- a plan that goes on from another
