@@ -12,6 +12,7 @@ from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.exchange import AgentOutput, Options, Value
+from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.citations import check, cited, number, renumber
 from agents.pipeline.effective_task import Intent, effective_task, heading, is_override
 from agents.pipeline.not_agreed import CANNOT_RUN
@@ -141,6 +142,8 @@ def _missing(task: ToCompose, outputs: Mapping[str, AgentOutput]) -> list[Missin
         about = output.task_description if output else steps[task_id].task
         agent = output.agent_name if output else steps[task_id].agent
         why = _WHY["deleted"] if task_id in task.deleted else _why(output)
+        if output is not None and (did := carried_out(output)):
+            why = f"{why}; {as_clause(did)}"
         found.append(Missing(_heading(about), agent, why))
     known = steps.keys() | outputs.keys()
     found += [Missing(_heading(text), "agent", _WHY["deleted"]) for text in task.deleted if text not in known]

@@ -11,6 +11,7 @@ from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Known
 from agents.pipeline import todo
 from agents.pipeline.blackboard import Board
+from agents.pipeline.carried_out import with_carried_out
 from agents.pipeline.plans import Plan, PlanTask, stages
 from agents.pipeline.todo_file import TodoFile
 from agents.pipeline.work import board_of, commission, retry_config
@@ -58,7 +59,7 @@ async def dispatch(
         if task.id in together:
             branch.emit(ParallelTask(agent=task.id, status=states[task.id]))
         await file.write(branch, after=task.id)
-        return output
+        return output if task.id in refused else await with_carried_out(branch, output, handles[task.id].agent_id)
 
     watched = [lambda branch, task=task: watch(branch, task) for task in open_tasks]
     # The list is written first in a branch of its own, which no task waits for.

@@ -5,6 +5,7 @@ from typing import Final
 
 from agents.engine.errors import StepFailed
 from agents.exchange import AgentOutput, Options, Value
+from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.plans import Plan, downstream, stages
 from agents.roles.verifier import Judged, ask_verifier
 from agents.runtime.context import AgentContext
@@ -93,6 +94,9 @@ def beyond_mending(plan: Plan, outputs: Mapping[str, AgentOutput]) -> dict[str, 
         before = [lost[other] for other in task.depends_on if other in lost]
         if code in BEYOND_MENDING or code.startswith(_BY_A_PERSON):
             lost[task_id] = output.error or code
+        elif did := carried_out(output):
+            # As with a retry: who tries again what has changed the world may change it again.
+            lost[task_id] = f"{output.error or 'it gave no result'}; {as_clause(did)}"
         elif before and (code in _ONLY_FOLLOWED or not output.result):
             lost[task_id] = before[0]
     return lost
@@ -114,7 +118,8 @@ def _verdict(judged: Judged, plan: Plan, outputs: Mapping[str, AgentOutput], los
 def _redo(
     plan: Plan, outputs: Mapping[str, AgentOutput], wanted: Collection[str], lost: Collection[str]
 ) -> tuple[str, ...]:
-    """These tasks and what was made from their results; never one that is lost, or that did what cannot be undone."""
+    """These tasks and what was made from their results; never one that is lost, that may have done what cannot be
+    undone, or that has changed the world."""
     irreversible = {name for name, tool in tools().items() if tool.irreversible}
     again = downstream(plan, wanted)
     return tuple(
@@ -122,7 +127,7 @@ def _redo(
         for task in plan.tasks
         if task.id in again
         and task.id not in lost
-        and not (_is_done(task.id, outputs) and irreversible & set(task.tools))
+        and not (_is_done(task.id, outputs) and (irreversible & set(task.tools) or carried_out(outputs[task.id])))
     )
 
 

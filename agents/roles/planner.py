@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agents.briefing import clipped, quoted
 from agents.exchange import AgentOutput, Options
+from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.plans import MAX_TASKS, Plan, PlanTask
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
@@ -99,7 +100,8 @@ def opening(
     revision_context: str,
 ) -> tuple[Message, ...]:
     """What the planner is told at first."""
-    finished = "\n".join(_finished(task_id, output) for task_id, output in sorted(done.items()) if output.task_done)
+    kept = [(task_id, output) for task_id, output in sorted(done.items()) if output.task_done or carried_out(output)]
+    finished = "\n".join(_finished(task_id, output) for task_id, output in kept)
     told = sections(
         ("Question", question_of(question)),
         ("About the person", format_user_profile(profile)),
@@ -145,6 +147,8 @@ def task_of(proposed: Proposed, *, agents: Mapping[str, AgentSpec]) -> PlanTask:
 
 
 def _finished(task_id: str, output: AgentOutput) -> str:
-    return f"- id {task_id} ({output.agent_name}): {clipped(output.task_description, 200)}\n" + quoted(
-        task_id, output.result, limit=OUTPUT_CHARS
-    )
+    did = carried_out(output)
+    once = f"  {as_clause(did)}: plan it no more\n" if did else ""
+    said = output.result if output.task_done else f"Not finished: {output.error or 'no reason given'}"
+    head = f"- id {task_id} ({output.agent_name}): {clipped(output.task_description, 200)}\n"
+    return head + once + quoted(task_id, said, limit=OUTPUT_CHARS)

@@ -9,8 +9,11 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
+from agents.mcp.definitions import Risk
 from agents.models import AgentExecution
+from agents.pipeline.plans import task_id
 from agents.tools.tool import ToolError
+from tests.mcp.test_noted import Shop, offered
 from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script, ScriptedCall
@@ -20,6 +23,8 @@ from tests.tools.doubles import FakeWeb, fake_providers
 
 pytestmark = pytest.mark.slow
 ANSWER = "The board reads: all of it was found."
+ORDER = offered("order", Risk.WRITE, requires_approval=False)
+ORDERED = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
 
 
 @pytest.mark.spec("S11", "S15", "S25", "S28", "S29")
@@ -255,6 +260,59 @@ async def test_an_agent_whose_tool_calls_have_all_failed_makes_the_run_plan_agai
     assert (run.status, run.answer, run.result["plan"]["revision"]) == ("completed", "alpha and beta", 1)
     (failed,) = [call.last_user for call in scripted_server.calls if "did not do its task" in call.last_user]
     assert "did not do its task: errors" in failed
+
+
+@pytest.mark.spec("S14", "B2")
+async def test_what_an_agent_did_before_it_failed_is_not_planned_again_and_the_answer_is_told_of_it(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"chat": [ORDER]})
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text(PARALLEL)),
+        Script(match="Work on beta now.", text="Found beta."),
+        Script(match="Work on alpha now.", tool_calls=[ORDERED]),
+        Script(match="Work on alpha now.", status=503),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=QUESTION, text="Only beta was found."),
+    )
+    await make_runner(scripted_server.url, providers=fake_providers(connections=shop), env={"LLM_ATTEMPTS": "1"})
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer) == ("completed", "Only beta was found.")
+    assert (len(shop.called), run.result["plan"]["revision"]) == (1, 0)
+    verifier, composer = (call.last_user for call in scripted_server.calls[-2:])
+    assert all("; mcp_shop_order was carried out, or begun" in told for told in (verifier, composer))
+    (skipped,) = run.result["skipped"]
+    assert skipped["carried_out"] == ["mcp_shop_order"]
+
+
+@pytest.mark.spec("S14", "B2")
+async def test_a_task_that_changed_the_world_is_kept_and_the_planner_knows_what_it_did(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"chat": [ORDER]})
+    alpha = task_id(0, "chat", "Work on alpha now.")
+    scripted_server.script(
+        Script(match=QUESTION, text=plan_text(PARALLEL)),
+        Script(match="Work on beta now.", text="Found beta."),
+        Script(match="Work on alpha now.", tool_calls=[ORDERED]),
+        Script(match="Work on alpha now.", text="Ordered."),
+        Script(match=QUESTION, text=json.dumps({"satisfied": False, "feedback": "Which tea?", "redo": [alpha]})),
+        Script(match=QUESTION, text=plan_text({"gamma": ()})),
+        Script(match="Work on gamma now.", text="It is green tea."),
+        Script(match=QUESTION, text=SATISFIED),
+        Script(match=QUESTION, text="Green tea is ordered."),
+    )
+    await make_runner(scripted_server.url, providers=fake_providers(connections=shop))
+
+    run = await ended(await start(alice, QUESTION))
+
+    assert (run.status, run.answer) == ("completed", "Green tea is ordered.")
+    assert [task["task"].split()[2] for task in run.result["plan"]["tasks"]] == ["alpha", "beta", "gamma"]
+    assert len(shop.called) == 1
+    (planner,) = [call.last_user for call in scripted_server.calls if "## Already done" in call.last_user]
+    assert "mcp_shop_order was carried out, or begun: plan it no more" in planner
 
 
 @pytest.mark.spec("S93", "B15")
