@@ -1,16 +1,16 @@
 """A run while a runner drives it: what it reaches the outside by, what people see of it, what it took."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from agents.engine.events import Body, TokenReset, Usage
-from agents.engine.records import Announced, Cut, Loaded, Record, StepRecord
+from agents.engine.records import AgentRecord, Announced, Cut, Loaded, Record, StepRecord
 from agents.engine.run import Program, Run
-from agents.engine.states import StepKind
+from agents.engine.states import AgentStatus, StepKind
 from agents.guardrails.settings import GuardSettings
 from agents.runtime.budget_service import BudgetService
 from agents.runtime.lookups import Lookups
@@ -151,6 +151,12 @@ class DrivenRun(Run):
                 self.forget_recorded(cut.agent_id, channel)
             self.take_back(cut.agent_id, "the agent begins anew")
 
+    def ending(
+        self, agents: Sequence[AgentRecord], status: AgentStatus, *, why: str = "", asks: Iterable[StepRecord] = ()
+    ) -> list[Record]:
+        """With what people saw of their text: it is no part of an answer any more."""
+        return [*self._silenced(agents), *super().ending(agents, status, why=why, asks=asks)]
+
     def show_recorded(self, agent_id: UUID, text: str, thinking: str = "") -> None:
         """What was streamed is in the journal: it stays, whatever comes after."""
         self._recorded_length[agent_id, ANSWER] += len(text)
@@ -174,6 +180,15 @@ class DrivenRun(Run):
             if self.loaded.shown.get((agent_id, channel), 0) != keep:
                 self.loaded.shown[agent_id, channel] = keep
                 self.outbox.write(Announced(agent_id, TokenReset(keep=keep, reason=reason, channel=channel)))
+
+    def _silenced(self, agents: Iterable[AgentRecord]) -> Iterator[Announced]:
+        for agent in agents:
+            self.streamed[agent.id].clear()
+            for channel in (ANSWER, THINKING):
+                self.forget_recorded(agent.id, channel)
+                if self.loaded.shown.pop((agent.id, channel), 0):
+                    reset = TokenReset(keep=0, reason="the agent was stopped", channel=channel)
+                    yield Announced(agent.id, reset)
 
     def forget_recorded(self, agent_id: UUID, channel: str) -> int:
         """How much text of this agent was to stay until now; from now on none of it is."""

@@ -16,6 +16,7 @@ from hitl.models import Request
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from tests.runtime.driving import Runners, ended, events, execution, start, until
+from tests.runtime.endings import wholly_ended
 from tests.runtime.test_waiting import NO_MODEL, answer, request_of, waiting
 from tests.scripted.server import ScriptedServer
 
@@ -221,3 +222,17 @@ async def test_the_tables_say_who_waits_for_a_person(alice: Any, make_runner: Ru
 
 async def _nothing(runner: Any) -> bool:
     return not runner.driving
+
+
+@pytest.mark.spec("S106", "B10")
+async def test_what_a_deleted_agent_was_saying_is_taken_back_with_it(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    id_ = await start(alice, "say 2000 tokens at 50/s", mode="chat")
+    await until(lambda: has_tokens(id_))
+
+    await intervene((await agent_of(id_, "chat")).id, by=alice, user_comment="delete")
+    run, _ = await wholly_ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "You stopped this agent before it could answer.")
