@@ -243,7 +243,8 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
             route.agent, commission(task), task=title_from(brief.original_question), step_id=task.agent_id
         )
     )
-    if ended.status is AgentStatus.DELETED:
+    # Or whoever took over from it, of which it has the end.
+    if ended.code == AgentStatus.DELETED:
         await context.say(STOPPED)
         return Answered(STOPPED)
     if ended.code == OUT_OF_BUDGET:
@@ -389,6 +390,8 @@ async def _composed_by(context: AgentContext, value: dict[str, Any]) -> Any:
         handle = await context.fork(compose.NAME, value, task="Writes the answer")
     except StepFailed:
         return await compose.run(context, value)
+    if (await context.outcome(handle)).code == AgentStatus.DELETED:
+        return {"answer": await context.say(STOPPED), "sources": [], "model": None}
     return await context.wait(handle)
 
 

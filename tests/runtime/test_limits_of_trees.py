@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
+from agents import actions
 from agents.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from tests.pipeline.graphs import PARALLEL, QUESTION, SATISFIED, plan_text
-from tests.runtime.driving import Runners, start
+from tests.runtime.driving import Runners, start, until
 from tests.runtime.endings import agents_of, told, wholly_ended
 from tests.runtime.roles import ONCE, in_a_loop, own_models, programs, says, sent
 from tests.scripted.script import Script, ScriptedCall
@@ -219,3 +221,21 @@ async def test_a_plan_that_grows_beyond_what_a_run_may_have_is_answered_from_wha
     assert (run.status, run.answer) == ("completed", "What there is.")
     assert "the most that it may have" in scripted_server.calls[-1].last_user
     assert len(await agents_of(run.id)) == 21
+
+
+@pytest.mark.spec("S42", "S106")
+async def test_an_agent_that_took_over_is_stopped_by_a_person_like_the_one_that_was_asked(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(hands_to("chat", "code"), says("code", "one two three", held_after=2))
+    await make_runner(scripted_server.url, env=own_models("chat", "code"))
+    id_ = await start(alice, "What is in it?", mode="chat")
+
+    async def at_work() -> Any:
+        return next((agent for agent in await agents_of(id_) if agent.agent_name == "code"), None)
+
+    coder = await until(at_work)
+    await sync_to_async(actions.intervene)(coder.id, by=alice, user_comment="delete")
+    run, said = await wholly_ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "You stopped this agent before it could answer."), said[-3:]

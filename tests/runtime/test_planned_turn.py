@@ -16,6 +16,7 @@ from agents.tools.tool import ToolError
 from tests.mcp.test_noted import Shop, offered
 from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, SHAPES, lines, order, plan_text
 from tests.runtime.driving import Runners, ended, events, start, until
+from tests.runtime.endings import wholly_ended
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -335,6 +336,26 @@ async def test_new_instructions_for_the_composer_are_part_of_what_it_is_asked(
 
     assert (run.status, run.answer) == ("completed", ANSWER), run.error_message
     assert "Write it as a poem" in scripted_server.calls[-1].last_user
+
+
+@pytest.mark.spec("S106", "B15")
+async def test_a_composer_that_a_person_stops_says_no_more_and_what_was_found_stays(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    *others, answer = lines(PARALLEL)
+    scripted_server.script(*others, answer.model_copy(update={"held_after": 2}))
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, QUESTION)
+
+    async def composer() -> AgentExecution | None:
+        return await AgentExecution.objects.filter(execution=id_, agent_name="composer", status="running").afirst()
+
+    found: AgentExecution = await until(composer)
+    await sync_to_async(actions.intervene)(found.id, by=alice, user_comment="delete")
+    run, said = await wholly_ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "You stopped this agent before it could answer."), said[-3:]
+    assert {task["status"] for task in run.result["plan"]["tasks"]} == {"completed"}
 
 
 def _amended(graph: Mapping[str, Sequence[str]]) -> list[Script]:
