@@ -74,9 +74,10 @@ def faults_of(plan: Plan, *, agents: Mapping[str, AgentSpec], done: Collection[s
     faults += [f"the id '{one}' belongs to a task that is already done" for one in counted if one in done]
     for task in plan.tasks:
         faults += _faults_of_task(task, agents, known={*counted, *done})
-    cycle = find_cycle({task.id: [other for other in task.depends_on if other != task.id] for task in plan.tasks})
-    if cycle:
+    edges = {task.id: [other for other in task.depends_on if other != task.id] for task in plan.tasks}
+    while cycle := find_cycle(edges):
         faults.append(f"circular dependency: {' -> '.join(cycle)}")
+        edges = {one: others for one, others in edges.items() if one not in cycle}
     return faults
 
 

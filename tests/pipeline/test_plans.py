@@ -89,6 +89,15 @@ class TestFaults:
             "task 'a' names the tool 'fly', which does not exist",
         ]
 
+    @pytest.mark.spec("S27")
+    def test_of_several_circles_each_is_told(self) -> None:
+        bad = plan(task("a", "b"), task("b", "a"), task("c"), task("d", "e", "a"), task("e", "f"), task("f", "d", "c"))
+
+        assert faults_of(bad, agents=ROSTER) == [
+            "circular dependency: a -> b -> a",
+            "circular dependency: d -> e -> f -> d",
+        ]
+
     def test_what_is_done_may_be_waited_for_and_not_be_done_again(self) -> None:
         assert faults_of(plan(task("b", "old")), agents=ROSTER, done={"old"}) == []
         assert faults_of(plan(task("old")), agents=ROSTER, done={"old"}) == [
