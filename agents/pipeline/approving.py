@@ -168,7 +168,7 @@ def _question(context: AgentContext, spec: AgentSpec, task: AgentInput, found: V
 def _guarded(context: AgentContext, spec: AgentSpec, task: AgentInput) -> Sequence[Tool]:
     """The agent's tools that need a yes, as far as its task has them; those of connected servers, too."""
     door = context.run.tools
-    names = task.tools or spec.tools
+    names = task.tools or (*spec.tools, *context.connected)
     connected = [context.connected[name] for name in names if name in context.connected]
     return () if door is None else (*door.protected(names), *(tool for tool in connected if tool.requires_approval))
 

@@ -584,12 +584,18 @@ async def test_a_gated_agent_follows_the_runs_rule_and_the_administrators_policy
 
 
 @pytest.mark.spec("S132", "B26")
+@pytest.mark.parametrize("tools", [SPEC.tools, ()], ids=["asked first", "handed over to"])
 async def test_the_card_of_a_gated_agent_names_the_tools_of_connected_servers_too(
-    alice: Any, board: Board, scripted_server: ScriptedServer, make_runner: Runners
+    tools: tuple[str, ...], alice: Any, board: Board, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
     shop = Shop({"poster": [offered("buy", Risk.IRREVERSIBLE), offered("look")]})
     known, providers = programs(spec=GATED), fake_providers(connections=shop)
-    await make_runner(scripted_server.url, extra=known, tools=board.tools(), providers=providers)
+
+    async def begins(context: AgentContext, turn: dict[str, Any]) -> None:
+        task = AgentInput(agent_id="poster-1", agent_name="poster", task=turn["question"], tools=tools)
+        await context.wait(await context.fork("poster", commission(task), task=task.task))
+
+    await make_runner(scripted_server.url, extra=known | {"asks": begins}, tools=board.tools(), providers=providers)
 
     request = await the_request(await start(alice, "Pin hello", pipeline="asks"))
 
