@@ -1,6 +1,7 @@
 """What people do to the agents of a run, through the real tables, runners and requests."""
 
 import asyncio
+import json
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +18,11 @@ from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from tests.runtime.driving import Runners, ended, events, execution, start, until
 from tests.runtime.endings import wholly_ended
+from tests.runtime.roles import own_models, says
 from tests.runtime.test_waiting import NO_MODEL, answer, request_of, waiting
+from tests.scripted.script import ScriptedCall
 from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import fake_providers
 
 intervene = sync_to_async(actions.intervene)
 steer = sync_to_async(actions.steer)
@@ -61,6 +65,10 @@ async def agent_of(id_: UUID, name: str) -> AgentExecution:
 
     found: AgentExecution = await until(find)
     return found
+
+
+async def has_said(id_: UUID) -> bool:
+    return "token" in [event["type"] for event in await events(id_)]
 
 
 async def has_tokens(id_: UUID) -> bool:
@@ -236,3 +244,25 @@ async def test_what_a_deleted_agent_was_saying_is_taken_back_with_it(
     run, _ = await wholly_ended(id_)
 
     assert (run.status, run.answer) == ("completed", "You stopped this agent before it could answer.")
+
+
+@pytest.mark.spec("S42", "S94", "B10")
+async def test_what_an_agent_said_that_had_taken_over_is_taken_back_when_the_one_before_it_begins_anew(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    handoff = ScriptedCall(name="handoff_to_rag", arguments=json.dumps({"task_description": "Look it up"}))
+    scripted_server.script(
+        says("chat", "", tool_calls=[handoff]),
+        says("rag", {"query": "revenue"}),
+        says("rag", "one two three", held_after=2),
+        says("chat", "Said anew."),
+    )
+    await make_runner(scripted_server.url, env=own_models("chat", "rag"), providers=fake_providers())
+    id_ = await start(alice, "What is in it?", mode="chat")
+    await until(lambda: has_said(id_))
+
+    new = {"user_comment": "modify", "user_content": "Say it anew"}
+    await intervene((await agent_of(id_, "chat")).id, by=alice, **new)
+    run, _ = await wholly_ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "Said anew.")
