@@ -175,8 +175,10 @@ def _ended(found: Mapping[str, Any]) -> AgentOutput:
     """What an agent that ended has brought, also where it was nothing."""
     if found["status"] == AgentStatus.COMPLETED:
         return AgentOutput.model_validate(found["output"])
-    stopped = found["status"] == AgentStatus.DELETED
-    why = found["error"]["message"] if found["error"] and not stopped else found["status"]
+    failure = found["error"]
+    # It, or whoever took over from it.
+    stopped = failure is not None and failure["code"] == AgentStatus.DELETED
+    why = AgentStatus.DELETED.value if stopped else failure["message"] if failure else found["status"]
     return AgentOutput(
         agent_id=found["step_id"], agent_name=found["name"], task_description="", task_done=False, error=why
     )

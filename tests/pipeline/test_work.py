@@ -41,6 +41,15 @@ def test_what_a_person_stopped_holds_up_nobody_who_has_something_else_to_work_on
     assert task.dependency_outputs["b"].task_done
 
 
+@pytest.mark.spec("S42", "S106")
+def test_no_more_does_who_had_taken_over_from_it() -> None:
+    taken_over = dependency("failed") | {"error": {"code": "deleted", "message": "code was stopped by a person."}}
+
+    task = whole(a=taken_over, b=dependency("completed"))
+
+    assert task.dependency_outputs["a"].error == "deleted"
+
+
 @pytest.mark.parametrize(
     "dependencies",
     [
