@@ -110,7 +110,7 @@ def _said(answer: object) -> str:
     """The person's words; empty if they declined or the question ran out."""
     if not isinstance(answer, dict) or answer.get("status") not in ("answered", "approved"):
         return ""
-    told = (answer.get("choice"), answer.get("text"))
+    told = (answer.get("choice"), answer.get("text"), answer.get("instructions"))
     return "; ".join(str(one).strip() for one in told if one and str(one).strip())
 
 

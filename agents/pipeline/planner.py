@@ -179,6 +179,12 @@ class Agreed:
     plan: Plan
     grave: frozenset[str] = frozenset()
     cost: PlanCost = NOTHING
+    said: str = ""
+    """What the person said when they agreed, for all who work on it."""
+
+    def told_with(self, question: str) -> str:
+        """The question with that."""
+        return f"{question}\n\nThe person agreed to a plan for this, and said: {self.said}" if self.said else question
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +233,15 @@ async def asked_first(
         goes_on=earlier is not None,
     )
     is_wanted = options.show_plan and earlier is None
+    said = ""
     if is_wanted or set(why.grave) - before.grave or why.is_dear:
         shown = await _reviewed(context, left, why, roster=roster, done=done)
         if isinstance(shown, NotAgreed):
             return shown
-        if shown != left:
-            plan = _changed(context, shown, plan, roster, done)
-    return Agreed(plan, before.grave | (plan.tools & irreversible), cost)
+        said = shown.said
+        if shown.plan != left:
+            plan = _changed(context, shown.plan, plan, roster, done)
+    return Agreed(plan, before.grave | (plan.tools & irreversible), cost, said)
 
 
 async def _cost(
@@ -245,7 +253,7 @@ async def _cost(
 
 async def _reviewed(
     context: AgentContext, proposed: Plan, why: _Why, *, roster: Mapping[str, AgentSpec], done: Collection[str]
-) -> Plan | NotAgreed:
+) -> Agreed | NotAgreed:
     """What a person makes of the plan: itself where they accept it."""
     shown = proposed
     faults: list[str] = []
@@ -261,7 +269,7 @@ async def _reviewed(
         else:
             faults = edited
         if not faults:
-            return shown
+            return Agreed(shown, said=answers.words(answer))
         _tell(context, "The changed plan cannot be run", faults)
     return NotAgreed(CANNOT_RUN, _in_words(faults))
 

@@ -271,8 +271,7 @@ async def _planned(context: AgentContext, brief: AgentInput, setting: Setting) -
         outputs = left_undone(context, plan, agreed)
         said = await context.say(agreed.nothing_done)
         return Answered(said, plan=_shown(context, plan, outputs), skipped=_skipped(outputs))
-    plan, outputs = await _worked_through(context, agreed, brief, setting)
-    return await _composed(context, plan, outputs, brief)
+    return await _composed(context, *await _worked_through(context, agreed, brief, setting))
 
 
 async def _agreed_to(
@@ -296,13 +295,13 @@ async def _agreed_to(
 
 async def _worked_through(
     context: AgentContext, agreed: Agreed, brief: AgentInput, setting: Setting
-) -> tuple[Plan, dict[str, AgentOutput]]:
+) -> tuple[Plan, dict[str, AgentOutput], AgentInput]:
     """Dispatch, look, plan again what is missing, at most MAX_REPLANS times. What was done is kept.
 
     What is planned again is asked about like the first plan, as far as nobody has agreed to that yet. Without a yes the
-    answer is made of what there is.
+    answer is made of what there is. What people say with their yes becomes part of the question in the brief.
     """
-    plan, outputs = agreed.plan, dict[str, AgentOutput]()
+    plan, outputs, brief = agreed.plan, dict[str, AgentOutput](), _told_with(brief, agreed)
     for left in range(setting.settings.max_replans, -1, -1):
         outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
         verdict = await verified(
@@ -320,10 +319,14 @@ async def _worked_through(
         onward = await _agreed_to(context, again, setting, earlier=agreed, done=kept)
         if isinstance(onward, NotAgreed):
             undone = left_undone(context, again, onward, done=kept)
-            return told_beside(context, again, onward), {**outputs, **undone}
-        agreed, plan = onward, onward.plan
+            return told_beside(context, again, onward), {**outputs, **undone}, brief
+        agreed, plan, brief = onward, onward.plan, _told_with(brief, onward)
         outputs = {task.id: kept[task.id] for task in plan.tasks if task.id in kept}
-    return plan, outputs
+    return plan, outputs, brief
+
+
+def _told_with(brief: AgentInput, agreed: Agreed) -> AgentInput:
+    return brief.model_copy(update={"original_question": agreed.told_with(brief.original_question)})
 
 
 async def _make_plan(

@@ -137,6 +137,15 @@ async def test_the_person_is_asked_and_the_answer_completes_the_question(
     assert "Answer: Anna" in scripted_server.calls[1].last_user
 
 
+async def test_what_is_said_beside_an_answer_counts(alone: Alone, scripted_server: ScriptedServer) -> None:
+    scripted_server.script(Script(text=unclear({"question": "To whom?", "options": ["Anna"]})), Script(text=CLEAR))
+    case = clarifying(alone)
+    await case.drive()
+    case.answer({"status": "answered", "choice": "Anna", "instructions": "But not before Monday"})
+
+    assert "Anna; But not before Monday" in (await case.drive()).value
+
+
 async def test_several_questions_are_asked_at_once_and_never_more_than_three(
     alone: Alone, scripted_server: ScriptedServer
 ) -> None:

@@ -141,6 +141,24 @@ async def test_a_plan_with_a_connected_servers_tool_is_asked_about_and_names_it_
     assert {"mcp_shop_buy", "mcp_shop_order"} < set(run.result["skipped"][0]["tools"])
 
 
+@pytest.mark.spec("B13", "S127")
+async def test_what_a_person_says_when_they_agree_to_a_plan_is_told_to_whoever_works_on_it(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(PLAN, *FOUND[:2], MISSING, MAILED, CHECKED, COMPOSED)
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, QUESTION, options=SHOWN)
+
+    await respond(alice, await asked(id_), "approved", instructions="In metric units.")
+    await respond(alice, await asked(id_), "approved", instructions="To Bob only.")
+    run, _ = await wholly_ended(id_)
+
+    told = [call.last_user for call in scripted_server.calls[1:]]
+    assert run.answer == "This is what there is."
+    assert all("In metric units." in words for words in told)
+    assert ["To Bob only." in words for words in told[-3:]] == [False, True, True]
+
+
 # --- a plan that goes on from another
 
 
