@@ -159,6 +159,36 @@ async def test_what_a_person_says_when_they_agree_to_a_plan_is_told_to_whoever_w
     assert ["To Bob only." in words for words in told[-3:]] == [False, True, True]
 
 
+# --- a plan of a run in which nobody can be asked
+
+
+@pytest.mark.spec("S124", "B8", "B26")
+async def test_agents_whose_tasks_name_what_needs_a_yes_do_not_begin_where_nobody_can_be_asked(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"chat": [offered("order", Risk.WRITE)]})
+    plan = json.loads(plan_text({"alpha": (), "beta": (), "gamma": ()}))
+    bought, mailed, _ = plan["execution_plan"]
+    bought["tools"] = ["mcp_shop_order"]
+    mailed |= {"agent": "mail", "tools": ["send_email"]}
+    scripted_server.script(Script(match=QUESTION, text=json.dumps(plan)), FOUND[-1], CHECKED, COMPOSED)
+    await make_runner(scripted_server.url, providers=fake_providers(connections=shop))
+
+    id_ = await start(alice, QUESTION, options={"on_approval": "skip", "interactive": False})
+    run, said = await wholly_ended(id_)
+
+    left = {(part["agent_name"], part["error"], *part["tools"]) for part in run.result["skipped"]}
+    assert left == {
+        ("chat", "hitl_skipped_non_streaming", "mcp_shop_order"),
+        ("mail", "hitl_skipped_non_streaming", "send_email"),
+    }
+    assert {event["description"] for event in told(said, "stage", name="approval")} == {
+        "Left out, because nobody can be asked: mcp_shop_order",
+        "Left out, because nobody can be asked: send_email",
+    }
+    assert "streaming interface" in scripted_server.calls[-1].last_user
+
+
 # --- a plan that goes on from another
 
 
