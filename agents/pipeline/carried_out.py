@@ -17,16 +17,23 @@ CARRIED_OUT: Final = "carried_out"
 _HAPPENED: Final = frozenset({EffectStatus.STARTED, EffectStatus.FINISHED, EffectStatus.IN_DOUBT})
 
 
-async def with_carried_out(context: AgentContext, output: AgentOutput, agent_id: UUID) -> AgentOutput:
-    """The output of an agent that has ended, with what it and those below it changed. Noted: the ledger goes on."""
+async def noted(context: AgentContext, agent_id: UUID) -> list[str]:
+    """The tools by which an agent that has ended, and those below it, changed the world, or may have: what it began may
+    have happened. A note, for the ledger goes on."""
     names: list[str] = await context.note(CARRIED_OUT, lambda: _carried_out(context.run, agent_id))
+    return names
+
+
+async def with_carried_out(context: AgentContext, output: AgentOutput, agent_id: UUID) -> AgentOutput:
+    """The output of an agent that has ended, with that."""
+    names = await noted(context, agent_id)
     if not names:
         return output
     return output.model_copy(update={"partial_data": {**output.partial_data, CARRIED_OUT: names}})
 
 
 def carried_out(output: AgentOutput) -> tuple[str, ...]:
-    """The tools by which the agent changed the world, or may have: what it began may have happened."""
+    """What stands there."""
     return tuple(output.partial_data.get(CARRIED_OUT, ()))
 
 

@@ -10,7 +10,7 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Check, Config, Source, Stage, StageStatus, Title
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
-from agents.pipeline import afterwards, clarify, compose, plans
+from agents.pipeline import afterwards, carried_out, clarify, compose, plans
 from agents.pipeline.attachments import has_documents, with_attachments
 from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
@@ -39,6 +39,7 @@ from hyperagent.lib.text import title_from
 BUNDLED_NOTICE = "A small built-in model answers here. It is good for trying things out, not for facts."
 DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
 STOPPED = "You stopped this agent before it could answer."
+LOOK = "look for yourself before you have it done again."
 PATIENCE_S = 0.5
 """How long an answer that stands waits for its title, and for what is learned, to be told with it."""
 
@@ -245,8 +246,8 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
     )
     # Or whoever took over from it, of which it has the end.
     if ended.code == AgentStatus.DELETED:
-        await context.say(STOPPED)
-        return Answered(STOPPED)
+        did = await carried_out.noted(context, ended.agent_id)
+        return Answered(await context.say(f"{STOPPED} {carried_out.as_clause(did)}: {LOOK}" if did else STOPPED))
     if ended.code == OUT_OF_BUDGET:
         await context.say(ended.message)
         return Answered(ended.message)

@@ -10,12 +10,16 @@ from asgiref.sync import sync_to_async
 
 from agents import actions
 from agents.engine.errors import StepFailed
+from agents.mcp.definitions import Risk
+from agents.mcp.values import Offered
 from agents.models import AgentExecution, Intervention
 from agents.runtime.context import AgentContext
 from agents.runtime.streaming import STREAMED
+from agents.tools.tool import Call, Reply
 from hitl.models import Request
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from tests.mcp.test_noted import Shop, offered
 from tests.runtime.driving import Runners, ended, events, execution, start, until
 from tests.runtime.endings import wholly_ended
 from tests.runtime.roles import own_models, says
@@ -266,3 +270,36 @@ async def test_what_an_agent_said_that_had_taken_over_is_taken_back_when_the_one
     run, _ = await wholly_ended(id_)
 
     assert (run.status, run.answer) == ("completed", "Said anew.")
+
+
+class SlowShop(Shop):
+    """Whose calls never come back."""
+
+    async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
+        await super().call(call, offered, arguments)
+        return await asyncio.Future()
+
+
+@pytest.mark.spec("S106", "B2")
+async def test_who_stops_an_agent_in_the_midst_of_an_effect_is_told_that_it_may_have_happened(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = SlowShop({"chat": [offered("order", Risk.WRITE, requires_approval=False)]})
+    ordered = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
+    scripted_server.script(says("chat", "", tool_calls=[ordered]))
+    providers = fake_providers(connections=shop)
+    await make_runner(scripted_server.url, env=own_models("chat"), providers=providers)
+    id_ = await start(alice, "Order tea", mode="chat")
+    await until(lambda: is_called(shop))
+
+    await intervene((await agent_of(id_, "chat")).id, by=alice, user_comment="delete")
+    run, _ = await wholly_ended(id_)
+
+    assert run.answer == (
+        "You stopped this agent before it could answer. mcp_shop_order was carried out, or begun: look for yourself "
+        "before you have it done again."
+    )
+
+
+async def is_called(shop: Shop) -> bool:
+    return bool(shop.called)

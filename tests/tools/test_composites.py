@@ -7,6 +7,7 @@ import pytest
 
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
+from agents.engine.tree import Undone
 from agents.exchange import AgentInput, AgentOutput, HandoffInfo, Options, OutputMetadata
 from agents.pipeline.handoffs import MATRIX
 from agents.runtime.context import AgentContext
@@ -244,6 +245,26 @@ async def test_a_child_that_failed_is_told_in_words_and_the_parent_goes_on() -> 
     assert reply["content"] == (
         "Error: the chat agent did not finish: The model provider is busy. Go on without its result."
     )
+
+
+@pytest.mark.spec("S102", "B2")
+@pytest.mark.parametrize("undone", [False, True], ids=["failed", "undone"])
+async def test_what_a_child_did_before_it_failed_is_told_so_that_nobody_does_it_again(undone: bool) -> None:
+    async def child(context: AgentContext, value: Any) -> Any:
+        draft = {"to": ["bob@example.org"], "subject": "Party", "body": "Come!"}
+        assert not (await context.tool("draft_email", draft)).is_error
+        if not undone:
+            raise StepFailed("model_busy", "The model provider is busy.")
+        output = {"agent_id": "m", "agent_name": "mail", "task_description": "", "task_done": False, "error": "errors"}
+        return Undone(AgentOutput.model_validate(output).model_dump(mode="json"), "errors")
+
+    async def program(context: AgentContext) -> Any:
+        handle = (await context.tool("fork", {"prompt": "a", "agent": "mail"})).data["handle"]
+        return (await context.tool("wait", {"handle": handle})).content
+
+    told = await replies(program, gateway(), task=TASK, others={"mail": child})
+
+    assert " draft_email was carried out, or begun: do not do it again." in told
 
 
 async def test_an_agent_that_is_not_there_cannot_be_forked() -> None:

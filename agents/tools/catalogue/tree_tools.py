@@ -1,6 +1,7 @@
 """Child agents that an agent starts by itself and waits for (S99, S102). One that nobody waits for is cancelled."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from agents.engine.records import AgentRecord
 from agents.engine.run import forked_in
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput
+from agents.pipeline import carried_out
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import closest
@@ -53,7 +55,10 @@ async def wait(
         started: list[str] = await context.note("forked", lambda: _open(context))
         listed = f"Your handles are: {', '.join(started)}." if started else "You have not started an agent: call fork."
         raise ToolError(f"there is no agent with the handle '{handle[:80]}'. {listed}")
-    return _result(await context.outcome(Handle(child.id, child.name)))
+    end = await context.outcome(Handle(child.id, child.name))
+    is_done = end.status is AgentStatus.COMPLETED and end.output["task_done"]
+    did = [] if is_done else await carried_out.noted(context, child.id)
+    return _result(end, did)
 
 
 def _task_for(agent: str, prompt: str, *, parent: AgentInput | None) -> AgentInput:
@@ -102,13 +107,15 @@ def _children(context: AgentContext) -> list[AgentRecord]:
     return [agent for lineage, agent in context.run.loaded.agents.items() if lineage in forked]
 
 
-def _result(end: Ended) -> Reply:
-    """The child's result, or what became of it. Raises ToolError where there is no result."""
+def _result(end: Ended, did: Sequence[str]) -> Reply:
+    """The child's result, or what became of it. Raises ToolError where there is no result, with what it did all the
+    same."""
+    once = f" {carried_out.as_clause(did)}: do not do it again." if did else ""
     if end.status is AgentStatus.DELETED:
-        raise ToolError(f"a person stopped the {end.name} agent before it was done. Go on without its result.")
+        raise ToolError(f"a person stopped the {end.name} agent before it was done.{once} Go on without its result.")
     if end.status is not AgentStatus.COMPLETED:
-        raise ToolError(f"the {end.name} agent did not finish: {end.message} Go on without its result.")
+        raise ToolError(f"the {end.name} agent did not finish: {end.message}{once} Go on without its result.")
     output = AgentOutput.model_validate(end.output)
-    why = "" if output.task_done else f"It could not do all of it ({output.error or 'no reason given'}).\n"
+    why = "" if output.task_done else f"It could not do all of it ({output.error or 'no reason given'}).{once}\n"
     said = marked_untrusted(output.result or "It gave no text.", source=f"{end.name} agent")
     return Reply(content=f"{why}{said}", data=end.output, sources=output.metadata.sources)
