@@ -28,7 +28,7 @@ from agents.exchange import (
     RetryConfig,
     Work,
 )
-from agents.pipeline import approving, artifacts, citations, todo
+from agents.pipeline import approving, artifacts, carried_out, citations, todo
 from agents.pipeline.blackboard import Board
 from agents.pipeline.plans import Plan, planned_steps
 from agents.registry import Agent, specs
@@ -86,6 +86,8 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     began = await context.now()
     plan = Plan.model_validate(value["plan"]) if value["plan"] else None
     task, handed = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
+    if value.get("modified"):
+        task = _knowing(task, await carried_out.noted(context, context.agent.id))
     agent, task = _as_tuned(agent, task, context.run.tuning_of(agent.spec.name))
     context.task_input = task
     if context.run.tools is not None:
@@ -148,6 +150,14 @@ def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
     return task.model_copy(update=changed), _Handed(tuple(outputs), board, states)
+
+
+def _knowing(task: AgentInput, did: Sequence[str]) -> AgentInput:
+    """The task of an agent that begins anew, with what it did before: its journal has forgotten that."""
+    if not did:
+        return task
+    before = f"Before these instructions, {carried_out.as_clause(did)}. Do that again only if they ask for it."
+    return task.model_copy(update={"task": f"{task.task}\n\n{before}"})
 
 
 def _as_tuned(agent: Agent, task: AgentInput, tuning: Tuning) -> tuple[Agent, AgentInput]:

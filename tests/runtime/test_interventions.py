@@ -60,6 +60,7 @@ async def asks(context: AgentContext, value: dict[str, Any]) -> str:
     return f"heard {told['text']} and {await context.heard()}"
 
 
+ORDERED = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
 PROGRAMS = {"manages": manages, "streams": streams, "asks": asks}
 
 
@@ -285,8 +286,7 @@ async def test_who_stops_an_agent_in_the_midst_of_an_effect_is_told_that_it_may_
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
     shop = SlowShop({"chat": [offered("order", Risk.WRITE, requires_approval=False)]})
-    ordered = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
-    scripted_server.script(says("chat", "", tool_calls=[ordered]))
+    scripted_server.script(says("chat", "", tool_calls=[ORDERED]))
     providers = fake_providers(connections=shop)
     await make_runner(scripted_server.url, env=own_models("chat"), providers=providers)
     id_ = await start(alice, "Order tea", mode="chat")
@@ -299,6 +299,31 @@ async def test_who_stops_an_agent_in_the_midst_of_an_effect_is_told_that_it_may_
         "You stopped this agent before it could answer. mcp_shop_order was carried out, or begun: look for yourself "
         "before you have it done again."
     )
+
+
+@pytest.mark.spec("S94", "B2")
+async def test_an_agent_that_begins_anew_knows_what_it_did_before(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    shop = Shop({"chat": [offered("order", Risk.WRITE, requires_approval=False)]})
+    asked = ScriptedCall(name="ask_user", arguments=json.dumps({"question": "For whom?"}))
+    scripted_server.script(
+        says("chat", "", tool_calls=[ORDERED]), says("chat", "", tool_calls=[asked]), says("chat", "It is ordered.")
+    )
+    providers = fake_providers(connections=shop)
+    await make_runner(scripted_server.url, env=own_models("chat"), providers=providers)
+    id_ = await start(alice, "Order tea", mode="chat")
+    await waiting(id_)
+
+    new = {"user_comment": "modify", "user_content": "Order green tea"}
+    await intervene((await agent_of(id_, "chat")).id, by=alice, **new)
+    run, _ = await wholly_ended(id_)
+
+    assert run.answer == "It is ordered."
+    assert (
+        "## Task\nOrder green tea\n\nBefore these instructions, mcp_shop_order was carried out, or begun. "
+        "Do that again only if they ask for it."
+    ) in scripted_server.calls[-1].last_user
 
 
 async def is_called(shop: Shop) -> bool:
