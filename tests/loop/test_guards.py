@@ -130,6 +130,26 @@ async def test_a_round_that_succeeds_begins_the_count_of_errors_anew(
     assert not any("Change your plan" in message.content for message in looped_.messages)
 
 
+@pytest.mark.spec("S84")
+async def test_each_row_of_five_errors_asks_for_another_plan_and_may_have_three_more(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    def failing(*numbers: int) -> list[Script]:
+        return [calls(("fly", {"n": number})) for number in numbers]
+
+    scripted_server.script(
+        *failing(*range(6)), calls(("search", {})), *failing(*range(6, 14)), Script(text="I cannot fly.")
+    )
+
+    looped_ = await looped(cases({"search": lambda arguments: "found"}, max_iterations=20))
+
+    told = [message.content for message in looped_.messages if "Change your plan" in message.content]
+    assert len(told) == 2
+    assert all("Your last 5 tool calls have all failed" in words for words in told)
+    assert all("with other tools or without any" in words for words in told)
+    assert (looped_.stopped, len(looped_.calls)) == ("errors", 15)
+
+
 def with_budget(case: LoopCase, max_tokens: int) -> LoopCase:
     """The loop in a run that has so many tokens, and nobody who could be asked for more."""
     loop = case.programs[ROOT]
