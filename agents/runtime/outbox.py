@@ -62,7 +62,8 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class BrokenOff:
-    """A call of a model that was interrupted on its way. Its step counts for nothing but what it took."""
+    """A call of a model that was interrupted on its way. Its step counts for nothing but what it took; the `call_id` in
+    its usage tells it from others at the same path, so that it is stored once."""
 
     step: StepRecord
 

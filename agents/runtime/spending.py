@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
 
 from agents.budget import (
     CODE,
@@ -133,7 +134,7 @@ class Spending(Context):
             raise
 
     def _break_off(self, name: str, asked: Written, taken: Sequence[ModelReply]) -> None:
-        used = self.settled(usage_of(*taken))
+        used = self.settled(usage_of(*taken) | {"call_id": uuid4().hex})
         self.run.paid.append(used)
         path = self._performing[:-1]
         failure = StepFailed("interrupted", "The call was interrupted.").as_json()

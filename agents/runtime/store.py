@@ -84,12 +84,14 @@ ON CONFLICT (step_id) DO UPDATE SET provider = excluded.provider, model = exclud
     prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
     cost_usd = excluded.cost_usd, at = excluded.at
 """
-# A call that was interrupted: no step that counts, but paid for.
+# A call that was interrupted: no step that counts, but paid for. Its `call_id` alone tells two at one path apart.
 _BROKEN_OFF = f"""
 WITH s AS (
     INSERT INTO agents_step ({_STEP_COLUMNS}, cut_at)
     SELECT {_STEP_VALUES}, clock_timestamp()
-    FROM {_STEPS_GIVEN}
+    FROM {_STEPS_GIVEN} AND NOT EXISTS (
+        SELECT FROM agents_step o
+        WHERE o.agent_id = w.agent_id AND o.path = w.path AND o.usage->>'call_id' = w.usage->>'call_id')
     RETURNING *
 )
 {_LEDGER}

@@ -16,15 +16,16 @@ from django.db import connections
 from agents import actions, models
 from agents.engine.errors import LeaseLost
 from agents.engine.events import ToolCall
-from agents.engine.records import Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
+from agents.engine.records import AgentRecord, Announced, Asked, EffectRecord, Intervention, Loaded, StepRecord
 from agents.engine.states import AgentStatus, ExecutionStatus, InterventionKind, StepKind, StepStatus
 from agents.models import Event, Execution
 from agents.runtime import loading as sql
 from agents.runtime import writer as writer_module
 from agents.runtime.announcer import Announcer
-from agents.runtime.outbox import Moved, NotStored, Outbox
+from agents.runtime.outbox import BrokenOff, Moved, NotStored, Outbox
 from agents.runtime.store import APPEND_EVENTS, append_values, statements
 from agents.runtime.writer import Writer
+from agents.usage.models import ModelCall
 from hitl.deadlines import Deadlines
 from hitl.models import Request, RequestStatus
 from tests.engine.contract import *  # noqa: F403
@@ -313,6 +314,31 @@ async def test_agents_and_steps_that_follow_each_other_are_two_statements(store:
         "agents_agentexecution",
         "agents_step",
     ]
+
+
+@pytest.mark.spec("B11")
+async def test_an_interrupted_call_whose_commit_nobody_was_told_of_counts_once(store: PostgresUnderTest) -> None:
+    """The writer stores the same parcel again where the connection broke in the midst of the commit."""
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    await stored(journal, root)
+    calls = [broken_off(root, (1,), call_id="first"), broken_off(root, (1,), call_id="second")]
+    journal.write(*calls)
+    again = statements(journal.take(), deadlines=Deadlines())
+
+    async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
+        for query, arguments in (*again, *again):
+            await connection.execute(query, arguments)
+
+    assert await sync_to_async(models.Step.objects.filter(agent__execution_id=id_).count)() == len(calls)
+    paid = ModelCall.objects.filter(execution_id=id_).values_list("prompt_tokens", flat=True)
+    assert [tokens async for tokens in paid] == [10, 10]
+
+
+def broken_off(of: AgentRecord, path: tuple[int, ...], *, call_id: str) -> BrokenOff:
+    usage = {"model": "m", "provider": "p", "prompt_tokens": 10, "completion_tokens": 1, "cost_usd": None}
+    return BrokenOff(replace(step(of, path, status=StepStatus.FAILED), usage={**usage, "call_id": call_id}))
 
 
 async def test_an_agent_that_begins_and_ends_within_one_commit_is_stored_as_it_ended(store: PostgresUnderTest) -> None:
