@@ -117,13 +117,11 @@ class Session:
         try:
             async with connected(self.config, self.transports, heard=self._forget_listing) as client:
                 self._ready.set_result(client)
-                while self._users or time.monotonic() - self._idle_since < self.idle_s:
-                    try:
-                        async with asyncio.timeout(max(self.idle_s / 4, 0.05)):
-                            await self._closing.wait()
-                        return
-                    except TimeoutError:
-                        continue
+                try:
+                    await self._not_needed()
+                finally:
+                    # To say goodbye takes a moment, and whoever comes then needs another connection.
+                    self._closing.set()
         except NotConnected as error:
             self._fail(error)
         except Broken as broken:
@@ -132,6 +130,16 @@ class Session:
         finally:
             self._closing.set()
             self._fail(NotConnected("The connection could not be opened."))
+
+    async def _not_needed(self) -> None:
+        """Returns when it is to be closed, or nobody has used it for a while."""
+        while self._users or time.monotonic() - self._idle_since < self.idle_s:
+            try:
+                async with asyncio.timeout(max(self.idle_s / 4, 0.05)):
+                    await self._closing.wait()
+                return
+            except TimeoutError:
+                continue
 
     def _fail(self, error: Exception) -> None:
         assert self._ready is not None

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from mcp.client.streamable_http import streamable_http_client
 
 from agents.mcp import actions, reading
 from agents.mcp.actions import Reviewed
@@ -15,7 +18,7 @@ from agents.mcp.definitions import Risk
 from agents.mcp.models import McpServer, McpTool
 from agents.mcp.provider import ConnectedServers, _transports
 from agents.mcp.sessions import Sessions
-from agents.mcp.values import Offered
+from agents.mcp.values import Offered, ServerConfig
 from agents.models import Effect
 from agents.runtime.driven import About
 from agents.tools.providers import Providers
@@ -23,6 +26,7 @@ from agents.tools.tool import Call, Reply, ToolError
 from hitl import switches
 from hitl.kinds import PolicyAction, SwitchScope
 from hitl.models import Policy
+from hyperagent.lib.outside.http_client import guarded_http_client
 from hyperagent.lib.refusals import Conflict, NotThere
 from tests.mcp.servers import Served
 from tests.runtime.approving import requests, respond
@@ -325,6 +329,45 @@ async def test_runs_share_no_connection_and_one_that_is_not_used_is_closed(
     assert len(listed[0].tools) == len(listed[1].tools) == 10
     assert mine.is_over
     assert sessions.of(config, one) is not mine
+    await sessions.aclose()
+
+
+async def test_a_connection_that_is_being_closed_is_used_no_more(
+    alice: Any, calculating: Served, connect: Any, in_threads: None
+) -> None:
+    """A program takes a moment to end, and a call came just then."""
+    config = await sync_to_async(reading.config_of)(await sync_to_async(connect)(calculating.url))
+    is_closing, may_close = asyncio.Event(), asyncio.Event()
+
+    class SlowToClose:
+        """To a program that ends when it may."""
+
+        @asynccontextmanager
+        async def program(self, config: ServerConfig) -> AsyncIterator[Any]:
+            limits = {"max_bytes": 1 << 20, "max_values": 10_000, "read_timeout_s": 10.0}
+            async with (
+                guarded_http_client(allow_private=True, **limits)[0] as client,
+                streamable_http_client(config.url, http_client=client) as streams,
+            ):
+                yield streams
+            is_closing.set()
+            await may_close.wait()
+
+        def auth(self, config: ServerConfig) -> None:
+            return None
+
+    sessions = Sessions(lambda about: SlowToClose(), idle_s=0.05)
+    run, as_program = About(uuid4(), user_id=alice.pk), replace(config, kind="stdio")
+    first = sessions.of(as_program, run)
+    await first.listing()
+    await asyncio.wait_for(is_closing.wait(), 10)
+
+    second = sessions.of(as_program, run)
+    listed = await second.listing()
+
+    assert second is not first
+    assert len(listed.tools) == 10
+    may_close.set()
     await sessions.aclose()
 
 
