@@ -201,23 +201,22 @@ def say_in_named(
     is_temporary: bool = False,
     brought: Taint = CLEAN,
 ) -> Said:
-    """A question in the conversation that a program has this name for; the first one begins it."""
+    """A question in the conversation that a program has this name for; the first one that is not refused begins it."""
     conversation_id = id_of_named(user, name)
-    checked_question(text)
-    resolve_mode(mode)
-    try:
-        with transaction.atomic():
-            create(
-                user,
-                origin=Origin.API,
-                conversation_id=conversation_id,
-                project_id=project_id,
-                is_temporary=is_temporary,
-            )
-    except IntegrityError:
-        pass  # The name was used before: what was said under this client_id is found, or said now if that broke off.
     how: dict[str, Any] = {"mode": mode, "options": options, "told": told, "brought": brought}
-    return say(user, conversation_id, text, client_id=client_id, **how)
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                create(
+                    user,
+                    origin=Origin.API,
+                    conversation_id=conversation_id,
+                    project_id=project_id,
+                    is_temporary=is_temporary,
+                )
+        except IntegrityError:
+            pass  # The name was used before: what was said under this client_id is found, or said now.
+        return say(user, conversation_id, text, client_id=client_id, **how)
 
 
 def id_of_named(user: User, name: str) -> uuid.UUID:

@@ -18,6 +18,8 @@ from agents.models import Event, Execution, Step
 from conversations import actions
 from conversations.models import Conversation
 from hitl.models import Request
+from hyperagent.accounts.models import UserQuota
+from hyperagent.accounts.quotas import Quota
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tell, tokens
 from tests.runtime.driving import Runners, ended, until
@@ -230,6 +232,33 @@ async def test_a_key_that_nobody_can_remember_is_refused_by_the_name_of_its_head
     error = refused.json()["error"]
     assert (refused.status_code, set(error["fields"])) == (400, {"Idempotency-Key"})
     assert error["message"].startswith("Idempotency-Key may have 100 printable characters")
+
+
+@pytest.mark.spec("S150")
+@pytest.mark.parametrize(
+    ("url", "body", "headers"),
+    [
+        pytest.param(QUERY, {"query": "Hi"}, {"idempotency-key": "k"}, id="a query under a key"),
+        pytest.param(STREAM, {"query": "Hi"}, {"idempotency-key": "k"}, id="a stream under a key"),
+        pytest.param(
+            "/v1/chat/completions",
+            {"model": "hyperagent/chat", "user": "thread", "messages": [{"role": "user", "content": "Hi"}]},
+            {},
+            id="a completion of a thread",
+        ),
+    ],
+)
+async def test_what_is_too_much_begins_no_conversation(
+    api: Program, alice: Any, url: str, body: Any, headers: dict[str, str]
+) -> None:
+    """A program that asks on and on would fill its person's list with empty ones."""
+    await UserQuota.objects.acreate(user=alice, quota=Quota.RUNS_AT_ONCE, amount=1)
+    await sync_to_async(actions.say_in_new)(alice, "Is anybody there?")
+
+    refused = await post(api, url, body, headers=headers)
+
+    assert refused.status_code == 429
+    assert await Conversation.objects.acount() == 1
 
 
 async def test_a_run_that_fails_answers_in_the_error_shape_with_its_id(
