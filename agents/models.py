@@ -97,6 +97,9 @@ class Execution(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     woken_at = models.DateTimeField(null=True, blank=True, help_text="An answer came while it waited.")
+    underway = ExactJSONField(
+        null=True, blank=True, editable=False, help_text="Calls of models on their way, as of the last heartbeat."
+    )
 
     forked_from = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks", db_index=False

@@ -13,7 +13,7 @@ from uuid import UUID
 from agents.images.naming import MEDIA_TYPES, path_of
 from agents.prompts import read_prompt
 from agents.runtime.driven import About
-from agents.runtime.spending import usage_of
+from agents.runtime.underway import usage_of
 from agents.tools.providers import Documents, Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import ImageReading, MadeImage, ModelUse

@@ -21,11 +21,13 @@ from agents.guardrails.streaming import Anew
 from agents.runtime.attempts import Attempt
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
 from agents.runtime.outbox import Flagged
-from agents.runtime.spending import Spending, usage_of
+from agents.runtime.spending import Spending
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
+from agents.runtime.underway import usage_of
 from hyperagent.lib.llm.errors import ModelError
 from hyperagent.lib.llm.structured import REPAIRS
+from hyperagent.lib.llm.taken import Taken
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
 from hyperagent.lib.text import clean_text, clean_value, title_from
 
@@ -193,7 +195,7 @@ class AgentContext(Spending):
         self.say_if_unpriced(used["model"], cost)
 
     async def _stream(
-        self, request: ModelRequest, taken: list[ModelReply], *, shown: bool
+        self, request: ModelRequest, taken: Taken, *, shown: bool
     ) -> tuple[ModelReply, tuple[FindingSummary, ...]]:
         """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
         watch = Watch(self.run) if shown else None

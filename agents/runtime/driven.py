@@ -19,6 +19,7 @@ from agents.runtime.reserves import Reserves
 from agents.runtime.spending import Terms
 from agents.runtime.tool_door import ConnectedTool, ToolDoor
 from agents.runtime.tracing import RunTrace
+from agents.runtime.underway import CallUnderway
 from agents.tuning.values import UNTUNED, Tuning
 from hyperagent.lib.text import GrowingText, clean_text
 
@@ -106,6 +107,8 @@ class DrivenRun(Run):
         self.under_suspicion = False
         self.trace = RunTrace()
         self.paid: list[dict[str, Any]] = []
+        self.calls: dict[str, CallUnderway] = {}
+        """Those of models that are on their way."""
         self.tunings: Mapping[str, Tuning] = MappingProxyType({})
         """What administrators had chosen for agents when it began, by their names."""
         self.turn: Mapping[str, Any] = MappingProxyType({})

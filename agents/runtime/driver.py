@@ -25,7 +25,7 @@ from agents.engine.states import (
     ExecutionStatus,
 )
 from agents.engine.tree import AGAIN_S, ended, with_event
-from agents.runtime import endings, leases, loading
+from agents.runtime import endings, leases, loading, underway
 from agents.runtime.budget_service import BudgetService
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
@@ -93,6 +93,11 @@ class Driver:
     @property
     def is_claimed(self) -> bool:
         return self._claimed.is_set()
+
+    @property
+    def underway(self) -> str | None:
+        """Its calls of models as its row is to have them; None while what the row has may be of a driver before."""
+        return None if self._run is None else underway.as_stored(self._run.calls.values(), epoch=self.claim.epoch)
 
     # --- what others ask of it
 
@@ -366,6 +371,8 @@ class Driver:
         async with self._tools.connection() as connection:
             if self._trace.span is not NOTHING:
                 await self._trace.look(connection, self.claim.id)
+            if await underway.count_lost(connection, self.claim.id, self.claim.epoch) and self._tools.budget_service:
+                self._tools.budget_service.count_late(self.claim.user_id)
             return await load(connection, self.claim.id)
 
 

@@ -1,7 +1,8 @@
 """Who drives what: claims, heartbeats, and the recovery of runs whose runner was lost. SQL, by the database's clock."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -117,11 +118,13 @@ WITH beat AS (
     ON CONFLICT (name) DO UPDATE SET seen_at = clock_timestamp(), driving = excluded.driving, pid = excluded.pid,
         host = excluded.host, concurrency = excluded.concurrency
 ), held AS (
-    SELECT e.id FROM agents_execution e
-    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[]) AS w(id, epoch) ON e.id = w.id AND e.epoch = w.epoch
+    SELECT e.id, w.underway FROM agents_execution e
+    JOIN unnest(%(ids)s::uuid[], %(epochs)s::int[], %(underway)s::text[]) AS w(id, epoch, underway)
+      ON e.id = w.id AND e.epoch = w.epoch
     WHERE e.status = 'running' ORDER BY e.id FOR NO KEY UPDATE OF e
 )
-UPDATE agents_execution e SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+UPDATE agents_execution e SET lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s),
+    underway = CASE WHEN held.underway IS NULL THEN e.underway ELSE nullif(held.underway, '')::json END
 FROM held WHERE e.id = held.id
 RETURNING e.id, e.cancel_requested_at IS NOT NULL AS cancel_requested, e.woken_at IS NOT NULL AS woken
 """
@@ -225,8 +228,12 @@ async def heartbeat(
     concurrency: int,
     held: dict[UUID, int],
     lease_s: float,
+    underway: Mapping[UUID, str | None] = MappingProxyType({}),
 ) -> list[Beat]:
-    """Renews the leases of the runs held (id to epoch); the ones that come back are still held. One query."""
+    """Renews the leases of the runs held (id to epoch); the ones that come back are still held. One query.
+
+    `underway`: their calls of models (`agents.runtime.underway`); None leaves what the row has.
+    """
     values = {
         "name": name,
         "host": host,
@@ -236,6 +243,7 @@ async def heartbeat(
         "lease_s": lease_s,
         "ids": list(held),
         "epochs": list(held.values()),
+        "underway": [underway.get(id_) for id_ in held],
     }
     async with connection.cursor(row_factory=class_row(Beat)) as cursor:
         await cursor.execute(_HEARTBEAT, values)

@@ -325,6 +325,7 @@ class Runner:
     async def _look(self) -> None:
         """Renews the leases, hears what is wanted of the runs driven here, and frees runs of lost runners."""
         held = {id_: driver.claim.epoch for id_, driver in self.driving.items()}
+        underway = {id_: driver.underway for id_, driver in self.driving.items()}
         beats = await self._line.ask(
             lambda connection: leases.heartbeat(
                 connection,
@@ -334,6 +335,7 @@ class Runner:
                 concurrency=self.options.concurrency,
                 held=held,
                 lease_s=self.options.lease_s,
+                underway=underway,
             )
         )
         found = await self._line.ask(lambda connection: leases.look(connection, lease_s=self.options.lease_s))

@@ -5,7 +5,7 @@ What is asked and what an answer means is in `agents.budget`; the budgets that r
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -32,17 +32,18 @@ from agents.budget import (
 )
 from agents.engine.canonical import Written, digest
 from agents.engine.context import Context, Outcome
-from agents.engine.errors import Cancelled, OutsideError, StepFailed
+from agents.engine.errors import Cancelled, OutsideError
 from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import differs, shared_key
-from agents.engine.records import StepRecord
-from agents.engine.states import StepKind, StepStatus
+from agents.engine.states import StepKind
 from agents.runtime.budget_service import Driving, Held, Lacking
 from agents.runtime.outbox import BrokenOff, Settled
 from agents.runtime.reserves import Reserve, Wanted
+from agents.runtime.underway import CallUnderway, usage_of
 from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
-from hyperagent.lib.llm.types import ModelReply, ModelRequest
+from hyperagent.lib.llm.taken import Taken
+from hyperagent.lib.llm.types import ModelRequest
 
 if TYPE_CHECKING:
     from agents.runtime.driven import DrivenRun
@@ -122,26 +123,21 @@ class Spending(Context):
                 self.settled(None)
 
     @contextmanager
-    def counted(self, name: str, asked: Written) -> Iterator[list[ModelReply]]:
+    def counted(self, name: str, asked: Written) -> Iterator[Taken]:
         """Around a call of a model on its way, which adds to the list what it takes. Where it is interrupted, all of
-        that counts for every budget."""
-        taken: list[ModelReply] = []
+        that counts for every budget; and where its process is killed, what it had taken until a moment before."""
+        call = CallUnderway(uuid4().hex, self.agent.id, self._performing[:-1], name, asked, Taken())
+        self.run.calls[call.call_id] = call
         try:
-            yield taken
+            yield call.taken
         except asyncio.CancelledError:
-            if taken and self.run.outbox.error is None:
-                self._break_off(name, asked, taken)
+            used = call.usage()
+            if used is not None and self.run.outbox.error is None:
+                self.run.paid.append(self.settled(used))
+                self.run.outbox.write(BrokenOff(call.interrupted(used)))
             raise
-
-    def _break_off(self, name: str, asked: Written, taken: Sequence[ModelReply]) -> None:
-        used = self.settled(usage_of(*taken) | {"call_id": uuid4().hex})
-        self.run.paid.append(used)
-        path = self._performing[:-1]
-        failure = StepFailed("interrupted", "The call was interrupted.").as_json()
-        step = StepRecord(
-            self.agent.id, path, StepKind.MODEL, name, asked, digest(asked), StepStatus.FAILED, failure, "", used
-        )
-        self.run.outbox.write(BrokenOff(step))
+        finally:
+            del self.run.calls[call.call_id]
 
     def settled(self, used: T) -> T:
         """Gives back of the reservation what was not used; together with the step that is recorded next. `used`: as a
@@ -317,21 +313,6 @@ class Spending(Context):
         self.emit(Stage(name=STAGE, description=why, status=StageStatus.FAILED))
         self.run.break_off(why)
         raise Cancelled(why)
-
-
-def usage_of(*replies: ModelReply) -> dict[str, Any]:
-    """What is recorded of a step's use; the price as decimal text, None if that of one reply is unknown. That part
-    of it is estimated is said where so."""
-    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
-    estimated = {"is_estimate": True} if any(reply.is_estimate for reply in replies) else {}
-    return {
-        "model": replies[-1].model,
-        "provider": replies[-1].provider,
-        "prompt_tokens": sum(reply.usage.prompt_tokens for reply in replies),
-        "completion_tokens": sum(reply.usage.completion_tokens for reply in replies),
-        "cost_usd": str(sum(costs)) if len(costs) == len(replies) else None,
-        **estimated,
-    }
 
 
 def used_of(run: "DrivenRun") -> Used:

@@ -46,8 +46,8 @@ SELECT id FROM held
 """
 
 # Steps that follow each other, as one JSON text: a statement for each took a tenth of the CPU of a short turn.
-_STEP_COLUMNS = """agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage, epoch,
-                         started_at, ended_at"""
+STEP_COLUMNS = """agent_id, path, kind, name, request, request_hash, status, response, effect_key, usage, epoch,
+                  started_at, ended_at"""
 _STEP_VALUES = """w.agent_id, w.path, w.kind, w.name, coalesce(w.request, 'null'), decode(w.request_hash, 'hex'),
        w.status, coalesce(w.response, 'null'), w.effect_key, w.usage, e.epoch, clock_timestamp(),
        CASE WHEN w.status <> 'started' THEN clock_timestamp() END"""
@@ -57,7 +57,7 @@ CROSS JOIN json_to_recordset(%(steps)s::json)
           effect_key text, usage json)
 WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s"""
 _STEPS = f"""
-INSERT INTO agents_step ({_STEP_COLUMNS})
+INSERT INTO agents_step ({STEP_COLUMNS})
 SELECT {_STEP_VALUES}
 FROM {_STEPS_GIVEN}
 ON CONFLICT (agent_id, path) WHERE cut_at IS NULL
@@ -66,35 +66,36 @@ DO UPDATE SET status = excluded.status, response = excluded.response, usage = ex
 """
 
 # Into the ledger of what was paid for, which outlives the run (`agents.usage.models`).
-_LEDGER = """
+LEDGER = """
 INSERT INTO agents_modelcall (step_id, user_id, execution_id, conversation_id, project_id, agent_name, provider, model,
-                              prompt_tokens, completion_tokens, cost_usd, at)
+                              prompt_tokens, completion_tokens, cost_usd, is_estimate, at)
 SELECT s.id, e.user_id, e.id, e.conversation_id,
        CASE WHEN e.input #>> '{options,project_id}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
             THEN (e.input #>> '{options,project_id}')::uuid END,
        a.agent_name, left(coalesce(s.usage->>'provider', ''), 200), left(coalesce(s.usage->>'model', ''), 200),
        (s.usage->>'prompt_tokens')::bigint, coalesce((s.usage->>'completion_tokens')::bigint, 0),
-       (s.usage->>'cost_usd')::numeric, coalesce(s.ended_at, s.started_at)"""
+       (s.usage->>'cost_usd')::numeric, coalesce((s.usage->>'is_estimate')::bool, false),
+       coalesce(s.ended_at, s.started_at)"""
 _MODEL_CALL = f"""
-{_LEDGER}
+{LEDGER}
 FROM agents_execution e JOIN agents_agentexecution a ON a.execution_id = e.id JOIN agents_step s ON s.agent_id = a.id
 WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s AND a.id = %(agent_id)s
   AND s.path = %(path)s::int[] AND s.cut_at IS NULL AND s.usage->>'prompt_tokens' IS NOT NULL
 ON CONFLICT (step_id) DO UPDATE SET provider = excluded.provider, model = excluded.model,
     prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
-    cost_usd = excluded.cost_usd, at = excluded.at
+    cost_usd = excluded.cost_usd, is_estimate = excluded.is_estimate, at = excluded.at
 """
 # A call that was interrupted: no step that counts, but paid for. Its `call_id` alone tells two at one path apart.
 _BROKEN_OFF = f"""
 WITH s AS (
-    INSERT INTO agents_step ({_STEP_COLUMNS}, cut_at)
+    INSERT INTO agents_step ({STEP_COLUMNS}, cut_at)
     SELECT {_STEP_VALUES}, clock_timestamp()
     FROM {_STEPS_GIVEN} AND NOT EXISTS (
         SELECT FROM agents_step o
-        WHERE o.agent_id = w.agent_id AND o.path = w.path AND o.usage->>'call_id' = w.usage->>'call_id')
+        WHERE o.agent_id = w.agent_id AND o.path = w.path AND o.usage->>'call_id' = w.usage->>'call_id' OFFSET 0)
     RETURNING *
 )
-{_LEDGER}
+{LEDGER}
 FROM s JOIN agents_agentexecution a ON a.id = s.agent_id JOIN agents_execution e ON e.id = a.execution_id
 """
 
@@ -196,7 +197,7 @@ UPDATE agents_execution e
 SET status = %(status)s, answer = %(answer)s, result = %(result)s::json, error_code = %(error_code)s,
     error_message = %(error_message)s, lease_until = NULL, leased_by = '', last_seq = %(last_seq)s,
     last_hash = %(last_hash)s, prompt_tokens = total.prompt_tokens, completion_tokens = total.completion_tokens,
-    cost_usd = total.cost_usd, ended_at = CASE WHEN %(over)s::bool THEN clock_timestamp() END
+    cost_usd = total.cost_usd, underway = NULL, ended_at = CASE WHEN %(over)s::bool THEN clock_timestamp() END
 FROM total WHERE e.id = %(execution_id)s AND e.epoch = %(epoch)s
 """
 

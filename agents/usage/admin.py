@@ -28,7 +28,7 @@ class UnpricedFilter(admin.SimpleListFilter):
 @admin.register(ModelCall)
 class ModelCallAdmin(ReadOnlyAdmin):
     list_display = ("at", "model", "provider", "agent_name", "user", "prompt_tokens", "completion_tokens", "cost")
-    list_filter = ("at", UnpricedFilter)
+    list_filter = ("at", UnpricedFilter, "is_estimate")
     list_select_related = ("user",)
     ordering = ("-at", "-step_id")
     sortable_by = ("at",)
@@ -37,7 +37,7 @@ class ModelCallAdmin(ReadOnlyAdmin):
     readonly_fields = ("run", "talk", "step", "cost")
     fields = (
         "step", "run", "talk", "user", "agent_name", "provider", "model", "prompt_tokens", "completion_tokens", "cost",
-        "at",
+        "is_estimate", "at",
     )  # fmt: skip
 
     def may_read(self, request: HttpRequest, row: Any) -> bool:

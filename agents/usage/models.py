@@ -41,6 +41,9 @@ class ModelCall(models.Model):
     cost_usd = models.DecimalField(
         max_digits=18, decimal_places=10, null=True, help_text="Empty where the model has no known price: not free."
     )
+    is_estimate = models.BooleanField(
+        default=False, db_default=False, help_text=_("It broke off before its provider said what it took.")
+    )
     at = models.DateTimeField()
 
     objects: ClassVar[models.Manager["ModelCall"]] = models.Manager()

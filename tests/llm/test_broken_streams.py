@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from hyperagent.lib.llm import ModelError, ModelGateway, ModelReply, Usage, estimates
 from hyperagent.lib.llm.errors import Reason
+from hyperagent.lib.llm.taken import Taken
 from hyperagent.lib.llm.wire.anthropic import AnthropicReader
 from hyperagent.lib.llm.wire.openai import OpenAIReader
 from hyperagent.lib.llm.wire.reader import StreamReader, Underway
@@ -146,7 +147,7 @@ async def test_one_who_leaves_in_a_repair_knows_exactly_what_those_before_took(
         Script(text="I would rather walk.", cost_usd=0.25), Script(text='{"way": "to the left"}', held_after=2)
     )
     gateway = gateway_with()
-    taken: list[ModelReply] = []
+    taken = Taken()
 
     asking = asyncio.create_task(gateway.structured(ask(QUESTION), Way, taken=taken))
     await seen(scripted_server, lambda server: len(server.calls) == 2 and server.calls[1].tokens_sent >= 2)
@@ -167,7 +168,7 @@ async def test_who_leaves_before_anything_was_sent_took_nothing(
     """It waited for the only call that the provider may serve at once."""
     scripted_server.script(Script(text=FOUR, held_after=0))
     gateway = gateway_with(**providers(compatible(scripted_server, max_concurrency=1)))
-    taken: list[ModelReply] = []
+    taken = Taken()
 
     served = asyncio.create_task(gateway.complete(ask(QUESTION)))
     await seen(scripted_server, lambda server: len(server.calls) == 1)
@@ -208,7 +209,7 @@ def used_by(reader: StreamReader) -> Usage:
 
 async def left(server: ScriptedServer, gateway: ModelGateway, *, words: int) -> list[ModelReply]:
     """What was taken by one who stopped once so many words of the newest answer had come."""
-    taken: list[ModelReply] = []
+    taken = Taken()
     heard: list[Any] = []
 
     async def hears() -> None:

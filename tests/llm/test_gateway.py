@@ -505,10 +505,11 @@ def test_a_call_that_is_interrupted_before_it_was_loaded_took_nothing() -> None:
     program = (
         "import asyncio\n"
         "from hyperagent.lib.llm import *\n"
+        "from hyperagent.lib.llm.taken import Taken\n"
         "gateway = ModelGateway(LLMSettings.from_env({'OPENAI_API_KEY': 'k', 'PRO_MODEL_PROVIDER': 'openai'}))\n"
         "request = ModelRequest(tier='pro', messages=(Message(role='user', content='hi'),))\n"
         "async def leaves():\n"
-        "    taken = []\n"
+        "    taken = Taken()\n"
         "    asking = asyncio.create_task(gateway.complete(request, taken=taken))\n"
         "    await asyncio.sleep(0)\n"
         "    asking.cancel()\n"

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from hyperagent.lib.llm.providers import BUNDLED, LOCAL_EMBEDDING, Protocol
 from hyperagent.lib.llm.resolve import Target
 from hyperagent.lib.llm.slots import ProcessSlots, Slots, SlotsTaken
 from hyperagent.lib.llm.structured import Structured, Unfit
+from hyperagent.lib.llm.taken import Taken
 from hyperagent.lib.llm.transport import ERROR_BODY_LIMIT_BYTES, Response, Transport, TransportFault
 from hyperagent.lib.llm.types import Delta, Embedded, FinishReason, ModelReply, ModelRequest, Piece, Restarted, Usage
 from hyperagent.lib.llm.watching import Watched
@@ -61,16 +63,14 @@ class ModelGateway:
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    async def stream(
-        self, request: ModelRequest, *, taken: list[ModelReply] | None = None
-    ) -> AsyncGenerator[Delta, None]:
+    async def stream(self, request: ModelRequest, *, taken: Taken | None = None) -> AsyncGenerator[Delta, None]:
         """Pieces as they come, Restarted where all of them must be taken back, the ModelReply last.
 
         Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once, and
         `taken`, to which everything is added that was paid for, then has what each attempt took. Raises ModelError:
         that of the model asked first, when it and all of its fallbacks failed; it has what was paid for all of them.
         """
-        taken = [] if taken is None else taken
+        taken = Taken() if taken is None else taken
         before = len(taken)
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -100,7 +100,7 @@ class ModelGateway:
         first_error.paid = tuple(taken[before:])
         raise first_error
 
-    async def complete(self, request: ModelRequest, *, taken: list[ModelReply] | None = None) -> ModelReply:
+    async def complete(self, request: ModelRequest, *, taken: Taken | None = None) -> ModelReply:
         """The whole answer. `taken`: as of `stream`. Raises ModelError."""
         async with aclosing(self.stream(request, taken=taken)) as items:
             async for item in items:
@@ -108,13 +108,11 @@ class ModelGateway:
                     return item
         raise AssertionError("a stream ends with a reply or an error")
 
-    async def structured(
-        self, request: ModelRequest, schema: type[T], *, taken: list[ModelReply] | None = None
-    ) -> Structured[T]:
+    async def structured(self, request: ModelRequest, schema: type[T], *, taken: Taken | None = None) -> Structured[T]:
         """The answer as a value of `schema`: by the provider's own schema mode where there is one, else asked for in
         words; what does not fit goes back to the model twice. `taken`: as of `stream`, with each of the answers. Raises
         ModelError, ModelGarbled at the end; it has what was paid for all of them."""
-        taken = [] if taken is None else taken
+        taken = Taken() if taken is None else taken
         before = len(taken)
         try:
             value, reply, repairs = await self._structured(request, schema, taken)
@@ -123,9 +121,7 @@ class ModelGateway:
             raise
         return Structured(value=value, reply=reply, repairs=repairs, replies=tuple(taken[before:]))
 
-    async def _structured(
-        self, request: ModelRequest, schema: type[T], taken: list[ModelReply]
-    ) -> tuple[T, ModelReply, int]:
+    async def _structured(self, request: ModelRequest, schema: type[T], taken: Taken) -> tuple[T, ModelReply, int]:
         """The value, the answer in which it was, and how many repairs it took."""
         target = resolve.targets(self.settings, request)[0]
         native = await self._has_schemas(target)
@@ -256,14 +252,15 @@ class ModelGateway:
         raise AssertionError("unreachable")
 
     async def _attempt(
-        self, target: Target, request: ModelRequest, taken: list[ModelReply], before: int
+        self, target: Target, request: ModelRequest, taken: Taken, before: int
     ) -> AsyncGenerator[Piece | ModelReply, None]:
         """One call to one model: its pieces, then its reply, which counts what was taken from `before` on, too, and
         comes in the place of it. What came to nothing and is paid for is added. Raises ModelError."""
         if not _can_be_asked(target):
             await asyncio.to_thread(adapter.litellm_library)
         underway = Underway()
-        with Watched(target, request) as watched:
+        if_left = partial(self._paid_for, target, request, underway, None)
+        with Watched(target, request) as watched, taken.attempt(if_left):
             try:
                 async with self._slot(target):
                     watched.asked()
@@ -276,11 +273,11 @@ class ModelGateway:
                 if reason := _why_unusable(answer):
                     raise model_error(reason, provider=target.provider.name, model=target.model)
             except (ModelError, asyncio.CancelledError, GeneratorExit) as error:
-                answer = underway.answer()
                 reason = error.reason if isinstance(error, ModelError) else None
-                if answer is not None and underway.is_billed(reason):
-                    taken.append(self._reply(target, request, answer))
-                    watched.took(taken[-1])
+                paid = self._paid_for(target, request, underway, reason)
+                if paid is not None:
+                    taken.append(paid)
+                    watched.took(paid)
                 raise
             assert answer is not None
             reply = self._reply(target, request, answer)
@@ -288,6 +285,13 @@ class ModelGateway:
         reply = reply.after(taken[before:])
         taken[before:] = [reply]
         yield reply
+
+    def _paid_for(
+        self, target: Target, request: ModelRequest, underway: Underway, reason: Reason | None
+    ) -> ModelReply | None:
+        """What is paid for of an attempt that ends here for this reason, None if nothing is."""
+        answer = underway.answer()
+        return None if answer is None or not underway.is_billed(reason) else self._reply(target, request, answer)
 
     def _reply(self, target: Target, request: ModelRequest, answer: Answer) -> ModelReply:
         """What was read, with what it took; where it broke off before the provider had told that, estimated."""
