@@ -344,11 +344,8 @@ async def test_a_connection_that_is_being_closed_is_used_no_more(
 
         @asynccontextmanager
         async def program(self, config: ServerConfig) -> AsyncIterator[Any]:
-            limits = {"max_bytes": 1 << 20, "max_values": 10_000, "read_timeout_s": 10.0}
-            async with (
-                guarded_http_client(allow_private=True, **limits)[0] as client,
-                streamable_http_client(config.url, http_client=client) as streams,
-            ):
+            client, _ = guarded_http_client(allow_private=True, max_bytes=1 << 20, max_values=10_000, read_timeout_s=10)
+            async with client, streamable_http_client(config.url, http_client=client) as streams:
                 yield streams
             is_closing.set()
             await may_close.wait()
