@@ -22,7 +22,7 @@ from agents.engine.records import AgentRecord, StepRecord
 from agents.engine.run import forked_in
 from agents.engine.scripts import Scripting
 from agents.engine.states import AgentStatus, StepKind, StepStatus
-from agents.engine.tree import Ended, end_of, with_event
+from agents.engine.tree import Ended, cancel, end_of, with_event
 
 __all__ = ["Branch", "Context", "Ended", "Handle", "Outcome"]
 
@@ -125,7 +125,7 @@ class Context(Scripting):
             if not task.done() and not inside._life.is_over:
                 self.run.enter()  # until it has stopped: this agent is about to go on
                 inside._life.end()
-                task.cancel()
+                cancel(task)
 
         watch = None if until is None else asyncio.ensure_future(until.wait())
         try:

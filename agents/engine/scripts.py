@@ -19,7 +19,7 @@ from agents.engine.place import Ordinals, outcome_of
 from agents.engine.records import Path, Record, StepRecord
 from agents.engine.run import forked_in
 from agents.engine.states import AgentStatus, EffectStatus, StepKind, StepStatus
-from agents.engine.tree import with_event
+from agents.engine.tree import cancel, with_event
 
 OPENED: Final = "opened"
 CALLED: Final = "called"
@@ -234,9 +234,8 @@ class Script:
             return work.result()
         finally:
             self._over = True
-            work.cancel()
-            for task in self._open:
-                task.cancel()
+            for task in (work, *self._open):
+                cancel(task)
             await asyncio.gather(work, *self._open, return_exceptions=True)
             if self._timer is not None:
                 self._timer.cancel()
@@ -266,7 +265,7 @@ class Script:
         dropped = [task for task, inside in self._open.items() if not has_begun(steps, inside._scope)]
         for task in dropped:
             self._open[task]._life.end()
-            task.cancel()
+            cancel(task)
         await asyncio.gather(*dropped, return_exceptions=True)
 
     async def _carried_out(self, inside: Any, past: Past, body: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -116,7 +116,7 @@ class Tree:
         if child is not None and child.task is not None and not child.done.done() and not child.life.is_over:
             self._run.enter()
             child.life.end()
-            child.task.cancel()
+            cancel(child.task)
 
     async def close(self) -> None:
         """Ends whatever still runs, and forgets all: the root has ended, or this driver goes."""
@@ -186,6 +186,15 @@ class Tree:
     async def _dependencies(self, agent_ids: tuple[UUID, ...]) -> dict[str, Any]:
         """What came of the agents that this one depends on, by their ids, once all of them have ended."""
         return {str(agent_id): _as_dependency(end_of(await self.ended(agent_id))) for agent_id in agent_ids}
+
+
+def cancel(task: "asyncio.Task[Any]") -> None:
+    """Until it has ended: once, and again for each time that this comes to nothing."""
+    if task.done():
+        return
+    task.cancel()
+    again = asyncio.get_running_loop().call_later(AGAIN_S, cancel, task)
+    task.add_done_callback(lambda _: again.cancel())
 
 
 async def _never(agent: AgentRecord, life: Life, value: Any) -> Any:

@@ -1,14 +1,17 @@
 """Time limits: what runs out of time stops whole, counts for nothing, and is so on every driver."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from agents.engine.context import Context
+from agents.engine import tree
+from agents.engine.context import Context, Outcome
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError, StepFailed
-from agents.engine.states import AgentStatus, EffectStatus, StepStatus
+from agents.engine.scripts import Script
+from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepStatus
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import Case, End, Gate, until
 
@@ -44,6 +47,81 @@ async def test_a_body_that_fails_in_time_fails_as_itself() -> None:
     case = Case({"root": root})
 
     assert (await case.drive()).value == "busy"
+
+
+async def deaf(ctx: Context, value: Any = None) -> Any:
+    """Works with a library that swallows a cancellation, and goes on."""
+    with suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    await asyncio.Event().wait()
+
+
+@pytest.mark.spec("B1")
+async def test_a_body_that_swallows_its_cancellation_is_stopped_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def root(ctx: Context, value: Any) -> Any:
+        return await limited(ctx, deaf)
+
+    monkeypatch.setattr(tree, "AGAIN_S", 0.01)
+    case = Case({"root": root})
+
+    async with asyncio.timeout(20):
+        assert (await case.drive()).value == "timed_out"
+
+
+@pytest.mark.spec("B1", "S106")
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        pytest.param(InterventionKind.DELETE, "deleted", id="deleted"),
+        pytest.param(InterventionKind.MODIFY, "Do this instead.", id="modified"),
+    ],
+)
+async def test_so_is_an_agent_that_a_person_stops(
+    monkeypatch: pytest.MonkeyPatch, kind: InterventionKind, value: str
+) -> None:
+    begun: list[Any] = []
+
+    async def child(ctx: Context, task: Any) -> Any:
+        begun.append(task)
+        if not task.get("modified"):
+            await deaf(ctx)
+        return task["task"]
+
+    async def root(ctx: Context, _: Any) -> Any:
+        end = await ctx.outcome(await ctx.fork("child", {}))
+        return end.output or end.code
+
+    monkeypatch.setattr(tree, "AGAIN_S", 0.01)
+    case = Case({"root": root, "child": child})
+
+    async with asyncio.timeout(20), case.driving() as (run, driver):
+        await until(lambda: begun)
+        case.intervene(kind, "Do this instead.", lineage="root.child-0", run=run)
+        assert (await driver).value == value
+
+
+@pytest.mark.spec("B1")
+async def test_so_is_a_call_of_a_script_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Any] = []
+
+    async def call(ctx: Context) -> Any:
+        begun.append(ctx)
+        await deaf(ctx)
+
+    async def perform(script: Script) -> Outcome:
+        begun.append(asyncio.ensure_future(script.call("slow", {}, call)))
+        await until(lambda: len(begun) == 2)
+        return Outcome("over")
+
+    async def root(ctx: Context, value: Any) -> Any:
+        return await ctx.script("program", {}, perform)
+
+    monkeypatch.setattr(tree, "AGAIN_S", 0.01)
+    case = Case({"root": root})
+
+    async with asyncio.timeout(20):
+        assert (await case.drive()).value == "over"
+    begun[0].cancel()
 
 
 async def test_a_body_that_takes_too_long_is_stopped_and_never_run_again() -> None:
