@@ -60,8 +60,9 @@ class Terms:
 
 @dataclass(eq=False)
 class Session:
-    """One living box. `busy`: calls that are at work in it. `changed`: since the last snapshot. `remembered`: what its
-    callers left here."""
+    """One living box. `busy`: calls that are at work in it. `changed`: since the last snapshot was begun. `is_unkept`:
+    what that was to keep, it has not; that is tried again once something changes, and at the box's end. `remembered`:
+    what its callers left here."""
 
     id: UUID
     owner: Owner
@@ -72,6 +73,7 @@ class Session:
     note: str = ""
     busy: int = 0
     changed: bool = False
+    is_unkept: bool = False
     used_at: float = field(default_factory=time.monotonic)
     remembered: dict[str, Any] = field(default_factory=dict)
 
@@ -341,9 +343,9 @@ class Sessions:
     async def _snapshot(self, session: Session) -> str:
         """Why it could not be kept; empty if it was, or nothing had changed."""
         owner = session.owner
-        if owner.user_id is None or not session.changed:
+        if owner.user_id is None or not (session.changed or session.is_unkept):
             return ""
-        session.changed = False
+        session.changed, session.is_unkept = False, True
         async with self._packing:
             try:
                 archive = await session.box.pack(snapshots.FOLDERS, max_bytes=self.terms.snapshot_max_bytes)
@@ -352,6 +354,7 @@ class Sessions:
                 why = error.message if isinstance(error, SandboxError) else str(error)
                 log.warning("sandbox.not_snapshotted", key=owner.key, why=why)
                 return f"No snapshot was kept: {why}"[:1_000]
+        session.is_unkept = False
         return ""
 
     async def _restored(self, session: Session) -> str:

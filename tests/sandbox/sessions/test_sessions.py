@@ -5,16 +5,17 @@ import gc
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from agents.sandbox.base import HOME, OUTPUTS, BoxType, Command, SandboxError
+from agents.sandbox.base import HOME, OUTPUTS, Box, BoxSpec, BoxType, Command, SandboxError
 from hyperagent.lib.threads import in_thread
 from tests.jobs import do_jobs
-from tests.sandbox.sessions.memory_box import MemoryProvider
+from tests.sandbox.sessions.memory_box import MemoryBox, MemoryProvider
 from tests.sandbox.sessions.working import handed_on, until_closed
 
 
@@ -174,6 +175,67 @@ async def test_what_was_changed_is_kept_already_while_the_box_goes_on(hosting: A
 
     assert box.alive
     assert len(alive.provider.opened) == 1
+
+
+class InterruptedBox(MemoryBox):
+    """Its first snapshot comes to nothing, as `how` says."""
+
+    def __init__(self, spec: BoxSpec, how: Any) -> None:
+        super().__init__(spec)
+        self.has_begun = asyncio.Event()
+        self._how = [how]
+
+    async def pack(self, folders: Sequence[str], *, max_bytes: int) -> bytes:
+        self.has_begun.set()
+        if self._how:
+            await self._how.pop()()
+        return await super().pack(folders, max_bytes=max_bytes)
+
+
+class InterruptedProvider(MemoryProvider):
+    how: Any = None
+
+    async def open(self, spec: BoxSpec) -> Box:
+        self.opened.append(InterruptedBox(spec, self.how))
+        return self.opened[-1]
+
+
+async def _stays_away() -> None:
+    raise OSError("the disk is away")
+
+
+async def _takes_for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+@pytest.mark.spec("S204")
+@pytest.mark.parametrize(
+    ("how", "idle_s", "is_stopped"),
+    [
+        pytest.param(_takes_for_ever, 3600, True, id="its host stopped"),
+        pytest.param(_stays_away, 0.4, False, id="the storage was away"),
+    ],
+)
+async def test_what_a_snapshot_that_came_to_nothing_did_not_keep_is_kept_at_the_end(
+    hosting: Any, people: Any, how: Any, idle_s: float, is_stopped: bool
+) -> None:
+    provider = InterruptedProvider()
+    provider.how = how
+    alive = await hosting(provider, checkpoint_after_s=0.05, idle_s=idle_s)
+    box = await alive.client.box(await people("alice"))
+    await box.write(f"{HOME}/a", b"x")
+    (inside,) = provider.opened
+    assert isinstance(inside, InterruptedBox)
+    await asyncio.wait_for(inside.has_begun.wait(), 10)
+    if is_stopped:
+        alive.host.stop()
+
+    async def is_closed() -> bool:
+        return not inside.alive
+
+    await _until(is_closed)
+
+    assert len(await in_thread(_snapshots)()) == 1
 
 
 async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_what_works_does_not(
