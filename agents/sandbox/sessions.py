@@ -61,8 +61,9 @@ class Terms:
 @dataclass(eq=False)
 class Session:
     """One living box. `busy`: calls that are at work in it. `changed`: since the last snapshot was begun. `is_unkept`:
-    what that was to keep, it has not; that is tried again once something changes, and at the box's end. `remembered`:
-    what its callers left here."""
+    what that was to keep, it has not; that is tried again once something changes, and at the box's end. `is_live`: a
+    program was started that goes on by itself, and nobody tells what it writes. `remembered`: what its callers left
+    here."""
 
     id: UUID
     owner: Owner
@@ -74,6 +75,7 @@ class Session:
     busy: int = 0
     changed: bool = False
     is_unkept: bool = False
+    is_live: bool = False
     used_at: float = field(default_factory=time.monotonic)
     remembered: dict[str, Any] = field(default_factory=dict)
 
@@ -354,7 +356,7 @@ class Sessions:
                 why = error.message if isinstance(error, SandboxError) else str(error)
                 log.warning("sandbox.not_snapshotted", key=owner.key, why=why)
                 return f"No snapshot was kept: {why}"[:1_000]
-        session.is_unkept = False
+        session.is_unkept = session.is_live
         return ""
 
     async def _restored(self, session: Session) -> str:

@@ -160,7 +160,7 @@ class Answering:
 
     async def _start(self, wire: Wire, session: Session, asked: Any) -> None:
         await self.sessions.seconds_left(session.owner)
-        session.changed = True
+        session.changed = session.is_live = True
         heard = asked["heard"]
         unsaid: list[Any] = []
         said = False
@@ -213,6 +213,7 @@ class Answering:
                 await _joined((wire.reader, wire.writer), (reader, writer))
             finally:
                 session.busy += 1
+                session.changed = True
         finally:
             # What is not sent by now is for a program that does not read it.
             writer.transport.abort()

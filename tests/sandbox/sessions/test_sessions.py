@@ -177,6 +177,48 @@ async def test_what_was_changed_is_kept_already_while_the_box_goes_on(hosting: A
     assert len(alive.provider.opened) == 1
 
 
+@pytest.mark.spec("S204")
+@pytest.mark.parametrize("by", ["itself", "who uses it"])
+async def test_what_an_app_writes_after_a_snapshot_is_kept(hosting: Any, people: Any, by: str) -> None:
+    """Nobody tells what a program writes that goes on."""
+    alive = await hosting(checkpoint_after_s=0.05, idle_s=1.5 if by == "itself" else 3600)
+    alice = await people("alice")
+    box = await alive.client.box(alice)
+    if by == "itself":
+        await box.start(Command(["serve"]))
+    else:
+        await box.write(f"{HOME}/app.py", b"x")
+    (inside,) = alive.provider.opened
+
+    async def is_kept() -> bool:
+        return bool(await in_thread(_snapshots)())
+
+    await _until(is_kept)
+    if by == "who uses it":
+        served = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        reader, writer = await box.connect(served.sockets[0].getsockname()[1])
+        await reader.read()
+    inside.put(f"{HOME}/data", b"much")
+    if by == "who uses it":
+        writer.close()
+        served.close()
+
+    async def has_it() -> bool:
+        archive = await in_thread(_archive)()
+        return b"much" in archive
+
+    await _until(has_it)
+
+
+def _archive() -> bytes:
+    from django.core.files.storage import default_storage
+
+    (row,) = _snapshots()
+    with default_storage.open(row.stored_as, "rb") as stored:
+        found: bytes = stored.read()
+    return found
+
+
 class InterruptedBox(MemoryBox):
     """Its first snapshot comes to nothing, as `how` says."""
 
