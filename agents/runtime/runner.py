@@ -73,14 +73,14 @@ class Runner:
     ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
-        self._treasury = BudgetService(
+        self._budget_service = BudgetService(
             self._connection, django_settings.CONFIG, priced=lambda book: setattr(models, "prices", book)
         )
         self.writer = Writer(
             options.dsn,
             announcer=self._announcer,
             deadlines=options.deadlines,
-            on_settled=self._treasury.wake,
+            on_settled=self._budget_service.wake,
         )
         self._jobs = Jobs()
         self._models = models
@@ -93,7 +93,7 @@ class Runner:
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
             gateway=gateway,
-            budget_service=self._treasury,
+            budget_service=self._budget_service,
             settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
         )
         self.driving: dict[UUID, Driver] = {}
@@ -114,7 +114,7 @@ class Runner:
             await self._line.ask(WALL_CLOCK.compare)
             self._announcer.start()
             writing = self.writer.start()
-            await self._treasury.begin()
+            await self._budget_service.begin()
             loops = [
                 asyncio.create_task(loop, name=name)
                 for name, loop in (
@@ -123,7 +123,7 @@ class Runner:
                     ("look", self._look_loop()),
                     ("requests", sweeping.keep_time(self._connection)),
                     ("clocks", clocks.keep_time(self._connection)),
-                    ("budget_service", self._treasury.keep()),
+                    ("budget_service", self._budget_service.keep()),
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)

@@ -20,8 +20,6 @@ from hyperagent.lib.admin_lists import QuickListAdmin
 from hyperagent.lib.admin_values import end_of_id
 from hyperagent.lib.read_only_admin import link_to, link_to_id
 
-SHOWN_USES = 50
-
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
