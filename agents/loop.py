@@ -263,7 +263,7 @@ def _frame(
     middleware: Sequence[Middleware] | None,
     rounds: int | None,
 ) -> Frame:
-    bare = default_middleware(task, spec) if middleware is None else middleware
+    bare = default_middleware(task) if middleware is None else middleware
     stack = tuple(one.init(task, spec) for one in bare)
     door = context.run.tools
     names = _names(spec, tools, stack) if task.capable else ()

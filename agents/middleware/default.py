@@ -9,10 +9,9 @@ from agents.middleware.loop_guard import LoopGuard
 from agents.middleware.soft_disable import SoftDisable
 from agents.middleware.todo import Todo
 from agents.middleware.workspace import WorkspaceFiles
-from agents.spec import AgentSpec
 
 
-def default_middleware(task: AgentInput, spec: AgentSpec) -> tuple[Middleware, ...]:
+def default_middleware(task: AgentInput) -> tuple[Middleware, ...]:
     """In the order of the hooks before a model call: calls are mended before they are counted and summarised.
 
     The small model gets what protects, and nothing more to read. People are asked at the gateway, and before a

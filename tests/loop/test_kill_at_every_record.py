@@ -14,7 +14,7 @@ from agents.runtime.driven import PipelineSettings
 from hyperagent.lib.llm.types import ModelReply
 from tests.doubles.memory_journal import Death
 from tests.engine.driving import End, drive
-from tests.loop.driving import SPEC, TASK, Cases
+from tests.loop.driving import TASK, Cases
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -69,7 +69,7 @@ class Life:
     """It was killed behind its loop: words that came in fewer pieces than the reference's were fewer records."""
 
     def __post_init__(self) -> None:
-        stack = (*default_middleware(PLANNED, SPEC), Watch(self.states))
+        stack = (*default_middleware(PLANNED), Watch(self.states))
         tools = {"search": self._work, "read": self._work}
         self.case = self.cases(tools, task=PLANNED, settings=SETTINGS, middleware=stack)
 

@@ -12,7 +12,7 @@ from agents.middleware.default import default_middleware
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import ModelReply
-from tests.loop.driving import SPEC, TASK, Cases, calls, looped, offered, sent
+from tests.loop.driving import TASK, Cases, calls, looped, offered, sent
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 
@@ -131,8 +131,8 @@ async def test_a_middleware_may_ask_a_person_before_tools_are_called(
 
 @pytest.mark.spec("S74")
 def test_the_default_stack_has_the_members_that_agents_need() -> None:
-    stack = [one.name for one in default_middleware(TASK, SPEC)]
-    small = [one.name for one in default_middleware(TASK.model_copy(update={"capable": False}), SPEC)]
+    stack = [one.name for one in default_middleware(TASK)]
+    small = [one.name for one in default_middleware(TASK.model_copy(update={"capable": False}))]
 
     assert stack == [
         "todo",

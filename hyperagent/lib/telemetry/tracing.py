@@ -86,8 +86,8 @@ def begin(
 ) -> Span:
     """A span that has begun: below `parent`, a span or a `traceparent`, or else below the one that is current here.
 
-    `own`: the `traceparent` that this very span is to have (`traceparent_of`), so that others find it without being
-    told. `link`: the one of another attempt at the same. `began_ns`: nanoseconds since 1970, where it began earlier.
+    `own`: the `traceparent` that this very span is to have, so that others find it without being told. `link`: the one
+    of another attempt at the same. `began_ns`: nanoseconds since 1970, where it began earlier.
     """
     if not is_on():
         return NOTHING
