@@ -19,7 +19,7 @@ from django.utils import timezone
 from agents.sandbox.base import APP, HOME, OUTPUTS
 from agents.sandbox.models import SandboxSnapshot
 from agents.sandbox.records import Owner
-from hyperagent.lib.outage import StorageAway
+from hyperagent.lib.outage import StorageAway, or_undo
 
 log = structlog.get_logger(__name__)
 
@@ -36,11 +36,8 @@ def keep(owner: Owner, archive: bytes) -> None:
     """Takes the place of the one before. Raises OSError where the storage has no room; then the one before stays."""
     name = f"{FOLDER}/{owner.user_id}/{uuid.uuid4()}.tar"
     stored_as = default_storage.save(name, ContentFile(archive))
-    try:
+    with or_undo(lambda: default_storage.delete(stored_as)):
         before = _kept(owner, archive, stored_as)
-    except BaseException:
-        default_storage.delete(stored_as)
-        raise
     if before:
         _remove(before)
 

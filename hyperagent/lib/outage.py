@@ -1,6 +1,8 @@
 """Which exceptions say that Postgres, Redis or the file storage is away for the moment: the answer is "again later"."""
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -48,6 +50,18 @@ def database_was_away(error: BaseException) -> bool:
     # Of SQL's classes "connection exception" and "operator intervention"; without any it never came to the server.
     state = getattr(told_by, "sqlstate", None)
     return state is None or state.startswith(("08", "57P"))
+
+
+@contextmanager
+def or_undo(undo: Callable[[], None]) -> Iterator[None]:
+    """Around a transaction: undoes what was done outside of it where it fails. Not where the line to the database
+    broke, for then it may have been committed all the same: what is left over is for a sweep to find."""
+    try:
+        yield
+    except BaseException as error:
+        if not database_was_away(error):
+            undo()
+        raise
 
 
 def heal() -> None:

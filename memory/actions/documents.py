@@ -19,6 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.outage import or_undo
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -73,11 +74,8 @@ def add(
         connector=connector,
         source_url=clean_text(source_url),
     )
-    try:
+    with or_undo(lambda: files.remove(kept.stored_as)):
         document, is_new = _stored(fresh, shared_with)
-    except BaseException:
-        files.remove(kept.stored_as)
-        raise
     if document.stored_as != kept.stored_as:
         # The second copy of the bytes.
         files.remove(kept.stored_as)

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from hyperagent.accounts.metering import take
 from hyperagent.accounts.quotas import Work
 from hyperagent.lib.languages import grouped
+from hyperagent.lib.outage import or_undo
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import files as storage
@@ -326,7 +327,7 @@ def _put(
     path = clean_path(path)
     kept = keeping.stored(may.holder, content)
     try:
-        with transaction.atomic():
+        with or_undo(lambda: storage.remove(kept.stored_as)), transaction.atomic():
             keeping.lock(may.holder)
             file = _file(place, path)
             current = file.version if file is not None and file.deleted_at is None else 0
@@ -348,11 +349,7 @@ def _put(
                 keeping.stand(file, bytes_, writer, media_type=media_type_of(path, media_type))
     except IntegrityError:
         # Whom it belongs to was deleted at this instant.
-        storage.remove(kept.stored_as)
         raise NotThere from None
-    except BaseException:
-        storage.remove(kept.stored_as)
-        raise
     if bytes_.stored_as != kept.stored_as:
         # The second copy of the bytes.
         storage.remove(kept.stored_as)
