@@ -11,11 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from agents.sandbox.base import BoxSpec
+
+log = structlog.get_logger(__name__)
 
 # Of one door at once; more wait in the box.
 _CONNECTIONS: Final = 32
 _PIECE: Final = 1 << 16
+_PAUSE_S: Final = 0.5
 
 
 class Doors:
@@ -41,7 +46,14 @@ async def _accept(listener: socket.socket, path: Path) -> None:
         async with asyncio.TaskGroup() as group:
             while True:
                 await room.acquire()
-                connection, _ = await loop.sock_accept(listener)
+                try:
+                    connection, _ = await loop.sock_accept(listener)
+                except OSError as error:
+                    # This process has as much open as it may. Whoever is at the door waits; so does the door.
+                    log.warning("sandbox.door_busy", door=str(path), why=str(error))
+                    room.release()
+                    await asyncio.sleep(_PAUSE_S)
+                    continue
                 group.create_task(_lead(connection, path)).add_done_callback(lambda _: room.release())
 
 
