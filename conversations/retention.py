@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -54,10 +55,16 @@ def delete_some(before: datetime) -> int:
     if not settings.CONFIG.retention_days:
         return 0
     old = _at_rest().filter(deleted_at=None, pinned_at=None, updated_at__lt=before)
-    lot = list(old.select_related("user").order_by("updated_at")[:CONVERSATIONS_AT_ONCE])
-    for conversation in lot:
-        actions.delete(conversation.user, conversation.pk)
-    return len(lot)
+    lot = list(old.order_by("updated_at").values_list("pk", flat=True)[:CONVERSATIONS_AT_ONCE])
+    deleted = 0
+    for conversation_id in lot:
+        with transaction.atomic():
+            # Somebody may be coming back to it, or deleting it, at this instant.
+            still = old.select_related("user").select_for_update(of=("self",)).filter(pk=conversation_id).first()
+            if still is not None:
+                actions.delete(still.user, still.pk)
+                deleted += 1
+    return deleted
 
 
 def erase_some(before: datetime) -> int:

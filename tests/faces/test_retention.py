@@ -1,10 +1,13 @@
 """What is kept no longer: old conversations are deleted, what was said in deleted ones is erased, the audit stays."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agents.engine.events import Complete
@@ -12,6 +15,7 @@ from agents.models import AgentExecution, Event, Execution, Step
 from conversations import actions, retention
 from conversations.models import Conversation, Message
 from hitl.models import Request, Rule, RuleUse
+from hyperagent.lib import rows
 from tests.accounts.keeping import tables_with
 from tests.faces.runs import append, make_agent, make_request, make_step, tokens
 
@@ -73,6 +77,41 @@ def test_conversations_of_long_ago_are_deleted_but_not_pinned_ones_and_none_by_d
 
     assert set(Conversation.objects.filter(deleted_at=None)) == {pinned, running, fresh}
     assert Message.objects.filter(conversation=old).exists(), "it can still be brought back by hand for a while"
+
+
+_WAITING_FOR_US = """
+    SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["said", "pinned", "deleted"])
+def test_one_that_somebody_comes_back_to_at_that_instant_stays(alice: Any, keeps: Any, what: str) -> None:
+    keeps(retention_days=30)
+    old, other = talk(alice, days=50), talk(alice, days=40)
+    acts: dict[str, Callable[[], object]] = {
+        "said": lambda: actions.say(alice, old.pk, "And now?"),
+        "pinned": lambda: actions.pin(alice, old.pk, is_pinned=True),
+        "deleted": lambda: actions.delete(alice, old.pk),
+    }
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            acts[what]()
+            keeping = pool.submit(_keep_no_longer)
+            while not keeping.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
+                pass
+        keeping.result(20)
+
+    left = set(Conversation.objects.filter(deleted_at=None).values_list("pk", flat=True))
+    assert left == (set() if what == "deleted" else {old.pk})
+    assert other.pk not in left
+
+
+def _keep_no_longer() -> None:
+    try:
+        retention.keep_no_longer()
+    finally:
+        connection.close()
 
 
 def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_audit_stays(
