@@ -108,9 +108,14 @@ def _kept(owner: Owner, archive: bytes, stored_as: str) -> str:
 
 
 def _forget(rows: QuerySet[SandboxSnapshot]) -> None:
-    """The row first: a file that is left is found by the sweep."""
-    for row in rows:
-        row.delete()
+    """The row first: a file that is left is found by the sweep. Each is looked at again with its row held: another
+    snapshot may just be taking its place."""
+    for row_id in list(rows.values_list("pk", flat=True)):
+        with transaction.atomic():
+            row = rows.select_for_update(of=("self",)).filter(pk=row_id).first()
+            if row is None:
+                continue
+            row.delete()
         _remove(row.stored_as)
 
 

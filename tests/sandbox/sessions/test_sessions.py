@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -407,6 +408,50 @@ def test_snapshots_are_forgotten_after_their_hours_with_files_that_nobody_knows(
     Path(default_storage.path(lies[1])).write_bytes(b"changed")
     assert snapshots.find(new) is None
     default_storage.delete(stray)
+
+
+_WAITING_FOR_US = """
+    SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
+"""
+
+
+@pytest.mark.spec("S204")
+def test_a_snapshot_that_is_made_while_the_one_before_is_swept_away_stays(people: Any, media: Path) -> None:
+    from datetime import timedelta
+
+    from django.db import transaction
+    from django.utils import timezone
+
+    from agents.sandbox import snapshots
+    from agents.sandbox.models import SandboxSnapshot
+    from agents.sandbox.records import Owner
+    from hyperagent.accounts.models import User
+    from hyperagent.lib import rows
+
+    owner = Owner(User.objects.create(email="alice@example.org").pk, uuid4())
+    snapshots.keep(owner, b"old")
+    SandboxSnapshot.objects.update(made_at=timezone.now() - timedelta(hours=25))
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            snapshots.keep(owner, b"new")
+            sweeping = pool.submit(_swept)
+            while not sweeping.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
+                time.sleep(0.01)
+        sweeping.result(20)
+
+    assert snapshots.find(owner) == b"new"
+
+
+def _swept() -> None:
+    from django.db import connection
+
+    from agents.sandbox import snapshots
+
+    try:
+        snapshots.sweep(retention_hours=24)
+    finally:
+        connection.close()
 
 
 async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_of_it_is_kept(
