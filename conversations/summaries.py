@@ -83,7 +83,8 @@ def _is_begun(branch: Sequence[history.BranchMessage]) -> bool:
 
 
 def keep(execution: Execution) -> None:
-    """Stores what the run told, if the conversation is still there."""
+    """Stores what the run told, if the conversation is still there. Not of a run that was to stop, and came to its end
+    before it heard: what it tells is to be forgotten."""
     text = execution.answer.strip()
     if execution.status != ExecutionStatus.COMPLETED or not text:
         return
@@ -93,18 +94,22 @@ def keep(execution: Execution) -> None:
     if upto is None:
         return
     told = {"conversation_id": upto.conversation_id, "text": text, "turns_covered": execution.input["turns"]}
-    ConversationSummary.objects.get_or_create(upto=upto, defaults=told)
+    with transaction.atomic():
+        # Held until it is stored: whoever forgets what it tells (`drop_derived`) comes before or after that.
+        run = Execution.objects.select_for_update(no_key=True).only("pk").filter(pk=execution.pk)
+        if run.filter(cancel_requested_at=None).first() is not None:
+            ConversationSummary.objects.get_or_create(upto=upto, defaults=told)
 
 
 def drop_derived(memory: Memory) -> None:
     """A memory was forgotten: the summaries that tell what it was made of, or what it was told for, go, and the runs
     that made them. They are made anew with the next turns."""
     replies = [*_replies_since_source(memory), *_replies_since_told(memory)]
-    ConversationSummary.objects.filter(upto__in=replies).delete()
     made = Execution.objects.filter(id__in=[run_of(reply) for reply in replies])
     for execution_id in made.live().values_list("id", flat=True):
         runs.cancel(execution_id, by=None)
     made.exclude(id__in=made.live().values("id")).delete()
+    ConversationSummary.objects.filter(upto__in=replies).delete()
 
 
 def _replies_since_source(memory: Memory) -> list[uuid.UUID]:

@@ -180,6 +180,21 @@ def test_forgetting_takes_the_summaries_that_were_made_of_its_source(alice: Any)
 
 @pytest.mark.django_db
 @pytest.mark.spec("B18")
+def test_nor_is_one_kept_that_was_being_made_of_it_and_came_to_its_end_before_it_heard(alice: Any) -> None:
+    conversation = actions.create(alice)
+    made = turns(alice, conversation, 3)
+    source = {"source_conversation": conversation.id, "source_turn": str(made[1].message.id)}
+    memory = known(alice, "She is an engineer.", **source)
+
+    remembering.forget(alice, memory.id)
+    tasks.memory_forgotten(str(memory.id))
+    finish(begun()[0], "She is an engineer.")
+
+    assert ConversationSummary.objects.count() == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("B18")
 def test_forgetting_takes_the_summaries_that_were_made_after_it_was_told_in_another_conversation(alice: Any) -> None:
     memory = known(alice, "She is an engineer.", source_turn="imported")
     told, untold = actions.create(alice), actions.create(alice)
