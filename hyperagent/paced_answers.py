@@ -1,5 +1,6 @@
 """Answers over HTTP, as Daphne does not give them: no faster than they are read, so that nobody who reads slowly makes
-this process hold what they have not read; and cut off where they cannot be given to their end, so that it shows.
+this process hold what they have not read; cut off where they cannot be given to their end, so that it shows; and
+without their body for whoever asks for the head alone.
 """
 
 import asyncio
@@ -34,6 +35,10 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
         if message["type"] == CUT_OFF["type"]:
             self._cut_off()
             return
+        if message["type"] == "http.response.body" and self.method == b"HEAD":
+            # Twisted holds back the first piece alone: the second would be read as the connection's next answer. What
+            # makes them is told that nobody is there any more, for a stream might have no end.
+            message = {"type": "http.response.body"}
         if message.get("more_body") and self.producer is None and self.channel is not None:
             self.registerProducer(self, True)
         super().handle_reply(message)

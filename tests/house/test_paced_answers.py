@@ -1,5 +1,6 @@
 """Answers of the web server that are read slowly, or cannot be given to their end, on a process of its own."""
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,3 +58,17 @@ def test_who_reads_an_answer_that_breaks_off_sees_that_there_was_more(served: ht
 
     # And the server goes on to look after its connections.
     until(lambda: served.get("/known").text == "1", what="the broken connection to be forgotten", timeout_s=10)
+
+
+def test_who_asks_for_the_head_alone_gets_no_piece_of_the_body_with_the_next_answer(
+    served: httpx.Client, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "web"))
+        client.sendall(b"HEAD /flood HTTP/1.1\r\nHost: web\r\n\r\n")
+        client.sendall(b"GET /known HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n")
+        first, second, body = b"".join(iter(lambda: client.recv(65_536), b"")).split(b"\r\n\r\n", 2)
+
+    assert first.startswith(b"HTTP/1.1 200")
+    assert second.startswith(b"HTTP/1.1 200")
+    assert PIECE not in body
