@@ -37,6 +37,7 @@ OUTPUT_CHARS: Final = 6_000
 LIBRARIES: Final = "numpy, pandas, scipy, matplotlib, openpyxl, xlsxwriter, python-pptx, pillow"
 """What programs in Python can import, beside the standard library (`deploy/sandbox`)."""
 NO_BLOCK: Final = "Your answer has no program in a fenced block. Give the whole program in one fenced block."
+CHANGED: Final = "A person changed the program before it was run. What ran is this:"
 MEND: Final = "The program {ended}. Find the cause, and give the whole mended program in one fenced block.\n\n{output}"
 
 # By the gateway's code.
@@ -54,8 +55,9 @@ _SAID_MORE: Final = (attempts.DENIED, attempts.FORBIDDEN, attempts.SWITCHED_OFF)
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run of a program gave."""
+    """What a run of a program gave. `code` is what ran: not what was written, where a person changed it before."""
 
+    code: Code | None = None
     stdout: str = ""
     stderr: str = ""
     exit_code: int | None = 0
@@ -81,6 +83,8 @@ class Programmed:
     reason: str = ""
     """What was said to that: by a person, a rule, a policy."""
     tool: str = "execute_code"
+    is_changed: bool = False
+    """Whether `code` is not what the model wrote, but what a person put in its place."""
     rounds: int = 0
     handoff: HandoffInfo | None = None
     model: str | None = None
@@ -134,7 +138,7 @@ async def write_program(
         made = await attempted(context, made, code, cannot_run=cannot_run)
         if made.ran is None or made.worked:
             return made
-        messages = (*looped.messages, Message(role=Role.USER, content=_mend(made.ran)))
+        messages = (*looped.messages, Message(role=Role.USER, content=_mend(made, made.ran)))
     return made
 
 
@@ -159,6 +163,7 @@ async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
         return reply
     found = reply.data
     return Ran(
+        code=Code(str(found.get("language") or code.language), str(found.get("code") or code.text)),
         stdout=str(found.get("stdout") or ""),
         stderr=str(found.get("stderr") or ""),
         exit_code=found.get("exit_code"),
@@ -188,6 +193,14 @@ def told_files(files: tuple[str, ...]) -> str:
         return ""
     lines = [f"- `{name}`" + (f": {INPUTS_TOLD}" if name == INPUTS else "") for name in files]
     return "\n\n## Files in the working folder\n" + "\n".join(lines)
+
+
+def program_of(made: Programmed) -> str:
+    """The program in a block, and that it is a person's where it is; empty if there is none."""
+    if made.code is None:
+        return ""
+    block = fenced(made.code.text, made.code.language)
+    return f"{CHANGED}\n\n{block}" if made.is_changed else block
 
 
 def as_block(name: str, text: str) -> str:
@@ -267,7 +280,7 @@ async def _run(context: AgentContext, made: Programmed, program: Code) -> Progra
     with stage(context, "execute", f"Running the program ({made.rounds} of at most {MAX_ROUNDS})"):
         ran = await run_code(context, program)
     if isinstance(ran, Ran):
-        return replace(made, ran=ran)
+        return replace(made, code=ran.code, ran=ran, is_changed=ran.code != program)
     said = ran.data if isinstance(ran.data, dict) else {}
     why = str(said.get("told") or ran.content.removeprefix("Error: "))
     not_run = _not_run(context, made, why)
@@ -281,9 +294,10 @@ def _not_run(context: AgentContext, made: Programmed, why: str) -> Programmed:
     return replace(made, why_not=why)
 
 
-def _mend(ran: Ran) -> str:
+def _mend(made: Programmed, ran: Ran) -> str:
     ended = "was stopped before it ended" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
-    return MEND.format(ended=ended, output="\n".join(filter(None, [ran.note, output_of(ran)])))
+    shown = program_of(made) if made.is_changed else ""
+    return MEND.format(ended=ended, output="\n".join(filter(None, [shown, ran.note, output_of(ran)])))
 
 
 def _ends(text: str) -> str:

@@ -17,7 +17,7 @@ from agents.runtime.driven import About
 from agents.tools.answers import NO_REASON
 from agents.tools.approval import refusal
 from agents.tools.arguments import Refusal
-from agents.tools.checks import Checks, Request
+from agents.tools.checks import Changed, Checks, Request
 from agents.tools.providers import Providers
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
@@ -37,7 +37,18 @@ def _sandbox() -> FakeSandbox:
 
 
 def _program(code: str) -> Script:
-    return says(f"Here it is.\n{fenced(code, 'python')}")
+    return says(f"Here it is.\n{_block(code)}")
+
+
+def _block(code: str) -> str:
+    return fenced(code, "python")
+
+
+def _changed_to(code: str) -> Checks:
+    async def approve(context: AgentContext, request: Request) -> Changed | None:
+        return Changed(request.tool.arguments(code=code), "") if request.tool.requires_approval else None
+
+    return Checks(approvals=(approve,))
 
 
 @pytest.mark.spec("S38", "S54", "S177")
@@ -169,6 +180,39 @@ def test_why_a_program_was_not_run_is_told_without_the_name_of_a_tool(
 
     assert told == f"The program was not run. {english}"
     assert gesagt == f"Das Programm wurde nicht ausgeführt. {german}"
+
+
+@pytest.mark.spec("B5", "S177")
+@pytest.mark.parametrize("capable", [True, False], ids=["capable", "small"])
+async def test_of_a_program_that_a_person_changed_what_ran_is_told(
+    capable: bool, scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program("print(41)"), *([says("It prints 42.")] if capable else []))
+    task = task_for("code", "Write a program for the answer", capable=capable)
+
+    output = await cases(task, fake_providers(sandbox=sandbox), checks=_changed_to(GOOD)).output()
+
+    assert sandbox.ran == [GOOD]
+    assert (output.data["code"], output.data["stdout"]) == (GOOD, "42\n")
+    assert output.shared["generated_code"] == GOOD
+    assert output.result.endswith(
+        f"A person changed the program before it was run. What ran is this:\n\n{_block(GOOD)}"
+    )
+    assert not capable or _block(GOOD) in prompt(scripted_server, -1)
+
+
+@pytest.mark.spec("B5", "S38")
+async def test_a_program_that_a_person_changed_is_mended_from_what_ran(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    scripted_server.script(_program("print(41)"), says("No program."), says("No program."))
+    task = task_for("code", "Write a program for the answer")
+
+    await cases(task, fake_providers(sandbox=sandbox), checks=_changed_to(BROKEN)).output()
+
+    assert _block(BROKEN) in prompt(scripted_server, 1)
 
 
 @pytest.mark.spec("B23", "S131")

@@ -6,7 +6,7 @@ from typing import Final
 
 from agents.attached import given_files, told_renamed
 from agents.briefing import briefing, house_rules, quoted, short_briefing
-from agents.code_blocks import code_in, fenced
+from agents.code_blocks import code_in
 from agents.exchange import AgentInput, Work
 from agents.programming import (
     INPUTS,
@@ -18,6 +18,7 @@ from agents.programming import (
     data_of,
     output_of,
     partial_of,
+    program_of,
     put_file,
     put_inputs,
     sandbox_lacks,
@@ -99,9 +100,9 @@ async def _files(context: AgentContext, task: AgentInput) -> str:
 
 async def _summary(context: AgentContext, task: AgentInput, told: str, made: Programmed) -> tuple[str, str | None]:
     """In a model's words; in ours where it cannot be reached: the program is there all the same."""
-    user = f"{told}\n\n## The program\n{_block(made)}\n\n## Running it\n{_outcome(made)}"
+    user = f"{told}\n\n## The program\n{program_of(made)}\n\n## Running it\n{_outcome(made)}"
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
-    plainly = f"{_block(made)}\n\n{_outcome(made, quote=as_block)}"
+    plainly = f"{program_of(made)}\n\n{_outcome(made, quote=as_block)}"
     text, model = await summed_up(context, task, SPEC, system=system, user=user, otherwise=plainly)
     return text, model or made.model
 
@@ -112,15 +113,11 @@ def _outcome(made: Programmed, *, quote: Callable[[str, str], str] = quoted) -> 
     return output_of(made.ran, quote=quote)
 
 
-def _block(made: Programmed) -> str:
-    return fenced(made.code.text, made.code.language) if made.code else ""
-
-
 def _work(task: AgentInput, made: Programmed, text: str, model: str | None) -> Work:
     assert made.code is not None  # whoever calls this has looked
     only_result = wants_result_only(task.task)
     if made.code.text not in text and not (only_result and made.worked):
-        text = f"{text}\n\n{_block(made)}"
+        text = f"{text}\n\n{program_of(made)}"
     if made.ran is None and made.why_not not in text:
         text = f"{text}\n\n{told_not_run(made, task)}"
     data = data_of(made)
