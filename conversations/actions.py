@@ -296,15 +296,18 @@ def _beside(user: User, old: Execution, new: Execution) -> Execution:
     return new
 
 
-def cancel(user: User, conversation_id: uuid.UUID, execution_id: uuid.UUID) -> Execution:
+def cancel(user: User, conversation_id: uuid.UUID | None, execution_id: uuid.UUID) -> Execution:
     """Cancelling twice, or what is over, changes nothing."""
     check_run(user, conversation_id, execution_id)
     return runs.cancel(execution_id, by=user)
 
 
-def check_run(user: User, conversation_id: uuid.UUID, execution_id: uuid.UUID) -> None:
-    """Raises NotThere unless it is the user's run, in this conversation."""
-    if not Execution.objects.filter(id=execution_id, user=user, conversation_id=conversation_id).exists():
+def check_run(user: User, conversation_id: uuid.UUID | None, execution_id: uuid.UUID) -> None:
+    """Raises NotThere unless it is the user's run, and in this conversation where one is named."""
+    own = Execution.objects.filter(id=execution_id, user=user)
+    if conversation_id is not None:
+        own = own.filter(conversation_id=conversation_id)
+    if not own.exists():
         raise NotThere
 
 

@@ -21,14 +21,12 @@ from conversations.frames import Ack, Cancel, Intervene, Ping, Respond, Say, Ste
 from conversations.handshake import Caller
 from conversations.models import Conversation
 from conversations.personal_socket import AGAIN_LATER, BEHIND, NOT_THERE, PersonalSocket
-from conversations.socket_verbs import act_as
 from conversations.watch import conversation_watch
 from conversations.window import Feed, Window
 from hyperagent.lib import outage
 from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import NotThere
-from hyperagent.lib.telemetry import tracing
-from hyperagent.lib.threads import in_thread, in_writing_thread
+from hyperagent.lib.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -223,16 +221,8 @@ class ConversationConsumer(PersonalSocket):
                 assert_never(said)
 
     async def _do(self, said: Verb) -> None:
-        # A socket has no request of its own for each word: this is where a run that comes of it begins.
-        span = tracing.begin(f"socket {said.type}", kind=tracing.Kind.SERVER)
-        try:
-            with span.within():
-                done = await in_writing_thread(act_as)(self.credentials, uuid.UUID(self.conversation_id), said)
-        finally:
-            span.end()
-        if done is None:
-            await self.turn_out()
-        elif done.get("type") == "conversation.said":
+        done = await self.done(said, conversation_id=uuid.UUID(self.conversation_id))
+        if done.get("type") == "conversation.said":
             await self._tell_said(done)
         elif done:
             await self.tell(frames.frame(done.pop("type"), **done))

@@ -1,20 +1,20 @@
 """The socket of what concerns a person wherever they are: how many requests wait for them, which of them they are
-reminded of, and how far their documents are.
+reminded of, and how far their documents are. What people answer and say to their runs they may say here
+as well: who decides for others has no socket of their conversations.
 """
 
 import asyncio
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, assert_never
 from weakref import WeakKeyDictionary
 
 from conversations import frames
-from conversations.frames import Ping
+from conversations.frames import Ack, Cancel, Intervene, Ping, Respond, Say, Steer
 from conversations.personal_socket import PersonalSocket
 from conversations.watch import SocketWatch
 from hitl.reading import pending_by_user
 from hyperagent.lib.announcing import personal_group
 from hyperagent.lib.listening import listening
-from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
 
 
@@ -47,9 +47,17 @@ class InboxConsumer(PersonalSocket):
             await self.tell(frames.frame("requests", pending=pending))
 
     async def act(self, said: frames.ClientFrame) -> None:
-        if not isinstance(said, Ping):
-            raise Refused("not_here", "The inbox only takes `ping`. Say the rest on the conversation's socket.")
-        await self.tell(frames.frame("pong"))
+        match said:
+            case Ping():
+                await self.tell(frames.frame("pong"))
+            case Ack():
+                pass
+            case Say() | Cancel() | Steer() | Intervene() | Respond():
+                done = await self.done(said, conversation_id=None)
+                if done:
+                    await self.tell(frames.frame(done.pop("type"), **done))
+            case _:
+                assert_never(said)
 
 
 async def _count(sockets: set[InboxConsumer]) -> None:

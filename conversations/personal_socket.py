@@ -18,13 +18,15 @@ from django.utils.translation import gettext as _
 from conversations import frames, handshake
 from conversations.handshake import Caller, Credentials
 from conversations.open_sockets import open_sockets
+from conversations.socket_verbs import act_as
 from conversations.window import Allowance
 from hyperagent.accounts.metering import amounts_of, too_much
 from hyperagent.accounts.quotas import Quota
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import languages, outage
 from hyperagent.lib.refusals import NotThere, Refused
-from hyperagent.lib.threads import in_thread
+from hyperagent.lib.telemetry import tracing
+from hyperagent.lib.threads import in_thread, in_writing_thread
 
 log = logging.getLogger(__name__)
 
@@ -159,6 +161,19 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.send(text_data=text)
 
     # ── from the client ──
+
+    async def done(self, said: frames.Verb, *, conversation_id: uuid.UUID | None) -> dict[str, Any]:
+        """What its sender alone is told of it; empty for nothing, and if their session or token has ended."""
+        # A socket has no request of its own for each word: this is where a run that comes of it begins.
+        span = tracing.begin(f"socket {said.type}", kind=tracing.Kind.SERVER)
+        try:
+            with span.within():
+                done = await in_writing_thread(act_as)(self.credentials, conversation_id, said)
+        finally:
+            span.end()
+        if done is None:
+            await self.turn_out()
+        return done or {}
 
     async def _received(self, message: dict[str, Any]) -> None:
         text = message.get("text")

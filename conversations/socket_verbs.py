@@ -27,12 +27,13 @@ from hyperagent.lib.refusals import NotThere, Refused
 
 Frame = dict[str, Any]
 # Gives the frame that its sender is told, or an empty one.
-_Act = Callable[[Caller, uuid.UUID, Any], Frame]
+_Act = Callable[[Caller, uuid.UUID | None, Any], Frame]
 
 
-def act_as(credentials: Credentials, conversation_id: uuid.UUID, said: Verb) -> Frame | None:
+def act_as(credentials: Credentials, conversation_id: uuid.UUID | None, said: Verb) -> Frame | None:
     """None if the session or token has ended. Who it is and what is theirs is asked anew for every message.
 
+    `conversation_id`: what it may be about is in this conversation; None on the inbox, which has none of its own.
     Raises Refused.
     """
     caller = handshake.identify(credentials)
@@ -48,7 +49,9 @@ def act_as(credentials: Credentials, conversation_id: uuid.UUID, said: Verb) -> 
     return {**done, "client_id": client_id} if done and client_id else done
 
 
-def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> Frame:
+def _say(caller: Caller, conversation_id: uuid.UUID | None, said: Say) -> Frame:
+    if conversation_id is None:
+        raise Refused("not_here", "The inbox has no conversation. Say it on a conversation's socket.")
     given = said.options.model_dump(mode="json") if said.options else {}
     options = chosen({**given, "attachment_ids": said.attachment_ids or None})
     done = actions.say(
@@ -64,19 +67,21 @@ def _say(caller: Caller, conversation_id: uuid.UUID, said: Say) -> Frame:
     return shapes.said(done.message, done.reply)
 
 
-def _cancel(caller: Caller, conversation_id: uuid.UUID, said: Cancel) -> Frame:
+def _cancel(caller: Caller, conversation_id: uuid.UUID | None, said: Cancel) -> Frame:
     actions.cancel(caller.user, conversation_id, said.execution_id)
     return {}
 
 
-def _steer(caller: Caller, conversation_id: uuid.UUID, said: Steer) -> Frame:
+def _steer(caller: Caller, conversation_id: uuid.UUID | None, said: Steer) -> Frame:
     actions.check_run(caller.user, conversation_id, said.execution_id)
     runs.steer(said.execution_id, by=caller.user, text=said.text)
     return {"type": "steered", "execution_id": str(said.execution_id)}
 
 
-def _intervene(caller: Caller, conversation_id: uuid.UUID, said: Intervene) -> Frame:
-    here = agent_reading.agents_of(caller.user).filter(execution__conversation_id=conversation_id, id=said.agent_id)
+def _intervene(caller: Caller, conversation_id: uuid.UUID | None, said: Intervene) -> Frame:
+    here = agent_reading.agents_of(caller.user).filter(id=said.agent_id)
+    if conversation_id is not None:
+        here = here.filter(execution__conversation_id=conversation_id)
     if not here.exists():
         raise NotThere
     runs.intervene(
@@ -91,9 +96,11 @@ def _intervene(caller: Caller, conversation_id: uuid.UUID, said: Intervene) -> F
     return {"type": "intervened", "success": True, "agent": node}
 
 
-def _respond(caller: Caller, conversation_id: uuid.UUID, said: Respond) -> Frame:
-    asked = Request.objects.visible_to(caller.user)
-    if not asked.filter(conversation_id=conversation_id, request_id=said.request_id).exists():
+def _respond(caller: Caller, conversation_id: uuid.UUID | None, said: Respond) -> Frame:
+    asked = Request.objects.visible_to(caller.user).filter(request_id=said.request_id)
+    if conversation_id is not None:
+        asked = asked.filter(conversation_id=conversation_id)
+    if not asked.exists():
         raise NotThere
     response = response_from(said.model_dump(), now=timezone.now())
     decided = requests.respond(caller.user, said.request_id, response, via=Via.SOCKET)

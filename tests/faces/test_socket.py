@@ -679,6 +679,39 @@ async def test_the_inbox_tells_alice_how_many_requests_wait_for_her_and_charlie_
         assert (await inbox.frame())["error"]["code"] == "not_here"
 
 
+@pytest.mark.spec("B3", "S119", "S94", "B16")
+async def test_on_the_inbox_a_person_answers_what_their_runs_ask_and_speaks_to_them(
+    alice: Any, charlie: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id, status="awaiting_user")
+    agent = await agent_of(run, "web", parent=await agent_of(run, "turn"))
+    asked = await ask(run, "decision", question={"question": "Which?", "options": ["Rome", "Paris"]})
+    about_run = {"execution_id": str(run.id)}
+    said = [
+        {"type": "steer", **about_run, "text": "Shorter"},
+        {"type": "intervene", "agent_id": str(agent.id), "user_content": "In the archive"},
+        {"type": "respond", "request_id": str(asked.request_id), "decision": "answered", "choice": "Rome"},
+        {"type": "cancel", **about_run},
+    ]
+    charlies_cookie = cookie_of(await browser(charlie))
+
+    async with Socket("/ws/inbox/", cookie=charlies_cookie) as inbox:
+        for frame in said:
+            await inbox.send(**frame)
+            assert (await inbox.frame("error"))["error"]["code"] == "not_found"
+    async with Socket("/ws/inbox/", cookie=alices_cookie) as inbox:
+        for frame in said:
+            await inbox.send(**frame)
+        steered, intervened, responded = [await inbox.frame(kind) for kind in ("steered", "intervened", "responded")]
+        await inbox.send(type="ping")
+        await inbox.frame("pong")
+
+    assert steered == {"type": "steered", **about_run}
+    assert (intervened["success"], intervened["agent"]["agent_id"]) == (True, str(agent.id))
+    assert responded["request"]["answer"] == {"choice": "Rome"}
+    assert (await Execution.objects.aget(id=run.id)).cancel_requested_at is not None
+
+
 @pytest.mark.spec("B6", "S111")
 async def test_a_reminder_reaches_the_open_inbox_of_who_may_decide_and_nobody_elses(
     alice: Any, charlie: Any, alices_cookie: str
