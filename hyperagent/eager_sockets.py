@@ -2,7 +2,8 @@
 
 Twisted would ask the kernel for each message to be told when there is room, and then to be told no more: of a stream,
 that was a third of what a message takes. And Autobahn would put together what it logs of each, whether or not anybody
-reads that. Of a websocket that was closed nothing stays. What is said as `PACED` returns once there is room for more.
+reads that. What cannot be taken closes the websocket with the protocol's code for that. Of one that was closed nothing
+stays. What is said as `PACED` returns once there is room for more.
 """
 
 import asyncio
@@ -12,11 +13,18 @@ from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from twisted.internet.tcp import Connection
 
 MOST_WAITING_BYTES = 1_000_000
+# Well above what consumers bear (`conversations.frames`): they say what is too long.
+MOST_HEARD_BYTES = 16_000_000
 STALLED_S = 120.0
 _LOOKS_EVERY_S = 0.05
 
 
 class EagerProtocol(WebSocketProtocol):  # type: ignore[misc]
+    # What stands here goes before the factory's. Daphne's number, a MiB, is near what consumers take, and holds for
+    # what clients are told as well; and a connection that is dropped tells nobody why, so its client comes again.
+    maxMessagePayloadSize = maxFramePayloadSize = MOST_HEARD_BYTES  # noqa: N815 - Autobahn's
+    failByDrop = False  # noqa: N815 - Autobahn's
+
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's
         if self.state != self.STATE_OPEN or sync or chopsize or self.send_queue:
             super().sendData(data, sync, chopsize)

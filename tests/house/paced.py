@@ -1,6 +1,6 @@
 """A `PacedServer` on the socket that it is given. `/flood` and a websocket answer with more than anybody reads at once,
 `/sent` says how much of that it got rid of, `/falls` and `/cut` break off, `/known` says of how many connections it
-knows."""
+knows. `/heard` is a websocket that says how much it was told."""
 
 import sys
 from typing import Any
@@ -20,6 +20,11 @@ def main(socket: str) -> None:
         nonlocal sent
         if scope["type"] == "websocket":
             await send({"type": "websocket.accept"})
+            if scope["path"] == "/heard":
+                await receive()
+                heard = await receive()
+                await send({"type": "websocket.send", "text": str(len(heard.get("text", "")))})
+                return
             for _ in range(PIECES):
                 await send({"type": "websocket.send", "bytes": PIECE, **PACED})
                 sent += len(PIECE)

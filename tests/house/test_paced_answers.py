@@ -7,8 +7,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import unix_connect
 
+from hyperagent.eager_sockets import MOST_HEARD_BYTES
 from tests.house.paced import PIECE, PIECES
 from tests.house.serving import serving
 from tests.house.waiting import until
@@ -49,6 +51,33 @@ def test_a_websocket_that_is_not_read_holds_up_who_speaks_on_it(served: httpx.Cl
 
     assert held < 100 * len(PIECE)
     assert whole == PIECES * len(PIECE)
+
+
+@pytest.mark.spec("F21")
+def test_how_long_a_message_may_be_is_for_the_application_to_say(served: httpx.Client, tmp_path: Path) -> None:
+    with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
+        client.send("x" * 11_000_000)
+
+        assert client.recv() == "11000000"
+
+
+@pytest.mark.spec("F21")
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [(b"x" * (MOST_HEARD_BYTES + 1), 1009), (b"\xff\xfe", 1007)],
+    ids=["more than the server holds", "no UTF-8"],
+)
+def test_a_message_that_the_server_does_not_take_closes_its_socket_with_the_code_for_that(
+    message: bytes, code: int, served: httpx.Client, tmp_path: Path
+) -> None:
+    with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
+        client.send(message, text=True)
+
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv()
+
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == code
 
 
 @pytest.mark.parametrize("path", ["/cut", "/falls"])
