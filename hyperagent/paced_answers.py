@@ -1,6 +1,6 @@
 """Answers over HTTP, as Daphne does not give them: no faster than they are read, so that nobody who reads slowly makes
 this process hold what they have not read; cut off where they cannot be given to their end, so that it shows; and
-without their body for whoever asks for the head alone.
+without their body for whoever asks for the head alone. What is asked with a form is Django's to read.
 """
 
 import asyncio
@@ -21,6 +21,11 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
     """`_room` is there while Twisted has more of the answer than it wants to hold."""
 
     _room: asyncio.Event | None = None
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        # Twisted would take a form apart before anybody is asked who sends it, whole and while all others wait: for an
+        # upload of 80 MB a GB of memory, and eight seconds in which nobody has an answer.
+        super().__init__(*args, parsePOSTFormSubmission=False, **more)
 
     async def may_go_on(self) -> None:
         if self._room is None:

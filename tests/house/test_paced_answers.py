@@ -53,6 +53,14 @@ def test_a_websocket_that_is_not_read_holds_up_who_speaks_on_it(served: httpx.Cl
     assert whole == PIECES * len(PIECE)
 
 
+@pytest.mark.threat("T27")
+@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=none-of-it"])
+def test_a_form_is_the_applications_to_read(kind: str, served: httpx.Client) -> None:
+    answer = served.post("/sent", content=b"no parts", headers={"Content-Type": kind})
+
+    assert (answer.status_code, answer.text) == (200, "0")
+
+
 @pytest.mark.spec("F21")
 def test_how_long_a_message_may_be_is_for_the_application_to_say(served: httpx.Client, tmp_path: Path) -> None:
     with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
