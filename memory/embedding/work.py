@@ -72,8 +72,9 @@ class Work:
             return True
         with transaction.atomic(), connection.cursor() as cursor:
             writing.settle_length(cursor, model=self.model.name, dimensions=len(vectors[0]))
-            for memory, vector in zip(found, vectors, strict=True):
-                waiting.remember(memory, model=self.model.name, vector=writing.literal(vector))
+        for memory, vector in zip(found, vectors, strict=True):
+            # Each by itself: their owner may be holding several of them, to forget them, in another order.
+            waiting.remember(memory, model=self.model.name, vector=writing.literal(vector))
         return True
 
     def _chunks(self) -> bool:

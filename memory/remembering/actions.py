@@ -1,6 +1,7 @@
 """Everything that a person does with their own memories. Page and API call these and decide nothing themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -31,7 +32,7 @@ def turn(user: User, *, on: bool) -> None:
 def correct(user: User, memory_id: UUID, text: str) -> Memory:
     """What its owner wrote is true: it is told from now on, whatever had been held against it, and no machine replaces
     it. Raises NotThere, Refused, Conflict."""
-    with transaction.atomic():
+    with _alone(user):
         row = _own(user, memory_id)
         _write(user, row, text)
     return row
@@ -40,9 +41,7 @@ def correct(user: User, memory_id: UUID, text: str) -> Memory:
 def fill(user: User, profile: Mapping[ProfileField, Sequence[str]]) -> None:
     """Its owner says what these fields hold, and it is so from now on: each is corrected, added, or, of a field that
     is given nothing, forgotten. A field that is not named stays as it is. Raises Refused."""
-    with transaction.atomic():
-        # Of two that say it at once, the second sees what the first stored.
-        User.objects.hold(user.pk)
+    with _alone(user):
         for field, values in profile.items():
             if not values:
                 forget_rows(user, matching(user, field))
@@ -64,7 +63,7 @@ def pin(user: User, memory_id: UUID, *, pinned: bool) -> Memory:
 
 def accept(user: User, memory_id: UUID) -> Memory:
     """Out of quarantine: its owner says that it is meant, and it takes the place of what it contradicts."""
-    with transaction.atomic():
+    with _alone(user):
         row = _own(user, memory_id)
         if row.status != MemoryStatus.QUARANTINED:
             raise Conflict("not_quarantined", _("This memory does not wait for a decision. Reload the page."))
@@ -77,7 +76,7 @@ def accept(user: User, memory_id: UUID) -> Memory:
 
 def forget(user: User, memory_id: UUID) -> None:
     """It, what it had replaced, and what was made of it. Twice is as once."""
-    with transaction.atomic():
+    with _alone(user):
         row = Memory.objects.of(user).select_for_update().filter(pk=memory_id).first()
         if row is None:
             raise NotThere
@@ -86,9 +85,18 @@ def forget(user: User, memory_id: UUID) -> None:
 
 def forget_everything(user: User) -> int:
     """How many memories are gone, history and quarantine included."""
-    with transaction.atomic():
+    with _alone(user):
         rows = Memory.objects.of(user).select_for_update().exclude(status=MemoryStatus.FORGOTTEN).defer("embedding")
         return forget_rows(user, list(rows))
+
+
+@contextmanager
+def _alone(user: User) -> Iterator[None]:
+    """A transaction for what may change several memories, as those that runs store have it: of two for one person the
+    second sees what the first did, and neither holds a memory that the other waits for."""
+    with transaction.atomic():
+        User.objects.hold(user.pk)
+        yield
 
 
 def _fill_one(user: User, field: ProfileField, value: str) -> None:

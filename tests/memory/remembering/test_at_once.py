@@ -1,0 +1,78 @@
+"""What several do at once to the memories of one person: nobody is refused because of it."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from hyperagent.accounts.models import User
+from memory.embedding import waiting
+from memory.embedding.model import LOCAL
+from memory.kinds import MemoryStatus
+from memory.models import Memory
+from memory.remembering import actions
+from tests.house.waiting import until
+from tests.memory.giving import make_vectors
+from tests.memory.remembering.knowing import known
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.spec("B18")
+def test_the_embedder_holds_no_memory_while_it_waits_for_another(alice: Any) -> None:
+    for text in ("Alice likes tea.", "Alice lives in Rome."):
+        known(alice, text)
+    first, second = waiting.memories(LOCAL)
+
+    with ThreadPoolExecutor(1) as embedder:
+        with transaction.atomic():
+            Memory.objects.select_for_update().get(pk=second.id)
+            stored = embedder.submit(_in_thread, make_vectors)
+            until(_somebody_waits, what="the embedder to wait")
+            Memory.objects.select_for_update(nowait=True).get(pk=first.id)
+        stored.result(20)
+
+    assert Memory.objects.filter(embedded_by=LOCAL).count() == 2
+
+
+@pytest.mark.spec("B18")
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda user, memory: actions.correct(user, memory.pk, "Alice likes coffee."),
+        lambda user, memory: actions.accept(user, memory.pk),
+        lambda user, memory: actions.forget(user, memory.pk),
+        lambda user, memory: actions.forget_everything(user),
+    ],
+    ids=["correct", "accept", "forget", "forget everything"],
+)
+def test_whoever_changes_memories_holds_none_while_others_store_some(
+    verb: Callable[[User, Memory], Any], alice: Any
+) -> None:
+    memory = known(alice, "Alice likes tea.", status=MemoryStatus.QUARANTINED)
+
+    with ThreadPoolExecutor(1) as page:
+        with transaction.atomic():
+            User.objects.hold(alice.pk)
+            done = page.submit(_in_thread, lambda: verb(alice, memory))
+            until(_somebody_waits, what="the page to wait")
+            Memory.objects.select_for_update(nowait=True).get(pk=memory.pk)
+        done.result(20)
+
+    memory.refresh_from_db()
+    assert (memory.status, memory.text) != (MemoryStatus.QUARANTINED, "Alice likes tea.")
+
+
+def _in_thread(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return bool(cursor.fetchone()[0])
