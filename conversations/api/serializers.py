@@ -208,6 +208,9 @@ class SaySerializer(serializers.Serializer[Any]):
     after = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="The message that it follows; without: the newest."
     )
+    parent_id = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="As `after`: the `parent_id` that the question gets."
+    )
 
 
 class SaidSerializer(serializers.Serializer[Any]):

@@ -150,7 +150,7 @@ class ConversationMessages(ScopedView):
             client_id=given["client_id"],
             options=chosen({**(given["options"] or {}), "attachment_ids": given["attachment_ids"] or None}),
             edits=given["edits"],
-            after=given["after"],
+            after=given["after"] or given["parent_id"],
         )
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)

@@ -67,10 +67,12 @@ def test_an_edited_question_stands_beside_the_first_and_is_told_only_what_was_be
     edited = api.post(url, {"text": "And the seals?", "edits": str(second.message.id)}).json()
     at_the_root = api.post(url, {"text": "What is a pump?", "edits": str(first.message.id)}).json()
     later = api.post(url, {"text": "Who says so?", "after": str(second.reply.id)}).json()
+    beside = api.post(url, {"text": "And the hose?", "parent_id": str(first.reply.id)}).json()
 
     assert edited["message"]["parent_id"] == str(first.reply.id)
     assert at_the_root["message"]["parent_id"] is None
     assert later["message"]["parent_id"] == str(second.reply.id)
+    assert beside["message"]["parent_id"] == str(first.reply.id)
     told = [Execution.objects.get(id=one["reply"]["execution"]["id"]).input["history"] for one in (edited, at_the_root)]
     assert [[said["content"] for said in history] for history in told] == [
         ["How long is the warranty?", "Three years."],
@@ -92,12 +94,13 @@ def test_a_place_in_another_conversation_and_an_answer_cannot_be_edited(
         for place, one in (
             ("edits", theirs.message.id),
             ("after", theirs.reply.id),
+            ("parent_id", theirs.reply.id),
             ("edits", uuid.uuid4()),
             ("edits", asked.reply.id),
         )
     ]
 
-    assert [answer.status_code for answer in answers] == [404, 404, 404, 400]
+    assert [answer.status_code for answer in answers] == [404, 404, 404, 404, 400]
     assert mine.messages.count() == 2
 
 
