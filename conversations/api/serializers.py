@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -222,10 +222,14 @@ class RetriedSerializer(serializers.Serializer[Any]):
     reply = MessageSerializer()
 
 
+EXPORTED_AS: Final = {"markdown": "text/markdown", "json": "application/json"}
+"""The forms of an exported conversation, with their media types; the first is for who does not say."""
+
+
 class ExportQuerySerializer(serializers.Serializer[Any]):
     def get_fields(self) -> dict[str, Any]:
         # No attribute can have this name.
-        return {"as": serializers.ChoiceField(choices=["markdown", "json"], default="markdown")}
+        return {"as": serializers.ChoiceField(choices=list(EXPORTED_AS), default=None)}
 
 
 class WaitingSerializer(FinishedSerializer):

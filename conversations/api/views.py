@@ -11,6 +11,7 @@ from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -167,8 +168,14 @@ class MessageRetry(ScopedView):
 
 
 class ConversationExport(ScopedView):
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        # What is refused is JSON for those too who only accept Markdown.
+        return JSONRenderer(), JSONRenderer.media_type
+
     @extend_schema(
-        parameters=[OpenApiParameter("as", str, enum=["markdown", "json"])],
+        parameters=[
+            OpenApiParameter("as", str, enum=list(serializers.EXPORTED_AS), description="Without it `Accept` says it.")
+        ],
         responses={
             (200, "text/markdown"): OpenApiTypes.STR,
             (200, "application/json"): serializers.ExportedMessagesSerializer,
@@ -182,7 +189,7 @@ class ConversationExport(ScopedView):
         asked = serializers.ExportQuerySerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         target = Target("conversation", str(conversation.pk))
-        form = asked.validated_data["as"]
+        form = asked.validated_data["as"] or _form_accepted(request)
         record(AuditKind.EXPORT_TAKEN, actor=actor_of(self.caller), target=target, details={"form": form})
         if form == "json":
             shown = exporting.as_json(conversation, _shown(conversation))
@@ -191,6 +198,11 @@ class ConversationExport(ScopedView):
         return _file(
             HttpResponse(text, content_type="text/markdown; charset=utf-8"), exporting.name_of(conversation, "md")
         )
+
+
+def _form_accepted(request: Request) -> str:
+    forms = {media_type: form for form, media_type in serializers.EXPORTED_AS.items()}
+    return forms[request.get_preferred_type(list(forms)) or next(iter(forms))]
 
 
 def _file(response: HttpResponse, name: str) -> HttpResponse:

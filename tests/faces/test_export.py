@@ -133,3 +133,36 @@ def test_a_form_that_there_is_not_is_refused_by_the_name_that_was_sent(alice: An
     refused = api_of(alice).get(f"{BASE}/{actions.create(alice).id}/export?as=nope")
 
     assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"as"})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("accept", "query", "kind"),
+    [
+        ("text/markdown", "", "text/markdown; charset=utf-8"),
+        ("application/json", "", "application/json"),
+        ("text/html,*/*;q=0.8", "", "text/markdown; charset=utf-8"),
+        ("text/html", "", "text/markdown; charset=utf-8"),
+        ("text/markdown", "?as=json", "application/json"),
+    ],
+    ids=["Markdown", "JSON", "a browser", "nothing of it", "as goes before it"],
+)
+def test_who_says_no_form_gets_the_one_that_they_accept(
+    accept: str, query: str, kind: str, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    conversation = actions.create(alice)
+
+    exported = api_of(alice).get(f"{BASE}/{conversation.id}/export{query}", headers={"Accept": accept})
+
+    assert (exported.status_code, exported["Content-Type"]) == (200, kind)
+
+
+@pytest.mark.django_db
+def test_a_refused_export_is_told_in_json_to_who_accepts_markdown(
+    charlie: Any, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    conversation = actions.create(alice)
+
+    refused = api_of(charlie).get(f"{BASE}/{conversation.id}/export", headers={"Accept": "text/markdown"})
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
