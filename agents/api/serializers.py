@@ -167,6 +167,14 @@ class PlanSerializer(serializers.Serializer[Any]):
 
 
 class RoutingSerializer(serializers.Serializer[Any]):
+    """`kind` and `skill` are known once the run is over."""
+
+    kind = serializers.ChoiceField(
+        choices=["direct", "plan"], required=False, help_text="One agent, or several by a plan."
+    )
+    skill = serializers.CharField(
+        allow_null=True, required=False, help_text="What a mode such as slide begins with; null for none."
+    )
     agent = serializers.CharField()
     reason = serializers.CharField()
     confidence = serializers.FloatField()

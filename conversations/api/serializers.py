@@ -13,6 +13,8 @@ from rest_framework import serializers
 from agents.api.serializers import (
     CheckSerializer,
     FinishedSerializer,
+    PlanSerializer,
+    RoutingSerializer,
     RunErrorSerializer,
     SourceSerializer,
     UsageSerializer,
@@ -150,8 +152,17 @@ class MessageSerializer(serializers.Serializer[Any]):
     checks = CheckSerializer(many=True)
 
 
-class ExportedMessagesSerializer(serializers.Serializer[Any]):
-    results = MessageSerializer(many=True)
+class ExportedMessageSerializer(MessageSerializer):
+    plan = PlanSerializer(allow_null=True)
+    routing = RoutingSerializer(allow_null=True)
+
+
+class ExportedConversationSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField(help_text="Of this form.")
+    exported_at = serializers.DateTimeField()
+    conversation = ConversationSerializer()
+    shown_branch = serializers.ListField(child=serializers.UUIDField(), help_text="Its messages, oldest first.")
+    results = ExportedMessageSerializer(many=True)
 
 
 class MessagesSerializer(ListSerializer):

@@ -178,7 +178,7 @@ class ConversationExport(ScopedView):
         ],
         responses={
             (200, "text/markdown"): OpenApiTypes.STR,
-            (200, "application/json"): serializers.ExportedMessagesSerializer,
+            (200, "application/json"): serializers.ExportedConversationSerializer,
         },
     )
     def get(self, request: Request, conversation_id: uuid.UUID) -> HttpResponseBase:

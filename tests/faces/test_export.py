@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.engine.events import Complete
 from conversations import actions
+from conversations.api import serializers
 from conversations.headings import deeper
 from conversations.models import Conversation, Message
 from hyperagent.accounts import exporting
@@ -118,6 +119,8 @@ def test_the_json_has_every_branch_and_the_plans_however_long_it_is(alice: Any, 
     assert [one["text"] for one in exported["results"][:3]] == ["How many ships?", "Twelve", "Thirteen"]
     assert exported["results"][2]["plan"]["tasks"][1]["depends_on"] == ["a"]
     assert exported["results"][2]["routing"] == {"agent": "rag"}
+    assert exported.keys() == serializers.ExportedConversationSerializer().fields.keys()
+    assert exported["results"][2].keys() == serializers.ExportedMessageSerializer().fields.keys()
     newest = exported["results"][-1]["id"]
     assert exported["shown_branch"] == [str(first.message.id), str(first.reply.id), newest]
     assert len(caught) < 12

@@ -1,11 +1,13 @@
 """How a run went, over the API: its plan, its route, its agents; and what can be done with it while it goes on."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agents import plan_reading
+from agents.api import serializers
 from agents.engine.events import (
     Complete,
     PlannedStep,
@@ -16,6 +18,7 @@ from agents.engine.events import (
     StatusChanged,
 )
 from agents.models import Execution, Intervention
+from agents.pipeline.route import Route
 from conversations import actions
 from tests.faces.runs import append, make_agent, make_run, make_step, tokens
 
@@ -286,3 +289,7 @@ def test_an_agent_or_a_step_of_no_such_run_is_not_there(alice: Any, answered: An
     assert [answer.status_code for answer in answers[:2]] == [404, 404]
     assert answers[2].status_code in {400, 404}
     assert Execution.objects.count() == 2
+
+
+def test_the_description_names_all_that_a_route_has() -> None:
+    assert serializers.RoutingSerializer().fields.keys() == {field.name for field in dataclasses.fields(Route)}
