@@ -5,14 +5,14 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from hyperagent.lib.api import OneOf
+from hyperagent.lib.api import NullIsLeftOut, OneOf
 from memory.values import Mode
 
 MOST: Final = 50
 MOST_DOCUMENTS: Final = 200
 
 
-class FiltersSerializer(serializers.Serializer[Any]):
+class FiltersSerializer(NullIsLeftOut):
     doc_type = serializers.CharField(max_length=16, required=False, allow_blank=True, help_text="pdf, docx, md, …")
     filename = serializers.CharField(max_length=255, required=False, allow_blank=True, help_text="A part of it.")
     section_title = serializers.CharField(
@@ -40,7 +40,7 @@ class FiltersSerializer(serializers.Serializer[Any]):
         return attrs
 
 
-class SearchSerializer(serializers.Serializer[Any]):
+class SearchSerializer(NullIsLeftOut):
     query = serializers.CharField(max_length=2_000)
     top_k = serializers.IntegerField(min_value=1, max_value=MOST, default=8)
     document_ids = serializers.ListField(

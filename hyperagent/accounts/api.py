@@ -26,11 +26,11 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.openapi import TokenAuthenticationScheme  # noqa: F401 - known to the schema once imported
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Role, Scope, UserKind
-from hyperagent.lib.api import Pages
+from hyperagent.lib.api import NullIsLeftOut, Pages
 from hyperagent.lib.refusals import Refused
 
 
-class Credentials(serializers.Serializer[dict[str, Any]]):
+class Credentials(NullIsLeftOut):
     email = serializers.EmailField(max_length=254)
     password = serializers.CharField(max_length=MAX_PASSWORD_CHARS, trim_whitespace=False)
     otp = serializers.CharField(

@@ -2,7 +2,7 @@
 
 import io
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -180,6 +180,19 @@ class OneOf(serializers.ChoiceField):
         if isinstance(data, str) and data in self.allowed:
             return data
         return self.fail("invalid_choice", input=str(data)[:40], allowed=", ".join(self.allowed))
+
+
+class NullIsLeftOut(serializers.Serializer[Any]):
+    """A field that may be left out may be null as well: many a client sends all fields that it knows."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            data = {name: value for name, value in data.items() if value is not None or self._is_needed(name)}
+        return super().to_internal_value(data)
+
+    def _is_needed(self, name: str) -> bool:
+        field = self.fields.get(name)
+        return field is None or field.required
 
 
 def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:

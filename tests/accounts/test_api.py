@@ -36,6 +36,17 @@ def error(answer: Any) -> dict[str, Any]:
     return found
 
 
+def test_what_is_null_in_the_wish_for_a_token_is_as_left_out(alice: Any, api: Any) -> None:
+    asked = {"email": alice.email, "password": PASSWORD}
+    nothing = {"name": None, "scopes": None, "otp": None, "expires_at": None}
+
+    without, null = [api.post(TOKEN, {**asked, **more}, format="json") for more in ({}, nothing)]
+
+    assert (without.status_code, null.status_code) == (201, 201)
+    assert null.json()["scopes"] == without.json()["scopes"]
+    assert api.post(TOKEN, {**asked, "password": None}, format="json").status_code == 400
+
+
 def test_a_password_gives_a_token_that_works(alice: Any, api: Any) -> None:
     answer = api.post(TOKEN, {"email": "Alice@example.org", "password": PASSWORD, "name": "laptop", "scopes": ["read"]})
 

@@ -63,6 +63,19 @@ async def test_passages_are_found_with_their_place_and_their_source(alice: Any) 
     assert "trace" not in found
 
 
+async def test_what_may_be_left_out_may_be_null(alice: Any) -> None:
+    await take_in(alice, POLICY, filename="travel.md")
+    nothing = {"doc_type": None, "filename": None, "section_title": None, "date_from": None, "date_to": None}
+    more = {"top_k": None, "document_ids": None, "mode": None, "rerank": None, "explain": None}
+
+    for filters in (None, nothing):
+        answer = await post(alice, {"query": "price of hotels", "filters": filters, **more})
+
+        assert answer.status_code == 200, answer.content
+        assert "140 euro" in answer.json()["chunks"][0]["text"]
+    assert (await post(alice, {"query": None})).status_code == 400
+
+
 async def test_with_explain_it_says_why(alice: Any) -> None:
     await take_in(alice, POLICY)
 
