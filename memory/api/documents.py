@@ -12,6 +12,7 @@ from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +21,7 @@ from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
-from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refusals import NotThere, Refused
 from memory.actions import documents as actions
 from memory.api import document_serializers as serializers
 from memory.api import files
@@ -69,6 +70,16 @@ class DocumentFilter(django_filters.FilterSet):  # type: ignore[misc]
         return rows.filter(mine if value == "me" else ~mine)
 
 
+class _FormParser(MultiPartParser):
+    """Other bodies of the API are JSON, and what cannot be read is refused as such."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except ParseError as error:
+            raise Refused("not_a_form", f"{error.detail}. Send the document as the field 'file' of a form.") from None
+
+
 class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
     serializer_class = serializers.DocumentSerializer
     pagination_class = Pages.ordered_by("-created_at", "-id")
@@ -81,7 +92,7 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
     def get_parsers(self) -> list[Any]:
         request = getattr(self, "request", None)
         is_upload = request is None or request.method == "POST"
-        return [MultiPartParser()] if is_upload else super().get_parsers()
+        return [_FormParser()] if is_upload else super().get_parsers()
 
     @extend_schema(responses=serializers.DocumentSerializer(many=True))
     def get(self, request: Request) -> Response:

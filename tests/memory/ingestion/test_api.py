@@ -156,9 +156,11 @@ def test_a_file_that_is_too_large_leaves_nothing(api_of: Any, alice: Any, media:
 def test_a_post_without_a_file_says_so(api_of: Any, alice: Any) -> None:
     answer = api_of(alice).post("/api/v1/documents", {"title": "x"}, format="multipart")
     as_json = api_of(alice).post("/api/v1/documents", {"title": "x"}, format="json")
+    no_form = api_of(alice).post("/api/v1/documents", b"x", content_type="multipart/form-data")
 
     assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, ["file"])
     assert as_json.status_code == 415
+    assert (no_form.status_code, no_form.json()["error"]["code"]) == (400, "not_a_form")
 
 
 def test_people_share_with_groups_that_they_are_in(api_of: Any, alice: Any, bob: Any) -> None:
