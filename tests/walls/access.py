@@ -282,7 +282,7 @@ ROUTES: Final = """
 # Who may open a socket, and what may be said on it.
 SOCKETS: Final = """
 ws/conversations/<conversation_id>/   owner    say cancel steer intervene respond ack ping
-ws/inbox/                             person   ping
+ws/inbox/                             person   cancel steer intervene respond ack ping
 """
 
 # Of each table that the admin has pages for: who may look at its lists and rows, and who may do what else. A star:

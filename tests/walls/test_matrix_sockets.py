@@ -115,37 +115,38 @@ async def test_nobody_but_alice_opens_her_socket_or_reaches_her_things_from_one_
         async with Socket(INBOX, cookie=cookie) as inbox:
             if user is None:
                 assert await inbox.closed() == 4401
+            else:
+                await inbox.frame("requests")
+                await reaches_nothing(inbox, ids, who)
         if own is not None:
-            await reaches_nothing(Socket(address(own.id, {ids["execution_id"]: 0}), cookie=cookie), ids, who)
+            async with Socket(address(own.id, {ids["execution_id"]: 0}), cookie=cookie) as socket:
+                await reaches_nothing(socket, ids, who)
         assert await stored() == before, who
 
 
-async def reaches_nothing(opening: Socket, ids: Ids, who: str) -> None:
+async def reaches_nothing(socket: Socket, ids: Ids, who: str) -> None:
     """By a message about Alice's things is told what is told about things that nobody has."""
     others = nobodys(ids)
-    async with opening as socket:
-        for kind, foreign in messages(ids).items():
-            await socket.send(type=kind, **foreign)
-            if kind in SILENT:
-                continue
-            told = await socket.frame()
-            await socket.send(type=kind, **messages(others)[kind])
-            assert plainly(told, ids) == plainly(await socket.frame(), others), (who, kind)
-            assert (told["type"], WORD in str(told)) == ("error", False), (who, kind)
-        assert (await socket.frame())["type"] == "pong"
+    for kind, foreign in messages(ids).items():
+        await socket.send(type=kind, **foreign)
+        if kind in SILENT:
+            continue
+        told = await socket.frame()
+        await socket.send(type=kind, **messages(others)[kind])
+        assert plainly(told, ids) == plainly(await socket.frame(), others), (who, kind)
+        assert (told["type"], WORD in str(told)) == ("error", False), (who, kind)
+    assert (await socket.frame())["type"] == "pong"
 
 
 @pytest.mark.threat("T02")
-async def test_the_inbox_takes_no_word_but_ping(charlie: Any, alice: Any) -> None:
+async def test_nothing_is_said_into_a_conversation_from_the_inbox(alice: Any) -> None:
     ids, cookie = await going_on(alice), cookie_of(await browser(alice))
     before = await stored()
 
     async with Socket(INBOX, cookie=cookie) as socket:
         await socket.frame("requests")
-        for kind, message in messages(ids).items():
-            await socket.send(type=kind, **message)
-            told = await socket.frame()
-            assert told["type"] == ("pong" if kind == "ping" else "error"), kind
+        await socket.send(type="say", **messages(ids)["say"])
+        assert (await socket.frame())["error"]["code"] == "not_here"
     assert await stored() == before
 
 
@@ -171,13 +172,14 @@ async def test_no_word_of_a_session_that_has_ended_does_anything(alice: Any, end
     """On sockets that were opened before it ended, each with one word, before the next look at all sockets."""
     ids, client = await going_on(alice), await browser(alice)
     cookie = cookie_of(client)
-    sockets = {kind: Socket(address(ids["conversation_id"]), cookie=cookie) for kind in VERBS}
-    for socket in sockets.values():
+    paths = (address(ids["conversation_id"]), INBOX)
+    sockets = [(kind, Socket(path, cookie=cookie)) for path in paths for kind in VERBS]
+    for _, socket in sockets:
         await socket.__aenter__()
 
     await end(alice, client)
     before = await stored()
-    for kind, socket in sockets.items():
+    for kind, socket in sockets:
         await socket.send(type=kind, **messages(ids)[kind])
         assert await socket.closed() == 4401, kind
         await socket.__aexit__()
