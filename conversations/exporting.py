@@ -78,12 +78,13 @@ def _speaker(role: str) -> str:
 
 
 def _place(role: str, number: int, among: int) -> str:
-    words = (
-        _("This is question {number} of {count} at this place; the others are in the JSON export.")
-        if role == Role.USER
-        else _("This is answer {number} of {count} at this place; the others are in the JSON export.")
+    if role == Role.USER:
+        return _("This is question {number} of {count} at this place; the others are in the JSON export.").format(
+            number=number, count=among
+        )
+    return _("This is answer {number} of {count} at this place; the others are in the JSON export.").format(
+        number=number, count=among
     )
-    return words.format(number=number, count=among)
 
 
 def _no_answer(shape: Json) -> str:

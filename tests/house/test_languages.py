@@ -244,7 +244,7 @@ def test_a_mail_is_in_the_language_of_whom_it_goes_to_and_a_models_words_stay() 
     german, english = message_of(ours), message_of(theirs)
 
     assert german.subject == "Eine Anfrage wartet auf Ihre Entscheidung: Diese Mail senden?"
-    assert "Werkzeug: send_email" in german.body
+    assert "Werkzeug: Eine Mail senden" in german.body
     assert english.subject == "A request waits for your decision: Shall I send it?"
 
 

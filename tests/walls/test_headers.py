@@ -270,7 +270,7 @@ async def test_a_socket_that_fails_tells_a_number_and_no_more(
     async with Socket(address(talk.pk), cookie=cookie) as socket:
         await socket.send(type="ping")
         await socket.frame("pong")
-        monkeypatch.setattr("conversations.consumers.act_as", _broken)
+        monkeypatch.setattr("conversations.personal_socket.act_as", _broken)
         await socket.send(type="say", text="hello")
         error = (await socket.frame("error"))["error"]
         assert await socket.closed() == 4500
