@@ -15,9 +15,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from agents.apps.packages import installed, packages_folder
 from agents.apps.starters import offered
 
-# Nothing of theirs is to run here, and a folder is copied: boxes could not follow a link to it.
+# Nothing of theirs is to run here, and a folder is copied: boxes could not follow a link to it. A registry that falls
+# silent is asked again after half a minute; npm by itself would wait for five.
 _INSTALL: Final = (
-    "install", "--ignore-scripts", "--install-links", "--save-exact", "--no-audit", "--no-fund", "--no-workspaces"
+    "install", "--ignore-scripts", "--install-links", "--save-exact", "--no-audit", "--no-fund", "--no-workspaces",
+    "--fetch-timeout=30000",
 )  # fmt: skip
 _LISTS: Final = ("package.json", "package-lock.json")
 
