@@ -1,31 +1,60 @@
 """Answers over HTTP, as Daphne does not give them: no faster than they are read, so that nobody who reads slowly makes
 this process hold what they have not read; cut off where they cannot be given to their end, so that it shows; and
-without their body for whoever asks for the head alone. What is asked with a form is Django's to read.
+without their body for whoever asks for the head alone. What is asked with a form is Django's to read, and what is
+larger than anything that is taken is not heard to its end.
 """
 
 import asyncio
+import json
 from typing import Any
 
 from daphne import http_protocol
 from daphne.http_protocol import WebRequest
+from django.conf import settings
 
 from hyperagent.eager_sockets import EagerProtocol
 from hyperagent.lib.asgi import CUT_OFF, PACED
-from hyperagent.resting_server import RestingServer
+from hyperagent.resting_server import RestingServer, reactor
 
 # Whoever has read nothing for so long is not there any more.
 STALLED_S = 120.0
+# To read that a request is too large before the connection ends, while what it sends is dropped.
+LINGERING_S = 2
+_TOO_LARGE = (
+    "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    "Content-Length: {length}\r\n\r\n{body}"
+)
 
 
 class PacedRequest(WebRequest):  # type: ignore[misc]
     """`_room` is there while Twisted has more of the answer than it wants to hold."""
 
+    _heard_bytes = 0
+    _is_refused = False
     _room: asyncio.Event | None = None
 
     def __init__(self, *args: Any, **more: Any) -> None:
         # Twisted would take a form apart before anybody is asked who sends it, whole and while all others wait: for an
         # upload of 80 MB a GB of memory, and eight seconds in which nobody has an answer.
         super().__init__(*args, parsePOSTFormSubmission=False, **more)
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's
+        super().gotLength(length)
+        if length is not None and length > settings.REQUEST_MAX_BYTES:
+            self._refuse()
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - Twisted's
+        self._heard_bytes += len(data)
+        if self._heard_bytes > settings.REQUEST_MAX_BYTES:
+            self._refuse()
+        if not self._is_refused:
+            super().handleContentChunk(data)
+
+    def process(self) -> None:
+        if self._is_refused:
+            self.loseConnection()
+        else:
+            super().process()
 
     async def may_go_on(self) -> None:
         if self._room is None:
@@ -76,6 +105,15 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
     stopProducing = resumeProducing  # noqa: N815 - Twisted's
 
     # --- inside
+
+    def _refuse(self) -> None:
+        """Who asks would be known only once all of it is here, on this machine's disk."""
+        if self.channel is not None and not self._is_refused:
+            self._is_refused = True
+            said = f"A request has at most {settings.REQUEST_MAX_BYTES:,} bytes here. Send less at once."
+            body = json.dumps({"error": {"code": "too_large", "message": said}})
+            self.channel.transport.write(_TOO_LARGE.format(length=len(body), body=body).encode())
+            reactor.callLater(LINGERING_S, self.loseConnection)
 
     def _let_go(self) -> None:
         if self.producer is not None:

@@ -304,6 +304,9 @@ CONTENT_SECURITY_POLICY = {
 }
 # A question, with room for its JSON; what is longer is refused before it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 6 * CONFIG.max_question_chars + 100_000
+# What is larger than that is not heard to its end (`hyperagent.paced_answers`). What is just larger than a file may be
+# is refused by whoever would take it, by its name.
+REQUEST_MAX_BYTES = 2 * max(DATA_UPLOAD_MAX_MEMORY_SIZE, CONFIG.document_max_bytes, CONFIG.workspace_file_max_bytes)
 
 # ── Files ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

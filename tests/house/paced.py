@@ -5,12 +5,15 @@ knows. `/heard` is a websocket that says how much it was told."""
 import sys
 from typing import Any
 
+from django.conf import settings
+
 from hyperagent import eager_sockets
 from hyperagent.lib.asgi import CUT_OFF, PACED
 from hyperagent.paced_answers import PacedServer
 
 PIECE = b"x" * 65_536
 PIECES = 1_000
+MOST_ASKED = 1_000_000
 
 
 def main(socket: str) -> None:
@@ -47,6 +50,7 @@ def main(socket: str) -> None:
             case _:
                 await send({"type": "http.response.body", "body": str(len(server.connections)).encode()})
 
+    settings.configure(REQUEST_MAX_BYTES=MOST_ASKED)
     eager_sockets.install()
     server = PacedServer(application, endpoints=[f"unix:{socket}"])
     server.run()

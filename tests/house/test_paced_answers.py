@@ -1,5 +1,6 @@
 """Answers of the web server that are read slowly, or cannot be given to their end, on a process of its own."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import unix_connect
 
 from hyperagent.eager_sockets import MOST_HEARD_BYTES
-from tests.house.paced import PIECE, PIECES
+from tests.house.paced import MOST_ASKED, PIECE, PIECES
 from tests.house.serving import serving
 from tests.house.waiting import until
 
@@ -61,6 +62,28 @@ def test_a_form_is_the_applications_to_read(kind: str, served: httpx.Client) -> 
     assert (answer.status_code, answer.text) == (200, "0")
 
 
+@pytest.mark.threat("T30")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 1000000000000\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n" + b"10000\r\n%b\r\n" % PIECE * (MOST_ASKED // len(PIECE) + 1),
+    ],
+    ids=["said before", "in pieces"],
+)
+def test_what_is_more_than_anything_that_is_taken_is_not_heard_to_its_end(
+    body: bytes, served: httpx.Client, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "web"))
+        client.sendall(b"POST /sent HTTP/1.1\r\nHost: web\r\n" + body)
+        head, said = b"".join(iter(lambda: client.recv(65_536), b"")).split(b"\r\n\r\n", 1)
+
+    assert head.startswith(b"HTTP/1.1 413 ")
+    assert json.loads(said)["error"]["message"] == "A request has at most 1,000,000 bytes here. Send less at once."
+    assert served.post("/sent", content=b"x" * MOST_ASKED).text == "0"
+
+
 @pytest.mark.spec("F21")
 def test_how_long_a_message_may_be_is_for_the_application_to_say(served: httpx.Client, tmp_path: Path) -> None:
     with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
@@ -79,9 +102,8 @@ def test_a_message_that_the_server_does_not_take_closes_its_socket_with_the_code
     message: bytes, code: int, served: httpx.Client, tmp_path: Path
 ) -> None:
     with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
-        client.send(message, text=True)
-
         with pytest.raises(ConnectionClosed) as closed:
+            client.send(message, text=True)
             client.recv()
 
     assert closed.value.rcvd is not None
