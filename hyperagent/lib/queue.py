@@ -203,6 +203,8 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             # Before the look, so that nothing falls between.
             with connection.cursor() as cursor:
                 cursor.execute(f"LISTEN {CHANNEL}")
+            # Who had a job while the database was away has ended over it, or will: nobody else gives it back.
+            give_back_lost_jobs()
             self._hears = connection.connection
         if time.monotonic() >= self._due_at_s:
             self._due_at_s = time.monotonic() + enqueue_due()
@@ -279,8 +281,8 @@ def _release_lock(task: dict[str, Any], **_: Any) -> None:
 
 @contextmanager
 def _or_end(task: dict[str, Any]) -> Iterator[None]:
-    """Without the database this process ends before the job counts as done: its cluster has another, which is given
-    the job again."""
+    """Without the database this process ends before the job counts as done: its cluster has another, and the job is
+    given back once the broker reaches the database again."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:

@@ -171,13 +171,7 @@ def test_a_process_of_the_queue_without_a_database_ends_in_a_line_before_its_job
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     task = {"ack_id": 7, "success": True}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        (own,) = cursor.fetchone()
-    with psycopg.connect(database_dsn(), autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s)", [own])
-        while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [own]).fetchone():
-            pass
+    _end_connection()
 
     with pytest.raises(SystemExit):
         queue._release_lock(task)
@@ -198,6 +192,35 @@ def test_a_job_that_a_dead_cluster_had_taken_is_free_again_and_others_hear_of_it
 
         assert OrmQ.objects.get().lock <= timezone.now()
         assert len(list(other.notifies(timeout=10, stop_after=1))) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_was_taken_while_the_database_went_away_is_free_once_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(queue, "AGAIN_AFTER_S", 0.01)
+    broker = queue.NotifiedBroker()
+    queue.enqueue(LEAVE_MARK, "/nowhere")
+
+    taken = broker.dequeue()
+    assert broker.dequeue() is None, "it is taken"
+    _end_connection()
+    assert broker.dequeue() is None, "the database is away"
+
+    assert taken is not None
+    assert broker.dequeue() == taken
+
+
+def _end_connection() -> None:
+    """As when Postgres starts anew."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (own,) = cursor.fetchone()
+    with psycopg.connect(database_dsn(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", [own])
+        while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [own]).fetchone():
+            pass
 
 
 @pytest.mark.django_db
