@@ -35,6 +35,7 @@ from agents.stages import stage
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.types import Tier
 from hyperagent.lib.text import title_from
+from hyperagent.lib.tool_labels import quoted_tool
 
 BUNDLED_NOTICE = "A small built-in model answers here. It is good for trying things out, not for facts."
 DECLINED = "All right. Tell me more whenever you like, and I will go on from there."
@@ -247,7 +248,8 @@ async def _direct(context: AgentContext, brief: AgentInput, route: Route, settin
     # Or whoever took over from it, of which it has the end.
     if ended.code == AgentStatus.DELETED:
         did = await carried_out.noted(context, ended.agent_id)
-        return Answered(await context.say(f"{STOPPED} {carried_out.as_clause(did)}: {LOOK}" if did else STOPPED))
+        told = f"{STOPPED} {carried_out.as_clause([quoted_tool(name) for name in did])}: {LOOK}" if did else STOPPED
+        return Answered(await context.say(told))
     if ended.code == OUT_OF_BUDGET:
         await context.say(ended.message)
         return Answered(ended.message)

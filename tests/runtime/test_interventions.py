@@ -296,7 +296,7 @@ async def test_who_stops_an_agent_in_the_midst_of_an_effect_is_told_that_it_may_
     run, _ = await wholly_ended(id_)
 
     assert run.answer == (
-        "You stopped this agent before it could answer. mcp_shop_order was carried out, or begun: look for yourself "
+        "You stopped this agent before it could answer. “Order (shop)” was carried out, or begun: look for yourself "
         "before you have it done again."
     )
 
