@@ -35,6 +35,11 @@ export function onDraft(userId, conversationId, changed) {
 export const readEdit = (userId, messageId) => String(read(`edit.${userId}.${messageId}`, ""));
 export const writeEdit = (userId, messageId, text) => write(`edit.${userId}.${messageId}`, text || null);
 
+// What is typed into the card of a request that waits. `field`: of the card.
+export const readWords = (requestId, field) => String(read(`words.${requestId}`, {})[field] ?? "");
+export const writeWords = (requestId, field, text) => write(`words.${requestId}`, { ...read(`words.${requestId}`, {}), [field]: text });
+export const forgetWords = (requestId) => write(`words.${requestId}`, null);
+
 // [{client_id, text, mode, options?, attachments?, place?, held?}]
 export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${conversationId}`, []);
 export const writeOutbox = (userId, conversationId, items) =>

@@ -253,6 +253,26 @@ def test_a_denial_carries_its_reason(waiting: Waiting) -> None:
     assert stage.posts[0][1]["instructions"] == "Last year's numbers"
 
 
+@pytest.mark.spec("S133")
+def test_a_reason_that_is_half_written_is_found_again_until_it_is_given(waiting: Waiting) -> None:
+    request = asked.approval(asked.mail_call())
+    answer = decided(request, "denied", user_instructions="Last year's numbers", decided_by_name="Alice")
+    stage = waiting(request, answers={"/hitl/respond": (200, answer)})
+    page, why = stage.page, stage.page.get_by_role("textbox", name="Why not?")
+
+    press(page, "d")
+    why.press_sequentially("Last year's")
+    page.reload()
+    press(page, "d")
+    expect(why).to_have_value("Last year's")
+    why.press_sequentially(" numbers")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".approval-closed")).to_contain_text("Reason: Last year's numbers")
+    assert stage.posts[0][1]["instructions"] == "Last year's numbers"
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('hyperagent.words'))") == []
+
+
 @pytest.mark.spec("S133", "B5")
 def test_arguments_are_edited_in_fields_and_what_is_refused_is_told_at_its_field(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())

@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { agentLabel } from "../agents.js";
 import { announce } from "../announce.js";
 import { callOf, deciders, isIrreversible, otherReasons, outcome, titleOf } from "../approvals.js";
+import { forgetWords } from "../drafts.js";
 import { parts, t } from "../i18n.js";
 import { inOurWords } from "../told.js";
 import { quotedTool, toolLabel } from "../tools.js";
@@ -44,6 +45,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
     const hash = request.arguments_hash || call?.arguments_hash;
     try {
       const answered = await actions.respond({ request_id: request.request_id, decision: decided, ...(hash && { arguments_hash: hash }), ...more, ...(remember && { remember }) });
+      if (decided !== "snoozed") forgetWords(request.request_id);
       announce(decided === "snoozed" ? t("Put off") : outcome(answered ?? { status: decided }, me).words);
     } catch (caught) {
       setSending(false);

@@ -1,9 +1,10 @@
 // The longer answers to an approval: no with a reason, yes with instructions, yes to changed arguments.
-import { html, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { mayRemember } from "../approvals.js";
 import { t } from "../i18n.js";
 import { EditArguments } from "./edit_arguments.js";
 import { Remember } from "./remember.js";
+import { useWords } from "./words.js";
 
 const textsOf = {
   deny: () => ({
@@ -25,14 +26,15 @@ export function ApprovalForms({ mode, request, call, draft, setDraft, words, sen
   return html`<div class="approval-form" ref=${whole}>
     ${mode === "edit"
       ? html`<${EditArguments} request=${request} call=${call} refused=${refused} sending=${sending} send=${(changed) => decide("approved", { edited_arguments: changed })} back=${back} />`
-      : html`<${Saying} key=${mode} texts=${textsOf[mode]()} id=${`${mode}-${request.request_id}`} words=${words} sending=${sending} decide=${decide} back=${back} isNeeded=${mode === "instruct"}>
+      : html`<${Saying} key=${mode} texts=${textsOf[mode]()} request=${request} mode=${mode} words=${words} sending=${sending} decide=${decide} back=${back} isNeeded=${mode === "instruct"}>
           ${mode === "deny" && mayRemember(request, "denied") && html`<${Remember} request=${request} call=${call} decision="denied" draft=${draft} change=${setDraft} words=${words} sending=${sending} />`}
         </${Saying}>`}
   </div>`;
 }
 
-function Saying({ texts, id, words, sending, decide, back, isNeeded, children }) {
-  const [text, setText] = useState("");
+function Saying({ texts, request, mode, words, sending, decide, back, isNeeded, children }) {
+  const [text, setText] = useWords(request.request_id, mode);
+  const id = `${mode}-${request.request_id}`;
   const ready = !sending && words.ready && (!isNeeded || text.trim() !== "");
 
   function send(event) {

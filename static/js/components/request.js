@@ -1,6 +1,7 @@
 // A question of the run to a person: a decision, words, or a plan to look over. Open it is a card, answered a line.
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { requestWords } from "../activity.js";
+import { forgetWords } from "../drafts.js";
 import { t, tc } from "../i18n.js";
 import { ApprovalBatch, pathsIn, useKnown } from "./approvals.js";
 import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
@@ -8,6 +9,7 @@ import { Budget } from "./budget.js";
 import { Doubt } from "./doubt.js";
 import { Icon } from "./icons.js";
 import { PlanReview } from "./plan_review.js";
+import { useWords } from "./words.js";
 import { inOurWords } from "../told.js";
 
 // `execution`: whose questions; `me`: the reader's id.
@@ -44,6 +46,7 @@ export function Request({ request, trace, respond, roster, quiet = false }) {
     setState({ sending: true, error: null, done: null });
     try {
       await respond({ request_id: request.id, decision, ...more });
+      forgetWords(request.id);
       setState({ sending: false, error: null, done: { status: decision, choice: more.choice ?? null, text: more.text ?? null } });
     } catch (caught) {
       setState({ sending: false, error: caught.message, fields: caught.fields, done: caught.status === 409 ? asFound(caught.found) : null });
@@ -106,7 +109,7 @@ function Decision({ request, sending, answer }) {
 }
 
 function Input({ request, sending, answer }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useWords(request.id, "answer");
   const ready = !sending && text.trim() !== "";
 
   function send(event) {
