@@ -40,7 +40,7 @@ MOST_CALLS = 80
 NEVER_SHOWN = ("Traceback", "Error(", "Exception", "aiohttp", "litellm", "pydantic", "asyncio", 'File "', "127.0.0.1")
 ENDS = {ExecutionStatus.COMPLETED, ExecutionStatus.FAILED}
 IMPATIENT = {
-    "LLM_CONNECT_TIMEOUT_SECONDS": "0.5",
+    "LLM_CONNECT_TIMEOUT_SECONDS": "2",
     "LLM_FIRST_TOKEN_TIMEOUT_SECONDS": "2",
     "LLM_TOKEN_TIMEOUT_SECONDS": "1",
     "LLM_ATTEMPTS": "3",
