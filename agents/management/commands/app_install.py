@@ -40,8 +40,9 @@ class Command(BaseCommand):
         # The account that boxes run under has to read it.
         os.umask(0o022)
         fresh = _begun(folder)
-        line = [npm, *_INSTALL, "--prefix", str(fresh), *map(_absolute, packages)]
-        if subprocess.run(line, check=False).returncode:
+        line = [npm, *_INSTALL, *map(_absolute, packages)]
+        # Not by --prefix: npm would look for this machine's own settings, its registry and certificates, below that.
+        if subprocess.run(line, cwd=fresh, check=False).returncode:
             shutil.rmtree(fresh, ignore_errors=True)
             raise CommandError("They could not be installed; see above. What was there before is still there.")
         shutil.rmtree(folder, ignore_errors=True)
