@@ -6,9 +6,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, Sum
+from django.db.models import Case, Exists, F, OuterRef, Q, Sum, When
 from django.db.models.functions import Now
 
+from agents.models import Execution
 from agents.sandbox.base import BoxType
 from agents.sandbox.models import CloseWanted, EndedBecause, SandboxSession
 from hyperagent.accounts.models import User
@@ -97,6 +98,11 @@ def used_today_s(user_id: UUID) -> float:
 def wishes(session_ids: Iterable[UUID]) -> list[Wish]:
     """Of those of these boxes of which something is wanted, desktops last (S203). One query."""
     rows = SandboxSession.objects.filter(id__in=list(session_ids)).exclude(key__contains=":nobody:")
-    found = rows.filter(~Q(close_wanted=CloseWanted.NO) | Q(user=None) | Q(user__is_active=False))
-    in_order = sorted(found.select_related("user"), key=lambda row: row.sandbox_type == BoxType.DESKTOP)
-    return [Wish(row.id, CloseWanted(row.close_wanted), row.user is None or not row.user.is_active) for row in in_order]
+    # First the runs of who is deactivated are told to stop: one whose program ends before would go on from there.
+    runs_on = Exists(Execution.objects.live().filter(user=OuterRef("user"), cancel_requested_at=None))
+    is_orphan = Q(user=None) | (Q(user__is_active=False) & ~runs_on)
+    found = rows.filter(~Q(close_wanted=CloseWanted.NO) | is_orphan).annotate(
+        is_orphan=Case(When(is_orphan, then=True), default=False)
+    )
+    in_order = sorted(found, key=lambda row: row.sandbox_type == BoxType.DESKTOP)
+    return [Wish(row.id, CloseWanted(row.close_wanted), row.is_orphan) for row in in_order]
