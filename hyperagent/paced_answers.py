@@ -5,7 +5,6 @@ larger than anything that is taken is not heard to its end.
 """
 
 import asyncio
-import json
 from typing import Any
 
 from daphne import http_protocol
@@ -14,16 +13,11 @@ from django.conf import settings
 
 from hyperagent.eager_sockets import EagerProtocol
 from hyperagent.lib.asgi import CUT_OFF, PACED
-from hyperagent.resting_server import RestingServer, reactor
+from hyperagent.refusals import RefusingChannel, refuse
+from hyperagent.resting_server import RestingServer
 
 # Whoever has read nothing for so long is not there any more.
 STALLED_S = 120.0
-# To read that a request is too large before the connection ends, while what it sends is dropped.
-LINGERING_S = 2
-_TOO_LARGE = (
-    "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
-    "Content-Length: {length}\r\n\r\n{body}"
-)
 
 
 class PacedRequest(WebRequest):  # type: ignore[misc]
@@ -111,9 +105,7 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
         if self.channel is not None and not self._is_refused:
             self._is_refused = True
             said = f"A request has at most {settings.REQUEST_MAX_BYTES:,} bytes here. Send less at once."
-            body = json.dumps({"error": {"code": "too_large", "message": said}})
-            self.channel.transport.write(_TOO_LARGE.format(length=len(body), body=body).encode())
-            reactor.callLater(LINGERING_S, self.loseConnection)
+            refuse(self.channel, "413 Content Too Large", "too_large", said)
 
     def _let_go(self) -> None:
         if self.producer is not None:
@@ -128,6 +120,8 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
 class PacedServer(RestingServer):
     def run(self) -> None:
         http_protocol.WebRequest = PacedRequest
+        # Without TLS there is no other protocol to change to, for which Twisted would wrap it.
+        http_protocol.HTTPFactory.protocol = RefusingChannel
         super().run()
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:

@@ -85,6 +85,39 @@ def test_what_is_more_than_anything_that_is_taken_is_not_heard_to_its_end(
     assert served.post("/sent", content=b"x" * MOST_ASKED).text == "0"
 
 
+@pytest.mark.parametrize(
+    ("head", "status", "said"),
+    [
+        (
+            b"GET /sent?q=" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: web\r\n",
+            414,
+            "A request's address has at most 16,384",
+        ),
+        (b"GET /sent HTTP/1.1\r\nCookie: " + b"x" * 20_000 + b"\r\n", 431, "A request's header has at most 16,384"),
+        (
+            b"GET /sent HTTP/1.1\r\n" + b"".join(b"X-%d: %b\r\n" % (n, b"x" * 4_000) for n in range(5)),
+            431,
+            "A request's headers have at most 16,384",
+        ),
+    ],
+    ids=["its address", "a header", "its headers"],
+)
+def test_a_head_that_is_too_long_is_told_so(
+    head: bytes, status: int, said: str, served: httpx.Client, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "web"))
+        client.sendall(head + b"\r\nGET /sent HTTP/1.1\r\nHost: web\r\n\r\n")
+        first, body = b"".join(iter(lambda: client.recv(65_536), b"")).split(b"\r\n\r\n")
+
+    assert first.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["error"] == {
+        "code": "too_large",
+        "message": f"{said} bytes here. Send what is long in its body.",
+    }
+    assert served.get("/sent").text == "0"
+
+
 @pytest.mark.spec("F21")
 def test_how_long_a_message_may_be_is_for_the_application_to_say(served: httpx.Client, tmp_path: Path) -> None:
     with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
