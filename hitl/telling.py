@@ -2,7 +2,7 @@
 the transaction that marks it as told; who is told what, and how it is sent: `hyperagent.notices`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC
 from functools import partial
@@ -19,6 +19,7 @@ from hitl.deadlines import LAST, LAST_PART, LONG
 from hitl.kinds import Happening, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
+from hyperagent.accounts.models import User
 from hyperagent.lib.announcing import personal_group, publish
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.times import iso
@@ -99,6 +100,13 @@ def waits_for(user_id: UUID, subject_id: str) -> bool:
     except ValueError:
         return True
     return user_id in deciders_of([request_id])[request_id]
+
+
+def shows(user_id: UUID, data: Mapping[str, Any]) -> bool:
+    """Whether this person may see the request that a webhook is to be told of, decided or not: they may have been an
+    approver then, and be none now."""
+    request = Request.objects.filter(pk=data["request_id"])
+    return request.visible_to(User.objects.get(pk=user_id)).exists()
 
 
 def _taken(rows: QuerySet[Request]) -> list[Request]:

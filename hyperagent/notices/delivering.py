@@ -18,8 +18,9 @@ from django.db import connection, transaction
 
 from hyperagent.lib.outside.posting import Answer, Post, post_all
 from hyperagent.notices import actions
-from hyperagent.notices.kinds import DELIVERY_PAUSES_S, DeliveryStatus, pause_after
-from hyperagent.notices.models import HEAD_CHARS
+from hyperagent.notices.kinds import DELIVERY_PAUSES_S, OPEN, DeliveryStatus, EventType, pause_after
+from hyperagent.notices.matters import shown_still
+from hyperagent.notices.models import HEAD_CHARS, Delivery
 from hyperagent.notices.signing import SecretUnreadable, signed_headers, unseal
 
 AT_ONCE = 32
@@ -30,6 +31,8 @@ DISABLED_AFTER_DAYS = 5
 SWEEP_S = 40.0
 """No new batch is begun after so long: the sweep of the next minute goes on."""
 
+NO_MORE = "What it is about is not shown to this webhook's owner any more."
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -38,8 +41,10 @@ class Taken:
     id: UUID
     attempt: int
     event_id: str
+    type: str
     payload: dict[str, Any]
     endpoint_id: UUID
+    user_id: UUID | None
     url: str
     secret_sealed: str
     taken_at_s: int
@@ -73,6 +78,9 @@ def _take(*, only: UUID | None = None) -> list[Taken]:
 def _send(taken: Sequence[Taken]) -> None:
     posts: dict[UUID, Post] = {}
     for one in taken:
+        if not _is_theirs(one):
+            _drop(one)
+            continue
         try:
             posts[one.id] = _post_of(one)
         except SecretUnreadable as error:
@@ -83,6 +91,17 @@ def _send(taken: Sequence[Taken]) -> None:
     answers = asyncio.run(post_all([posts[one.id] for one in sendable], allow_private=settings.WEBHOOK_ALLOW_PRIVATE))
     for one, answer in zip(sendable, answers, strict=True):
         _record(one, answer)
+
+
+def _is_theirs(one: Taken) -> bool:
+    """It may be days since it was written."""
+    return one.user_id is None or shown_still(one.user_id, EventType(one.type), one.payload["data"])
+
+
+def _drop(one: Taken) -> None:
+    Delivery.objects.filter(pk=one.id, attempts=one.attempt, status__in=OPEN).update(
+        status=DeliveryStatus.GIVEN_UP, last_error=NO_MORE
+    )
 
 
 def _post_of(one: Taken) -> Post:
@@ -146,7 +165,7 @@ SET attempts = d.attempts + 1, last_attempt_at = clock_timestamp(),
     next_attempt_at = clock_timestamp() + %(lease)s * interval '1 second'
 FROM due, notices_endpoint e
 WHERE d.id = due.id AND e.id = d.endpoint_id
-RETURNING d.id, d.attempts, d.event_id, d.payload, e.id, e.url, e.secret_sealed,
+RETURNING d.id, d.attempts, d.event_id, d.type, d.payload, e.id, e.user_id, e.url, e.secret_sealed,
           extract(epoch FROM clock_timestamp())::bigint
 """
 

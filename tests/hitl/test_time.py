@@ -24,9 +24,11 @@ from hitl.models import Decision, Request
 from hitl.reading import deciders_of
 from hitl.tasks import end_overdue
 from hyperagent.accounts import people
+from hyperagent.notices import actions as webhooks
 from hyperagent.notices.models import Delivery, Endpoint, Mail
-from hyperagent.notices.tasks import sweep_mails
+from hyperagent.notices.tasks import sweep_deliveries, sweep_mails
 from tests.hitl.asking import ROLE, ask
+from tests.notices.receiver import Receiver
 from tests.runtime.conftest import make_runner
 from tests.runtime.driving import Runners, ended, events, start, until
 
@@ -276,6 +278,34 @@ def test_a_mail_that_waited_for_the_mail_server_does_not_go_to_who_has_nothing_t
         "A request waits for your decision",
     ]
     assert set(unsent) == {(str(lost.pk), "Nobody waits for it any more.")}
+
+
+@pytest.mark.spec("B6", "B22")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("meanwhile", ["lost the role", "decided"])
+def test_a_webhook_that_waited_for_its_receiver_is_not_told_of_what_its_owner_may_not_see_any_more(
+    alice: Any, bob: Any, settings: Any, meanwhile: str
+) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    reviewer(bob)
+    receiver = Receiver()
+    for whose, name in ((alice, "alice"), (bob, "bob"), (None, "all")):
+        webhooks.add_endpoint(whose, url=f"{receiver.url}/{name}", events=["approval.requested"])
+    asked = ask(alice, approvers=ROLE)
+    sweeping.sweep()
+    if meanwhile == "lost the role":
+        bob.groups.clear()
+    else:
+        actions.respond(bob, asked.pk, Response(RequestStatus.DENIED), via=Via.PAGE)
+
+    sweep_deliveries()
+    receiver.stop()
+
+    given_up = Delivery.objects.filter(status="given_up").values_list("endpoint__user", "last_error")
+    lost = [(bob.pk, "What it is about is not shown to this webhook's owner any more.")]
+    assert list(given_up) == (lost if meanwhile == "lost the role" else [])
+    told = {got.path.rpartition("/")[2] for got in receiver.got}
+    assert told == {"alice", "bob", "all"} - ({"bob"} if given_up else set())
 
 
 @pytest.mark.spec("B6", "B22")
