@@ -96,13 +96,18 @@ class Approvers:
         )
 
 
+ONLY_ONE: Final = (
+    "Nobody can decide it now: it takes another person than whose run it is, and there is no other administrator. "
+    "It waits until there is one."
+)
 OWN_USER: Final = Approvers()
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFacts:
     """A policy as it stands. Empty tool, risk or agent: fits all; a tool's name may have wildcards, such as
-    `mcp_github_*`. `somebody_can`: an active person may decide by it."""
+    `mcp_github_*`. `somebody_can`: an active person may decide by it; `an_administrator_can`: or at least in
+    their place."""
 
     name: str
     tool: str = ""
@@ -112,6 +117,7 @@ class PolicyFacts:
     approvers: Approvers = OWN_USER
     allow_rules: bool = False
     somebody_can: bool = True
+    an_administrator_can: bool = True
 
     def fits(self, call: Call) -> bool:
         wanted = ((self.risk, call.risk), (self.agent_name, call.agent_name))
@@ -318,6 +324,8 @@ def _why_asked(call: Call, policy: PolicyFacts) -> str:
         said.append(f"{call.tool or call.agent_name} needs a person's approval.")
     if policy.action is PolicyAction.ASK:
         said.append(f"The policy “{policy.name}” asks for it.")
-    if not policy.somebody_can:
+    if not policy.somebody_can and not policy.an_administrator_can:
+        said.append(ONLY_ONE)
+    elif not policy.somebody_can:
         said.append(f"Nobody whom the policy “{policy.name}” names can decide now; administrators can.")
     return " ".join(said)

@@ -13,9 +13,14 @@ from hitl.kinds import ApproverKind, PolicyAction, RuleEffect, RuleScope, Switch
 from hitl.policy import Approvers, PolicyFacts, RuleFacts, Standing
 from hyperagent.lib.text import json_text
 
+# That a person `u` may answer for the run of `user_id` by the policy `y`, if it names them.
+_MAY_ANSWER: Final = """u.is_active AND u.kind = 'person' AND NOT (y.require_different_person AND (
+                 u.id = %(user_id)s::uuid OR EXISTS (SELECT 1 FROM accounts_serviceaccount s
+                                                     WHERE s.user_id = %(user_id)s::uuid AND s.owner_id = u.id)))"""
+
 # Parameters: user_id, tool, call_key. One row, for `standing_of`, without policies about the runs of others. A rule
 # whose last use was counted for this very call still stands for it.
-READ_STANDING: Final = """
+READ_STANDING: Final = f"""
 SELECT clock_timestamp(),
   (SELECT coalesce(json_agg(p ORDER BY p.position, p.id), '[]') FROM (
     SELECT y.id, y.position, y.name, y.tool, y.risk, y.agent_name, y.action, y.allow_rules, y.approver_kind,
@@ -26,9 +31,7 @@ SELECT clock_timestamp(),
             WHERE n.policy_id = y.id AND y.approver_kind = 'named') AS named,
            CASE y.approver_kind WHEN 'self' THEN NOT y.require_different_person ELSE EXISTS (
              SELECT 1 FROM accounts_user u
-             WHERE u.is_active AND u.kind = 'person' AND NOT (y.require_different_person AND (
-                 u.id = %(user_id)s::uuid OR EXISTS (SELECT 1 FROM accounts_serviceaccount s
-                                                     WHERE s.user_id = %(user_id)s::uuid AND s.owner_id = u.id)))
+             WHERE {_MAY_ANSWER}
                AND CASE y.approver_kind
                  WHEN 'named' THEN EXISTS (SELECT 1 FROM hitl_policy_approvers n
                                            WHERE n.policy_id = y.id AND n.user_id = u.id)
@@ -38,7 +41,8 @@ SELECT clock_timestamp(),
                                 AND (m.group_id = y.approver_group_id AND y.approver_kind = 'group'
                                      OR h.name = y.approver_role AND y.approver_kind = 'role'
                                         AND y.approver_role <> 'administrator'))
-                 END) END AS somebody_can
+                 END) END AS somebody_can,
+           EXISTS (SELECT 1 FROM accounts_user u WHERE {_MAY_ANSWER} AND u.is_staff) AS an_administrator_can
     FROM hitl_policy y LEFT JOIN auth_group g ON g.id = y.approver_group_id
     WHERE y.is_enabled AND (y.tool IN ('', %(tool)s) OR y.tool ~ '[*?]')
       AND (y.for_person_id IS NULL OR y.for_person_id = %(user_id)s::uuid)
@@ -191,6 +195,7 @@ def _policy(row: dict[str, Any]) -> PolicyFacts:
         approvers=approvers,
         allow_rules=row["allow_rules"],
         somebody_can=row["somebody_can"],
+        an_administrator_can=row["an_administrator_can"],
     )
 
 

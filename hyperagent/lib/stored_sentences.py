@@ -28,6 +28,10 @@ SENTENCES: Final = (
     gettext_noop("The policy “{name}” asks for it."),
     gettext_noop("Nobody whom the policy “{name}” names can decide now; administrators can."),
     gettext_noop(
+        "Nobody can decide it now: it takes another person than whose run it is, and there is no other administrator."
+    ),
+    gettext_noop("It waits until there is one."),
+    gettext_noop(
         "This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."
     ),
     gettext_noop(

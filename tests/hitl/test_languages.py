@@ -65,6 +65,7 @@ def test_the_page_knows_every_sentence_that_the_server_says_in_other_languages()
         ({}, {}),
         ({"irreversible": True, "risk": Risk.HIGH}, {"action": PolicyAction.ASK}),
         ({"requires_approval": False}, {"action": PolicyAction.ASK, "somebody_can": False}),
+        ({}, {"action": PolicyAction.ASK, "somebody_can": False, "an_administrator_can": False}),
         ({"tainted_by": (Read("web", "A page"), Read("mail", "A mail")), "acts": Acts.SENDS}, {}),
         ({"tainted_by": (Read("web", "A page"),), "acts": Acts.CHANGES, "tainted_more": 3}, {}),
         ({"tainted_by": (Read("web", "A page"),), "acts": Acts.SHARES}, {}),

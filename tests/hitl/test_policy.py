@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hitl.conditions import Condition, Preapproved
 from hitl.kinds import ApproverKind, Op, PolicyAction, Risk, RuleEffect, RuleScope
-from hitl.policy import Approvers, Call, PolicyFacts, RuleFacts, Standing, Verdict, verdict
+from hitl.policy import ONLY_ONE, Approvers, Call, PolicyFacts, RuleFacts, Standing, Verdict, verdict
 from tests.hitl.standing import ALICE_ID, AT_CORP, CONVERSATION, NOW, RUN, a_call, a_rule, unhurried
 
 REVIEWERS = Approvers(ApproverKind.ROLE, "reviewer")
@@ -273,6 +273,17 @@ def test_where_nobody_can_decide_by_the_policy_administrators_are_asked_and_it_i
     assert found.approvers == Approvers(ApproverKind.ROLE, "administrator", different_person=True)
     assert "Two keys" in found.why
     assert "administrators can" in found.why
+
+
+@pytest.mark.spec("B4")
+def test_where_not_even_an_administrator_can_decide_it_is_said_at_once() -> None:
+    nobody = PolicyFacts("Two keys", approvers=REVIEWERS, somebody_can=False, an_administrator_can=False)
+
+    found = verdict(a_call(), given_(nobody))
+
+    assert found.kind == "ask"
+    assert ONLY_ONE in found.why
+    assert "administrators can" not in found.why
 
 
 def test_a_gate_before_an_agent_begins_falls_under_the_policies_for_every_tool() -> None:

@@ -169,6 +169,25 @@ async def test_whether_anybody_can_decide_by_a_policy_is_known(
 
 
 @pytest.mark.spec("B4")
+async def test_where_an_administrator_asks_it_takes_a_second_one_to_decide_in_the_place_of_others(
+    connect: Connect, alice: Any, bob: Any
+) -> None:
+    """Bob is an administrator, and the policies name reviewers, of whom there are none."""
+    reviewers = {"approver_kind": "role", "approver_role": "reviewer"}
+    await make_policy("anybody", position=1, **reviewers)
+    await make_policy("another", position=2, require_different_person=True, **reviewers)
+
+    async def can(user: Any) -> list[bool]:
+        return [policy.an_administrator_can for policy in (await standing(connect, user)).policies]
+
+    assert await can(alice) == [True, True]
+    assert await can(bob) == [True, False]
+    alice.is_staff = True
+    await sync_to_async(alice.save)()
+    assert await can(bob) == [True, True]
+
+
+@pytest.mark.spec("B4")
 async def test_a_group_that_is_called_like_a_role_does_not_make_administrators(connect: Connect, alice: Any) -> None:
     await make_policy(approver_kind="role", approver_role="administrator")
     await join(alice, "administrator")
