@@ -113,9 +113,16 @@ def _faults(kind: str, options: list[str], response: Response) -> dict[str, list
         "choice": _choice_fault(kind, options, response),
         "text": _text_fault(kind, options, response),
         "plan": _plan_fault(kind, response),
-        "instructions": _length_fault(response.instructions, MAX_INSTRUCTIONS_CHARS),
+        "instructions": _instructions_fault(kind, response),
     }
     return {name: [fault] for name, fault in found.items() if fault}
+
+
+def _instructions_fault(kind: str, response: Response) -> str:
+    """Those of a no stand in the history as its reason."""
+    if response.instructions and kind == RequestKind.BUDGET and response.decision != _DENIED:
+        return _("No agent reads instructions with a budget's answer. Say it to the run itself, and leave this out.")
+    return _length_fault(response.instructions, MAX_INSTRUCTIONS_CHARS)
 
 
 def _call_faults(kind: str, question: Any, response: Response) -> dict[str, list[str]]:

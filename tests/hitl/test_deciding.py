@@ -156,6 +156,25 @@ def test_words_that_nobody_would_read_are_refused_with_the_field_that_is_read(
     assert say(alice, asked, Response(decision, text=" ")).status == decision, "who says nothing says nothing wrong"
 
 
+@pytest.mark.spec("S119", "B2")
+def test_a_budgets_answer_takes_no_instructions_and_its_no_a_reason(alice: Any) -> None:
+    question = {
+        "question": "More?",
+        "options": ["raise", "finish", "stop"],
+        "unit": "tokens",
+        "used": 10,
+        "suggested": 20,
+    }
+    asked = ask(alice, "budget", question=question)
+
+    with pytest.raises(Refused) as refused:
+        say(alice, asked, Response(RequestStatus.ANSWERED, choice="raise", instructions="and be brief"))
+
+    assert set(refused.value.fields) == {"instructions"}
+    assert history(asked) == []
+    assert say(alice, asked, Response(RequestStatus.DENIED, instructions="Too dear")).status == "denied"
+
+
 def test_a_request_about_an_agent_or_about_two_calls_takes_no_other_arguments(alice: Any) -> None:
     two = mail_question()
     two["tool_calls"] *= 2
