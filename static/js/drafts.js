@@ -35,9 +35,9 @@ export function onDraft(userId, conversationId, changed) {
 export const readEdit = (userId, messageId) => String(read(`edit.${userId}.${messageId}`, ""));
 export const writeEdit = (userId, messageId, text) => write(`edit.${userId}.${messageId}`, text || null);
 
-// What is typed into the card of a request that waits. `field`: of the card.
-export const readWords = (requestId, field) => String(read(`words.${requestId}`, {})[field] ?? "");
-export const writeWords = (requestId, field, text) => write(`words.${requestId}`, { ...read(`words.${requestId}`, {}), [field]: text });
+// What is typed or changed in the card of a request that waits. `field`: of the card.
+export const readWords = (requestId, field, otherwise) => read(`words.${requestId}`, {})[field] ?? otherwise;
+export const writeWords = (requestId, field, typed) => write(`words.${requestId}`, { ...read(`words.${requestId}`, {}), [field]: typed });
 export const forgetWords = (requestId) => write(`words.${requestId}`, null);
 
 // [{client_id, text, mode, options?, attachments?, place?, held?}]

@@ -310,6 +310,27 @@ def test_arguments_are_edited_in_fields_and_what_is_refused_is_told_at_its_field
     expect(closed.locator(".change", has_text="subject")).to_contain_text("Please read")
 
 
+@pytest.mark.spec("S133", "B5")
+def test_arguments_that_are_half_changed_are_found_again_until_they_are_given_or_taken_back(waiting: Waiting) -> None:
+    request = asked.approval(asked.mail_call())
+    stage = waiting(request)
+    page, subject = stage.page, stage.page.get_by_role("textbox", name="Subject")
+
+    press(page, "e")
+    subject.fill("Please read")
+    page.reload()
+    press(page, "e")
+    expect(subject).to_have_value("Please read")
+    expect(page.locator(".edit .change", has_text="subject")).to_contain_text("+Added: Please read")
+
+    page.get_by_role("button", name="Undo changes").click()
+    expect(subject).to_have_value(asked.MAIL["subject"])
+    expect(page.get_by_role("button", name="Approve with these changes")).to_be_disabled()
+    page.reload()
+    press(page, "e")
+    expect(subject).to_have_value(asked.MAIL["subject"])
+
+
 def test_arguments_can_be_edited_as_json_and_escape_leaves_the_form_and_not_the_run(waiting: Waiting) -> None:
     request = asked.approval(asked.note_call())
     stage = waiting(request)

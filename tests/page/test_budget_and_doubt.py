@@ -44,6 +44,7 @@ def test_a_budget_is_raised_to_what_is_typed_but_not_below_what_is_used(open_sta
     expect(page.get_by_role("button", name="Raise the limit")).to_be_disabled()
 
     field.fill("30000")
+    page.reload()
     page.get_by_role("button", name="Raise the limit to 30,000 tokens").click()
 
     expect(page.locator(".request-closed")).to_contain_text("Raise the limit")

@@ -1,9 +1,10 @@
 // The budget of a run is at its end: how much was used, and whether it gets more, finishes with what there is, or stops.
-import { html, useState } from "../../vendor/preact.js";
+import { html } from "../../vendor/preact.js";
 import { cost } from "../activity.js";
 import { agentLabel } from "../agents.js";
 import { language, t, tn } from "../i18n.js";
 import { Icon } from "./icons.js";
+import { useWords } from "./words.js";
 import { inOurWords } from "../told.js";
 
 const amount = (value, unit) => (unit === "usd" ? cost(value) : tn("{count} token", "{count} tokens", Number(value)));
@@ -11,7 +12,7 @@ const amount = (value, unit) => (unit === "usd" ? cost(value) : tn("{count} toke
 export function Budget({ request, sending, answer, fields }) {
   const { details } = request;
   const { unit = "tokens", used = 0, limit = 0, suggested, labels = {}, asking } = details;
-  const [text, setText] = useState(String(suggested ?? ""));
+  const [text, setText] = useWords(request.id, "limit", String(suggested ?? ""));
   const fault = faultOf(text, unit, used) ?? fields?.text?.join(" ");
   const id = `budget-${request.id}`;
   const label = (option, otherwise) => inOurWords(labels[option]) ?? otherwise;

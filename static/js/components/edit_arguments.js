@@ -5,13 +5,14 @@ import { argumentsOf, draftsOf, faultsByField, fieldsOf, readJson } from "../sch
 import { changesOf } from "../text_diff.js";
 import { DiffLines } from "./previews.js";
 import { Icon } from "./icons.js";
+import { useWords } from "./words.js";
 
 // `refused`: what the server did not take, {"edited_arguments.<path>": [words]}. `send(arguments)`, `back()`.
 export function EditArguments({ request, call, refused, sending, send, back }) {
   const fields = useMemo(() => fieldsOf(call.schema ?? {}, call.arguments), [call]);
-  const [asJson, setAsJson] = useState(fields === null);
-  const [drafts, setDrafts] = useState(() => draftsOf(fields ?? [], call.arguments));
-  const [json, setJson] = useState(() => JSON.stringify(call.arguments ?? {}, null, 2));
+  const asShown = useMemo(() => ({ asJson: fields === null, drafts: draftsOf(fields ?? [], call.arguments), json: JSON.stringify(call.arguments ?? {}, null, 2) }), [call]);
+  const [edit, setEdit] = useWords(request.request_id, `edit ${request.arguments_hash || call.arguments_hash || ""}`, asShown);
+  const { asJson, drafts, json } = edit;
   const read = asJson ? readWhole(json) : argumentsOf(fields, drafts, call.arguments);
   const told = faultsByField(refused, asJson ? [] : fields.map(({ name }) => name));
   const changes = read.arguments ? changesOf(call.arguments, read.arguments) : [];
@@ -20,24 +21,24 @@ export function EditArguments({ request, call, refused, sending, send, back }) {
   const id = `edit-${request.request_id}`;
 
   function switchView() {
-    if (asJson) setDrafts(draftsOf(fields, read.arguments));
-    else setJson(JSON.stringify(read.arguments, null, 2));
-    setAsJson(!asJson);
+    const same = asJson ? { drafts: draftsOf(fields, read.arguments) } : { json: JSON.stringify(read.arguments, null, 2) };
+    setEdit({ ...edit, ...same, asJson: !asJson });
   }
 
   return html`<form class="edit" onSubmit=${(event) => { event.preventDefault(); if (ready) send(read.arguments); }}>
     ${asJson
       ? html`<div class="field"><label for=${`${id}-json`}>${t("Arguments as JSON")}</label>
           <textarea id=${`${id}-json`} class="is-first is-code" rows="8" spellcheck="false" dir="ltr" value=${json} disabled=${sending} aria-invalid=${isBroken ? "true" : null}
-            aria-describedby=${isBroken ? `${id}-json-fault` : null} onInput=${(event) => setJson(event.currentTarget.value)}></textarea>
+            aria-describedby=${isBroken ? `${id}-json-fault` : null} onInput=${(event) => setEdit({ ...edit, json: event.currentTarget.value })}></textarea>
           <${Faults} id=${`${id}-json-fault`} faults=${read.faults[""] ? [read.faults[""]] : []} /></div>`
       : fields.map((field, index) => html`<${Field} key=${field.name} field=${field} id=${`${id}-${field.name}`} isFirst=${index === 0} value=${drafts[field.name]} sending=${sending}
-          faults=${[...(read.faults[field.name] ? [read.faults[field.name]] : []), ...(told[field.name] ?? [])]} change=${(value) => setDrafts({ ...drafts, [field.name]: value })} />`)}
+          faults=${[...(read.faults[field.name] ? [read.faults[field.name]] : []), ...(told[field.name] ?? [])]} change=${(value) => setEdit({ ...edit, drafts: { ...drafts, [field.name]: value } })} />`)}
     ${told[""] && html`<p class="form-error" role="alert">${told[""].join(" ")}</p>`}
     ${changes.length > 0 && html`<${Changes} changes=${changes} />`}
     <div class="button-row">
       <button type="submit" class="button button-primary small-button" disabled=${!ready}>${sending ? t("Sending…") : t("Approve with these changes")}</button>
       <button type="button" class="button small-button" disabled=${sending} onClick=${back}>${t("Back")}</button>
+      ${(changes.length > 0 || isBroken) && html`<button type="button" class="quiet-button" disabled=${sending} onClick=${() => setEdit({ ...asShown, asJson })}>${t("Undo changes")}</button>`}
       ${fields && html`<button type="button" class="link-button edit-switch" disabled=${sending || isBroken} onClick=${switchView}>${asJson ? t("Edit in fields") : t("Edit as JSON")}</button>`}
     </div>
   </form>`;

@@ -5,12 +5,13 @@ import { t } from "../i18n.js";
 import * as edit from "../plan_edit.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
+import { useWords } from "./words.js";
 
 const TASK_CHARS = 60; // of another task, in the list of those that may be waited for
 
 export function PlanReview({ request, trace, roster, sending, answer }) {
   const original = useMemo(() => proposedSteps(request, trace), [request.id]);
-  const [steps, setSteps] = useState(original);
+  const [steps, setSteps] = useWords(request.id, "plan", original);
   const changed = edit.isChanged(steps, original);
   const fault = edit.faultOf(steps);
   const agents = agentsFor(roster, original);
@@ -79,7 +80,7 @@ function WaitFor({ step, number, steps, numberOf, sending, change }) {
 
 function AddTask({ id, agents, sending, add }) {
   const [agent, setAgent] = useState(agents[0]);
-  const [task, setTask] = useState("");
+  const [task, setTask] = useWords(id, "task");
 
   function submit(event) {
     event.preventDefault();

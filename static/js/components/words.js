@@ -1,14 +1,15 @@
-// What is typed into the card of a request: kept until it is answered, for one may look into another conversation first.
+// What is typed or changed in the card of a request: kept until it is answered, for one may look into another conversation
+// first.
 import { useState } from "../../vendor/preact.js";
 import { readWords, writeWords } from "../drafts.js";
 
-export function useWords(requestId, field) {
-  const [text, setText] = useState(() => readWords(requestId, field));
+export function useWords(requestId, field, otherwise = "") {
+  const [typed, setTyped] = useState(() => readWords(requestId, field, otherwise));
 
   function keep(changed) {
     writeWords(requestId, field, changed);
-    setText(changed);
+    setTyped(changed);
   }
 
-  return [text, keep];
+  return [typed, keep];
 }
