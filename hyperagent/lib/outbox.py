@@ -24,8 +24,8 @@ from hyperagent.lib.text import clean_text
 
 log = structlog.get_logger(__name__)
 
-PAUSES_S: Final = (60, 300, 1_800, 7_200)
-"""Between the tries of one mail; after the last it is given up."""
+PAUSES_S: Final = (60, 300, 1_800, 7_200, 21_600, 43_200, 86_400)
+"""Between the tries of one mail; after the last, which is nearly two days later, it is given up."""
 LEASE_S: Final = 120
 SWEEP_S: Final = 40.0
 ERROR_CHARS: Final = 500
