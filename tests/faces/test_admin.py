@@ -221,10 +221,12 @@ def many_rows(django_db_setup: None, django_db_blocker: Any) -> Any:
             "  'id', gen_random_uuid(), 'created_at', e.created_at - n * interval '1 minute')) made"
         )
         cursor.execute(
-            "INSERT INTO agents_event (execution_id, seq, type, body, hash, origin, created_at)"
+            # The one event is looked up once, not anew for each run in the table that grows meanwhile.
+            "WITH v AS MATERIALIZED (SELECT * FROM agents_event WHERE execution_id = %s AND seq = 1)"
+            " INSERT INTO agents_event (execution_id, seq, type, body, hash, origin, created_at)"
             " SELECT e.id, n, v.type, v.body, v.hash, '', e.created_at"
-            " FROM agents_execution e, generate_series(1, 3) n,"
-            " (SELECT * FROM agents_event WHERE seq = 1) v WHERE e.id <> v.execution_id"
+            " FROM v, agents_execution e, generate_series(1, 3) n WHERE e.id <> v.execution_id",
+            [run.pk],
         )
         cursor.execute("ANALYZE agents_execution, agents_event")
         yield user, run
