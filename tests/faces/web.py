@@ -44,7 +44,7 @@ class Web:
         command = [
             sys.executable,
             "-m",
-            "daphne",
+            "hyperagent.web",
             "-b",
             "127.0.0.1",
             "-p",

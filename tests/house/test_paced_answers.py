@@ -119,6 +119,29 @@ def test_a_head_that_is_too_long_is_told_so(
 
 
 @pytest.mark.spec("F21")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /sent\r\n\r\n\r\n",
+        b"GET /sent HTTP/1.1\r\nno header\r\n\r\n",
+        b"POST /sent HTTP/1.1\r\nContent-Length: few\r\n\r\n",
+        b"POST /sent HTTP/1.1\r\nTransfer-Encoding: sideways\r\n\r\n",
+        b"POST /sent HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    ],
+    ids=["no version", "no header", "no length", "an encoding that is none", "a chunk that is none"],
+)
+def test_what_is_no_request_is_told_so(sent: bytes, served: httpx.Client, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "web"))
+        client.sendall(sent + b"GET /sent HTTP/1.1\r\nHost: web\r\n\r\n")
+        head, said = b"".join(iter(lambda: client.recv(65_536), b"")).split(b"\r\n\r\n")
+
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(said)["error"]["code"] == "bad_request"
+    assert served.get("/sent").text == "0"
+
+
+@pytest.mark.spec("F21")
 def test_how_long_a_message_may_be_is_for_the_application_to_say(served: httpx.Client, tmp_path: Path) -> None:
     with unix_connect(str(tmp_path / "web"), "ws://web/heard") as client:
         client.send("x" * 11_000_000)
