@@ -105,8 +105,8 @@ def waits_for(user_id: UUID, subject_id: str) -> bool:
 def shows(user_id: UUID, data: Mapping[str, Any]) -> bool:
     """Whether this person may see the request that a webhook is to be told of, decided or not: they may have been an
     approver then, and be none now."""
-    request = Request.objects.filter(pk=data["request_id"])
-    return request.visible_to(User.objects.get(pk=user_id)).exists()
+    person = User.objects.filter(pk=user_id).first()
+    return person is not None and Request.objects.visible_to(person).filter(pk=data["request_id"]).exists()
 
 
 def _taken(rows: QuerySet[Request]) -> list[Request]:
