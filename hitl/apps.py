@@ -1,9 +1,6 @@
 """The hitl app's registration, its part of what is kept of a person, and whom news of requests still concern."""
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
-from uuid import UUID
 
 from django.apps import AppConfig
 
@@ -19,16 +16,6 @@ class HitlConfig(AppConfig):
 
     def ready(self) -> None:
         register("hitl.personal_part.RequestsPart")
-        ask_before((MailKind.REQUEST_WAITING, MailKind.REQUEST_REMINDER), _waits_for)
-        ask_before_telling((EventType.APPROVAL_REQUESTED, EventType.APPROVAL_EXPIRING), _shows)
-
-
-def _waits_for(user_id: UUID, subject_id: str) -> bool:
-    """Known once the tables are."""
-    waits: bool = import_module("hitl.telling").waits_for(user_id, subject_id)
-    return waits
-
-
-def _shows(user_id: UUID, data: Mapping[str, Any]) -> bool:
-    shows: bool = import_module("hitl.telling").shows(user_id, data)
-    return shows
+        telling = import_module("hitl.telling")  # known once the tables are
+        ask_before((MailKind.REQUEST_WAITING, MailKind.REQUEST_REMINDER), telling.waits_for)
+        ask_before_telling((EventType.APPROVAL_REQUESTED, EventType.APPROVAL_EXPIRING), telling.shows)

@@ -98,7 +98,7 @@ class Approvers:
 
 ONLY_ONE: Final = (
     "Nobody can decide it now: it takes another person than whose run it is, and there is no other administrator. "
-    "It waits until there is one."
+    "It ends undecided unless there is one in time."
 )
 OWN_USER: Final = Approvers()
 

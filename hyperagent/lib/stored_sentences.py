@@ -30,7 +30,7 @@ SENTENCES: Final = (
     gettext_noop(
         "Nobody can decide it now: it takes another person than whose run it is, and there is no other administrator."
     ),
-    gettext_noop("It waits until there is one."),
+    gettext_noop("It ends undecided unless there is one in time."),
     gettext_noop(
         "This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."
     ),

@@ -75,7 +75,7 @@ const SENTENCES = [
   said("The policy “{name}” asks for it."),
   said("Nobody whom the policy “{name}” names can decide now; administrators can."),
   said("Nobody can decide it now: it takes another person than whose run it is, and there is no other administrator."),
-  said("It waits until there is one."),
+  said("It ends undecided unless there is one in time."),
   said("This run has read text that others wrote ({read}), and {tool} changes something: a person decides each time."),
   said("This run has read text that others wrote ({read}), and {tool} sends data out: a person decides each time."),
   said("All members of the project will see it."),
