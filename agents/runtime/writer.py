@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 TICK_S = 0.04
 CROWDED_TICK_S = 0.06
 CROWDED = 16
-OVER = float("-inf")
-"""The last tick, where nothing need wait for the next."""
+NOW = float("-inf")
+"""When the next words leave that need not wait for a tick."""
 READ_WITHIN_S = 0.005
 LAST_WORDS_S = 3.0
 # All that is looked for here has an index. A plan that was made while a month was empty would read all of the month.
@@ -69,7 +69,7 @@ class Writer:
         self._at_once = False
         # Words wait, and the loop below knows of them.
         self._has_words = False
-        self._last_tick_s = OVER
+        self._due_s = NOW
         self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
@@ -109,14 +109,15 @@ class Writer:
         if at_once and not self._at_once:
             self._at_once = True
             self._awake.set()
-        elif outbox.ends_in_words and (not self._has_words or self._last_tick_s == OVER):
+        elif outbox.ends_in_words and (not self._has_words or self._due_s == NOW):
             self._has_words = True
             self._awake.set()
 
     def tick(self) -> None:
         """What is said next need not wait: now all long streams are read (`hyperagent.lib.llm.pace`), one after the
-        other before the writer has its turn."""
-        self._last_tick_s = OVER
+        other before the writer has its turn. What waits already leaves with it, and not before: else the frames of this
+        beat would wait for the next, as would those of each that follows."""
+        self._due_s = time.monotonic() + READ_WITHIN_S if self._dirty else NOW
         if self._dirty:
             # What joins a frame that waits already wakes nobody.
             asyncio.get_running_loop().call_later(READ_WITHIN_S, self._awake.set)
@@ -125,31 +126,25 @@ class Writer:
         while not self._stopping or self._dirty:
             await self._awake.wait()
             self._awake.clear()
-            if not self._at_once and not self._stopping:
-                await self._wait_for_tick()
+            await self._wait_for_tick()
             if self._dirty:
                 await self._store_all()
 
     async def _wait_for_tick(self) -> None:
-        """Frames wait until the tick is over; a record that comes meanwhile ends the wait."""
-        wait_s = self._last_tick_s + tick_s(self._crowd) - time.monotonic()
-        if wait_s > 0:
-            try:
+        """Frames wait until they are due, which may change meanwhile; a record that comes ends the wait."""
+        while not (self._at_once or self._stopping) and (wait_s := self._due_s - time.monotonic()) > 0:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._awake.wait()
-            except TimeoutError:
-                return
             self._awake.clear()
-            if not self._at_once:
-                await self._wait_for_tick()
 
     async def _store_all(self) -> None:
         dirty, self._dirty = self._dirty, {}
         self._has_words = False
         waiting_since_s = self._waiting_since_s
         if not self._at_once:
-            self._last_tick_s = time.monotonic()
             self._crowd = len(dirty)
+            self._due_s = time.monotonic() + tick_s(self._crowd)
         self._at_once = False
         parcels = [parcel for outbox in dirty.values() if (parcel := _taken(outbox)) is not None]
         full = [parcel for parcel in parcels if parcel.records or parcel.rows]

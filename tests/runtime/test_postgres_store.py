@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -284,6 +285,33 @@ async def test_what_is_read_at_a_beat_is_stored_right_after_it(
     journal.add_token(root.id, "answer", "four ")
 
     await until(["one ", "two ", "three four "])
+
+
+async def test_a_beat_at_the_instant_of_a_tick_makes_no_frame_wait_for_the_next(
+    store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beats are as far apart as ticks: where both fell together once they would for good, and each word be late."""
+    monkeypatch.setattr(writer_module, "TICK_S", 0.3)
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    await stored(journal, root)
+    for commits, word in ((2, "one "), (3, "two ")):
+        journal.add_token(root.id, "answer", word)
+        async with asyncio.timeout(10):
+            while store.writer.commits < commits:
+                await asyncio.sleep(0)
+    journal.add_token(root.id, "answer", "three ")
+    await asyncio.sleep(0.01)
+
+    time.sleep(0.4)  # the tick is over, and the loop has not seen it yet
+    store.writer.tick()
+    for _ in range(5):  # a stream is read some turns of the loop after its beat
+        await asyncio.sleep(0)
+    journal.add_token(root.id, "answer", "four ")
+    await stored(journal)
+
+    assert [json.loads(body)["content"] for _, body, _ in await store.events(id_)] == ["one ", "two ", "three four "]
 
 
 async def test_a_step_that_begins_and_ends_within_one_commit_is_stored_as_it_ended(store: PostgresUnderTest) -> None:
