@@ -268,7 +268,7 @@ class Lives:
             Row(seq, claim.id, "token", _body(seq), GENESIS, "", 1_790_000_000_000 + seq)
             for seq in range(first, last + 1)
         ]
-        return Parcel(outbox, list(records), rows, marks=0, last_seq=last, last_hash=GENESIS)
+        return Parcel(outbox, list(records), rows, marks=0, last_seq=last, last_hash=GENESIS, is_awaited=False)
 
 
 def _body(seq: int) -> str:

@@ -109,7 +109,7 @@ class Row:
 
 @dataclass(slots=True)
 class Parcel:
-    """What leaves an outbox in one transaction."""
+    """What leaves an outbox in one transaction. `is_awaited`: somebody goes on only once it is stored."""
 
     outbox: "Outbox"
     records: list[Any]
@@ -117,6 +117,13 @@ class Parcel:
     marks: int
     last_seq: int
     last_hash: bytes
+    is_awaited: bool
+
+    @property
+    def may_be_lost(self) -> bool:
+        """Whether its commit need not wait for the disk: should a crash of Postgres take it, the run says it again.
+        Not without events: it is by their absence that whoever drives the run learns of it (`store.APPEND_EVENTS`)."""
+        return bool(self.rows) and not self.is_awaited and all(map(_may_wait, self.records))
 
 
 class Outbox:
@@ -214,7 +221,7 @@ class Outbox:
             rows.append(
                 Row(self.last_seq, event.agent_id, kind, body, self.last_hash, event.origin, event.timestamp_ms)
             )
-        return Parcel(self, records, rows, self._written, self.last_seq, self.last_hash)
+        return Parcel(self, records, rows, self._written, self.last_seq, self.last_hash, is_awaited=bool(self._waiters))
 
     def stored(self, marks: int) -> None:
         """Everything up to this mark is durable."""

@@ -2,8 +2,8 @@
 
 What somebody waits for is stored at once; whoever writes meanwhile shares the next commit. Token frames wait for the
 tick; notes and events for the next from when they were written, or for whatever is stored before it: what a run does
-between its claim and its first word is one commit with that word, not one before it. A commit of frames alone does not
-wait for the disk: after a power cut they would be generated again.
+between its claim and its first word is one commit with that word, not one before it. A commit of frames and notes does
+not wait for the disk: after a power cut they would be generated again.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Writer:
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
         self._durable_connection: Connection | None = None
-        self._frames_connection: Connection | None = None
+        self._quick_connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self.commits = 0
@@ -95,7 +95,7 @@ class Writer:
                 self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        for connection in (self._durable_connection, self._frames_connection):
+        for connection in (self._durable_connection, self._quick_connection):
             if connection is not None:
                 await connection.close()
 
@@ -196,11 +196,10 @@ class Writer:
     async def _commit(self, parcels: list[Parcel]) -> set[UUID]:
         self.commits += 1
         values = store.append_values(parcels)
+        connection = await (self._quick() if all(parcel.may_be_lost for parcel in parcels) else self._durable())
         if not any(parcel.records for parcel in parcels):
-            connection = await self._frames()
             cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
             return {id_ for (id_,) in await cursor.fetchall()}
-        connection = await self._durably()
         async with connection.transaction(), connection.pipeline():
             cursor = await connection.execute(store.APPEND_EVENTS, values, prepare=True)
             for parcel in parcels:
@@ -213,26 +212,26 @@ class Writer:
                 raise _NotHeld(held)
             return held
 
-    async def _durably(self) -> Connection:
+    async def _durable(self) -> Connection:
         if self._durable_connection is None:
             connection = await connect(self._dsn)
             await connection.execute(BY_INDEX)
             self._durable_connection = connection
         return self._durable_connection
 
-    async def _frames(self) -> Connection:
-        if self._frames_connection is None:
+    async def _quick(self) -> Connection:
+        if self._quick_connection is None:
             connection = await connect(self._dsn)
             await connection.execute("SET synchronous_commit = off")
             await connection.execute(BY_INDEX)
-            self._frames_connection = connection
-        return self._frames_connection
+            self._quick_connection = connection
+        return self._quick_connection
 
     async def _drop_connections(self) -> None:
-        for connection in (self._durable_connection, self._frames_connection):
+        for connection in (self._durable_connection, self._quick_connection):
             if connection is not None:
                 await connection.close()
-        self._durable_connection = self._frames_connection = None
+        self._durable_connection = self._quick_connection = None
 
 
 def _taken(outbox: Outbox) -> Parcel | None:

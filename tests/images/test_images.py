@@ -170,7 +170,7 @@ async def test_what_goes_wrong_with_a_model_is_told_and_nothing_is_stored(
         pytest.param(drawn(b"<svg onload=alert(1)>"), id="no picture"),
         pytest.param(drawn(picture()[:40]), id="half a picture"),
         pytest.param(drawn(picture(kind="TIFF")), id="another kind"),
-        pytest.param(drawn(picture(20_000, 20_000, mode="L")), id="too large to be opened"),
+        pytest.param(drawn(picture(20_000, 20_000, mode="1")), id="too large to be opened"),
         pytest.param(drawn(b"").model_copy(update={"image": "not base64!"}), id="no base64"),
         pytest.param(drawn(b"").model_copy(update={"image": None, "text": "http://169.254.169.254/"}), id="an address"),
     ],
@@ -328,7 +328,7 @@ async def test_an_attached_file_and_a_picture_of_the_web_are_looked_at(
         (b"", "empty"),
         (picture()[:50], "damaged"),
         (b"GIF89a" + b"\0" * 20, "cannot be looked at"),
-        (picture(8000, 8000, mode="L"), "million can be opened"),
+        (picture(8000, 8000, mode="1"), "million can be opened"),
     ],
     ids=["html", "empty", "cut", "gif", "huge"],
 )

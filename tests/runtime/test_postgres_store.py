@@ -210,6 +210,26 @@ async def test_a_driver_whose_last_frames_went_with_a_crash_of_postgres_does_not
     assert [seq for seq, _, _ in await store.events(id_)] == [1]
 
 
+async def test_nor_where_its_last_notes_went_and_it_has_nothing_to_say(store: PostgresUnderTest) -> None:
+    """As a crash takes them: the commit whole, with the events that told of them."""
+    id_ = await store.new_execution()
+    journal, _ = await store.take_over(id_)
+    root = agent()
+    await stored(journal, root, said(root, "one"))
+    journal.write(said(root, "two"), replace(step(root, (0,)), kind=StepKind.NOTE))
+    async with asyncio.timeout(10):
+        while not await store.steps(id_):
+            await asyncio.sleep(0.01)
+    await sync_to_async(Event.objects.filter(execution_id=id_, seq=2).delete)()
+    await sync_to_async(models.Step.objects.filter(agent_id=root.id).delete)()
+
+    journal.write(step(root, (1,)))
+
+    with pytest.raises(LeaseLost):
+        await journal.committed()
+    assert await store.steps(id_) == []
+
+
 async def test_nor_does_it_end_its_run_with_a_gap_in_the_log(store: PostgresUnderTest) -> None:
     """What leaves with the frames that cannot follow is not stored either, and of others in the same tick all is."""
     cut, whole = await store.new_execution(), await store.new_execution()
