@@ -261,6 +261,8 @@ class House:
                 return self._restart_service("valkey", signal.SIGKILL)
             case Fault.RESTART_POSTGRES:
                 return self._restart_service("postgres", signal.SIGINT)
+            case Fault.CRASH_POSTGRES:
+                return self._restart_service("postgres", signal.SIGQUIT)
             case Fault.SINK_HANGS_UP:
                 self.sinks.hang_up(yes=True)
                 return (0,)
@@ -320,7 +322,7 @@ class House:
             "ENV_FILE": os.devnull,
             "SECRET_KEY": secrets.token_urlsafe(48),
             "DATA_DIR": str(self.services.folder / "data"),
-            "DATABASE_URL": self.services.start_postgres(),
+            "DATABASE_URL": self.services.start_postgres(synchronous_commit="on"),
             "REDIS_URL": self.services.start_valkey(),
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([provider]),
             "LLM_TOKEN_TIMEOUT_SECONDS": "3",

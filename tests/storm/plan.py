@@ -79,6 +79,8 @@ class Fault(StrEnum):
     KILL_WEB = "kill_web"
     EMPTY_VALKEY = "empty_valkey"
     RESTART_POSTGRES = "restart_postgres"
+    CRASH_POSTGRES = "crash_postgres"
+    """At once, as when it dies: what did not wait for the disk and was not written yet is gone."""
     KILL_AT_EFFECT = "kill_at_effect"
     """All runners, at the instant at which the next mail or order has arrived and its sender was not told."""
     FREEZE_WORKER = "freeze_worker"
@@ -100,6 +102,7 @@ KILLS: Final = frozenset(
         Fault.KILL_WEB,
         Fault.EMPTY_VALKEY,
         Fault.RESTART_POSTGRES,
+        Fault.CRASH_POSTGRES,
         Fault.DEPLOY,
     }
 )
@@ -147,7 +150,8 @@ FAULT_PARTS: Final[Mapping[Fault, int]] = {
     Fault.KILL_SANDBOXES: 4,
     Fault.KILL_WEB: 12,
     Fault.EMPTY_VALKEY: 14,
-    Fault.RESTART_POSTGRES: 10,
+    Fault.RESTART_POSTGRES: 5,
+    Fault.CRASH_POSTGRES: 5,
     Fault.FREEZE_WORKER: 4,
     Fault.SINK_HANGS_UP: 8,
     Fault.SINK_REFUSES: 6,
