@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from threading import Timer
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
@@ -92,6 +93,7 @@ class House:
         self.skew = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._frozen: dict[str, list[int]] = {}
+        self._thaws: list[Timer] = []
         self._struck: list[Hit] = []
         self._last_beat: datetime | None = None
 
@@ -257,6 +259,10 @@ class House:
                 pids = [] if self._is_over(name) or name in self._frozen else processes.tree(self._processes[name].pid)
                 self._frozen.setdefault(name, []).extend(pids)
                 return self._signal(pids, signal.SIGSTOP)
+            case Fault.FREEZE_POSTGRES:
+                return self._freeze_service("postgres", fault.lasts_s)
+            case Fault.FREEZE_VALKEY:
+                return self._freeze_service("valkey", fault.lasts_s)
             case Fault.EMPTY_VALKEY:
                 return self._restart_service("valkey", signal.SIGKILL)
             case Fault.RESTART_POSTGRES:
@@ -279,9 +285,21 @@ class House:
         return self._signal([one.pid for one in self._processes.values() if one.poll() is None], signal.SIGTERM)
 
     def _restart_service(self, name: str, with_signal: signal.Signals) -> Sequence[int]:
-        pid = self.services.processes[("postgres", "valkey").index(name)].pid
+        pid = self._pid_of_service(name)
         self.services.restart(name, with_signal, while_away=lambda: None)
         return (pid,)
+
+    def _freeze_service(self, name: str, lasts_s: float) -> Sequence[int]:
+        """Goes on by a clock of its own: whoever asks it meanwhile waits, and so does the storm."""
+        pids = processes.tree(self._pid_of_service(name))
+        self._signal(pids, signal.SIGSTOP)
+        thaw = Timer(lasts_s, self._signal, (pids, signal.SIGCONT))
+        thaw.start()
+        self._thaws.append(thaw)
+        return pids
+
+    def _pid_of_service(self, name: str) -> int:
+        return self.services.processes[("postgres", "valkey").index(name)].pid
 
     def _somebody_was_hit_enough(self) -> bool:
         wanted = "SELECT 1 FROM agents_execution WHERE status IN ('pending', 'running') AND crashes >= %s LIMIT 1"
@@ -379,6 +397,8 @@ class House:
     def _stop_all(self) -> None:
         for pids in self._frozen.values():
             self._signal(pids, signal.SIGCONT)
+        for thaw in self._thaws:
+            thaw.join()
         for process in self._processes.values():
             self._signal(processes.tree(process.pid) if process.poll() is None else [], signal.SIGKILL)
             process.wait(30)

@@ -81,6 +81,9 @@ class Fault(StrEnum):
     RESTART_POSTGRES = "restart_postgres"
     CRASH_POSTGRES = "crash_postgres"
     """At once, as when it dies: what did not wait for the disk and was not written yet is gone."""
+    FREEZE_POSTGRES = "freeze_postgres"
+    """It answers nobody and ends no connection, as where its disk stalls."""
+    FREEZE_VALKEY = "freeze_valkey"
     KILL_AT_EFFECT = "kill_at_effect"
     """All runners, at the instant at which the next mail or order has arrived and its sender was not told."""
     FREEZE_WORKER = "freeze_worker"
@@ -152,6 +155,8 @@ FAULT_PARTS: Final[Mapping[Fault, int]] = {
     Fault.EMPTY_VALKEY: 14,
     Fault.RESTART_POSTGRES: 5,
     Fault.CRASH_POSTGRES: 5,
+    Fault.FREEZE_POSTGRES: 3,
+    Fault.FREEZE_VALKEY: 3,
     Fault.FREEZE_WORKER: 4,
     Fault.SINK_HANGS_UP: 8,
     Fault.SINK_REFUSES: 6,
