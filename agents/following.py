@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -30,14 +31,17 @@ RECALLED = 64
 
 class Recent:
     """What a reader had last of one run, and from which driver: knows a log that lost its end and gave the same
-    numbers to other events. Pure.
+    numbers to other events.
+
+    `is_in_doubt`: a new driver goes on after what the reader has, which it may have said anew before, unheard.
     """
 
-    __slots__ = ("_bodies", "_epoch")
+    __slots__ = ("_bodies", "_epoch", "is_in_doubt")
 
     def __init__(self) -> None:
         self._epoch = 0
         self._bodies: deque[int] = deque(maxlen=RECALLED)
+        self.is_in_doubt = False
 
     def got(self, body: str) -> None:
         """The next event, in order."""
@@ -46,43 +50,61 @@ class Recent:
     def lost(self, had: int, first: int, epoch: int, bodies: list[str]) -> bool:
         """Whether this announcement says that the log has lost what the reader has, up to number `had`.
 
-        A reader may have a new driver's events from the table before it hears of them: those have the same text.
+        A reader may have a new driver's events from the table before it hears of them: those have the same text. Who
+        has all from the table does not know whose events they are.
         """
-        is_next_driver = 0 < self._epoch < epoch
-        self._epoch = max(self._epoch, epoch)
-        return is_next_driver and first <= had and not self._knows(had, first, bodies)
+        known, self._epoch = self._epoch, max(self._epoch, epoch)
+        if epoch <= known or not (known or self._bodies):
+            return False
+        is_same = self._is_same(had, first, bodies)
+        if is_same is None and (first > had or not known):
+            self.is_in_doubt = True
+            return False
+        return not is_same
 
-    def _knows(self, had: int, first: int, bodies: list[str]) -> bool:
+    def after(self, had: int, execution_id: UUID | str, *, limit: int = reading.PAGE) -> list[LoggedEvent] | None:
+        """The table's next events, after number `had`. None if the log has lost what the reader has: the event of that
+        number is another one by now."""
+        if not self._bodies:
+            return reading.events_after(execution_id, had, limit=limit)
+        rows = reading.events_after(execution_id, had - 1, limit=limit + 1)
+        if rows and hash(rows[0].body) != self._bodies[-1]:
+            return None
+        self.is_in_doubt = self.is_in_doubt and not rows
+        return rows[1:]
+
+    def _is_same(self, had: int, first: int, bodies: list[str]) -> bool | None:
+        """Whether what is announced and had already is the same; None where nothing is to be compared."""
         start = had - len(self._bodies) + 1
         both = range(max(first, start), min(first + len(bodies) - 1, had) + 1)
-        return bool(both) and all(hash(bodies[seq - first]) == self._bodies[seq - start] for seq in both)
+        return all(hash(bodies[seq - first]) == self._bodies[seq - start] for seq in both) if both else None
 
 
 class Follower:
-    """What one reader has of one run. Pure: it is given announcements and rows, and says what is new."""
+    """What one reader has of one run: is given announcements and rows, and says what is new."""
 
     def __init__(self, after: int) -> None:
         self.last = after
-        self._recent = Recent()
+        self.recent = Recent()
 
     def got(self, body: str) -> None:
         """The next event, in order."""
         self.last += 1
-        self._recent.got(body)
+        self.recent.got(body)
 
     def lost(self, first: int, epoch: int, bodies: list[str]) -> bool:
         """Whether the log has lost what the reader has: a later driver gives the same numbers to other events."""
-        return self._recent.lost(self.last, first, epoch, bodies)
+        return self.recent.lost(self.last, first, epoch, bodies)
 
     def forget(self) -> None:
         self.last = 0
-        self._recent = Recent()
+        self.recent = Recent()
 
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """The bodies that the reader does not have yet, which then count as had; None if only the table can tell:
         something before them is missing, or all of them are had already, as after a loss of the log's end.
         """
-        if first > self.last + 1 or last <= self.last or last - first + 1 != len(bodies):
+        if self.recent.is_in_doubt or first > self.last + 1 or last <= self.last or last - first + 1 != len(bodies):
             return None
         news = bodies[self.last + 1 - first :]
         for body in news:
@@ -138,7 +160,11 @@ async def follow(execution: Execution, after: int) -> AsyncGenerator[LoggedEvent
                 follower.forget()
                 yield _resync(execution)
             now = None
-            rows = await in_thread(reading.events_after)(execution.id, follower.last)
+            rows = await in_thread(follower.recent.after)(follower.last, execution.id)
+            if rows is None:
+                follower.forget()
+                yield _resync(execution)
+                continue
             for event in rows:
                 follower.got(event.body)
             for event in rows or (rows := await _announced(news, follower, execution)):

@@ -181,7 +181,13 @@ class ConversationConsumer(PersonalSocket):
             self._pump = None
 
     async def _send_some(self, execution_id: str, feed: Feed) -> None:
-        rows = await in_thread(reading.events_after)(execution_id, feed.sent, limit=self.window.room())
+        rows = await in_thread(feed.recent.after)(feed.sent, execution_id, limit=self.window.room())
+        if self.window.feeds.get(execution_id) is not feed:
+            return
+        if rows is None:
+            await self._resync(execution_id)
+            self.window.feeds[execution_id].known = feed.known
+            return
         if not rows:
             # Announced, and not to be seen: the watch looks again.
             feed.known = feed.sent

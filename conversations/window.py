@@ -36,7 +36,7 @@ class Feed:
     def fresh(self, first: int, last: int, bodies: list[str]) -> list[str] | None:
         """What of an announcement comes next; None if something before it is missing. Does not count it as sent."""
         self.known = max(self.known, last)
-        if first > self.sent + 1 or last - first + 1 != len(bodies):
+        if self.recent.is_in_doubt or first > self.sent + 1 or last - first + 1 != len(bodies):
             return None
         return bodies[self.sent + 1 - first :]
 

@@ -431,6 +431,29 @@ async def test_a_reader_of_a_log_that_lost_its_end_gets_the_run_anew(api: Progra
     assert again == anew
 
 
+@pytest.mark.spec("B10")
+async def test_a_reader_of_a_log_that_lost_its_end_and_went_on_unheard_gets_the_run_anew(
+    api: Program, alice: Any
+) -> None:
+    run = await sync_to_async(make_run)(alice)
+    await sync_to_async(append)(run, *tokens("a", "b", "lost"))
+    url = f"/api/v1/executions/{run.id}/events"
+    stream: Any = await api.get(f"{url}?after=1", headers={"accept": "text/event-stream"})
+    heard = ""
+
+    async for part in stream.streaming_content:
+        heard += part.decode()
+        if "id: 3" in heard and run.last_seq == 3:
+            await run.events.filter(seq__gt=1).adelete()
+            run.last_seq = 1
+            await sync_to_async(append)(run, *tokens("B", "C", "D"), Complete(answer="aBCD"))
+
+    assert [event.get("content", event["type"]) for event in parts(heard)] == [
+        *("b", "lost", "resync"),
+        *("a", "B", "C", "D", "complete"),
+    ]
+
+
 @pytest.mark.parametrize("after", ["-1", "x", "99999999999999999999", "1e3"])
 async def test_a_number_that_is_none_is_refused(api: Program, alice: Any, after: str) -> None:
     run = await sync_to_async(make_run)(alice)

@@ -259,6 +259,28 @@ async def test_a_log_that_lost_its_end_under_a_socket_is_told_anew(
         assert (await socket.events(1))[0]["content"] == "a"
 
 
+@pytest.mark.spec("B9", "B10")
+@pytest.mark.parametrize("unheard", [["B"], ["B", "C"], ["B", "C", "D"]], ids=len)
+async def test_a_log_that_lost_its_end_and_went_on_unheard_is_told_anew(
+    alice: Any, alices_cookie: str, conversation: Conversation, unheard: list[str]
+) -> None:
+    """Postgres dies, and Redis with it: what is said anew is shorter than what was lost, as long, or longer."""
+    run = await run_of(alice, conversation.id)
+    run.epoch = 1
+    async with Socket(address(conversation.id, {}), cookie=alices_cookie) as socket:
+        await announce(run, *tokens("a", "b", "c"))
+        await socket.events(3)
+        await run.events.filter(seq__gt=1).adelete()
+        run.last_seq, run.epoch = 1, 2
+
+        await write(run, *tokens(*unheard))
+        await announce(run, *tokens("end"))
+
+        assert await socket.frame() == {"type": "resync", "execution_id": str(run.id)}
+        words = ["a", *unheard, "end"]
+        assert [event["content"] for event in await socket.events(len(words))] == words
+
+
 @pytest.mark.threat("T02")
 async def test_anothers_run_is_not_told_even_if_its_id_is_named(
     alice: Any, charlie: Any, conversation: Conversation
