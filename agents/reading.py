@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
+import orjson
 from django.db import connection
 from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Now
@@ -76,6 +77,13 @@ def events_after(execution_id: uuid.UUID | str, after: int, *, limit: int = PAGE
         rows = cursor.fetchall()
     events = [event for row in rows for event in unfolded(*row) if event.seq > after][:limit]
     return [event for place, event in enumerate(events, after + 1) if event.seq == place]
+
+
+def given_anew(marks: Iterable[tuple[str, int, int]]) -> set[str]:
+    """The runs whose event of that number was not then: the log lost its end, and gave the number to another. `marks`:
+    run, number, and when the reader's event was, as it says, in ms. One query for each."""
+    stored = {run: (at_ms, events_after(run, seq - 1, limit=1)) for run, seq, at_ms in marks if seq > 0}
+    return {run for run, (at_ms, rows) in stored.items() if rows and orjson.loads(rows[0].body)["timestamp"] != at_ms}
 
 
 _WITHOUT = """

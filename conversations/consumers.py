@@ -43,6 +43,7 @@ class ConversationConsumer(PersonalSocket):
         super().__init__()
         self.window = Window()
         self._after: dict[str, int] = {}
+        self._at_ms: dict[str, int] = {}
         self._pump: asyncio.Task[None] | None = None
         self._is_telling = False
         self._room = asyncio.Event()
@@ -55,8 +56,9 @@ class ConversationConsumer(PersonalSocket):
     def read_address(self) -> None:
         self.conversation_id = str(self.scope["url_route"]["kwargs"]["conversation_id"])
         query = parse_qs(self.scope.get("query_string", b"").decode("latin-1"))
-        given = query.get("after", [""])[0]
+        given, when = (query.get(name, [""])[0] for name in ("after", "at"))
         self._after = frames.numbers(given) if given else {}
+        self._at_ms = frames.numbers(when, name="at") if when else {}
 
     def admit(self) -> Caller | None:
         caller = super().admit()
@@ -72,8 +74,10 @@ class ConversationConsumer(PersonalSocket):
         found = await in_thread(reading.for_reader)(self.conversation_id, self._after)
         for foreign in self._after.keys() - found.keys():
             feeds.pop(foreign)
+        marks = [(one, self._after.get(one, 0), at_ms) for one, at_ms in self._at_ms.items() if one in found]
+        others = await in_thread(reading.given_anew)(marks) if marks else set()
         for execution_id, progress in found.items():
-            if self._after.get(execution_id, 0) > progress.last_seq:
+            if execution_id in others or self._after.get(execution_id, 0) > progress.last_seq:
                 await self._resync(execution_id)
             feed = feeds.setdefault(execution_id, Feed(sent=0, acked=0, known=0))
             feed.known = max(feed.known, progress.last_seq)

@@ -141,14 +141,14 @@ def _no_number(word: str) -> None:
     raise ValueError(word)
 
 
-def numbers(text: str) -> dict[str, int]:
-    """The `after` of the address: `{execution_id: seq}`. Raises Refused."""
+def numbers(text: str, *, name: str = "after") -> dict[str, int]:
+    """The `after` of the address: `{execution_id: seq}`, or its `at`. Raises Refused."""
     try:
         given = json.loads(text)
         return {str(uuid.UUID(execution_id)): _number(seq) for execution_id, seq in given.items()}
     except (ValueError, AttributeError, TypeError, RecursionError):
-        message = 'after has to be JSON such as {"<execution id>": 12}.'
-        raise Refused("bad_after", message) from None
+        message = f'{name} has to be JSON such as {{"<execution id>": 12}}.'
+        raise Refused(f"bad_{name}", message) from None
 
 
 def _number(seq: Any) -> int:

@@ -8,7 +8,7 @@ import { addressesIn, textsIn } from "./links.js";
 import { createRequests } from "./requests.js";
 import { CLOSE, openSocket } from "./socket.js";
 import { createSteering } from "./steering.js";
-import { EMPTY, chosenEnd, hasGap, isLive, keptOutbox, lastNumbers, liveExecutions, reduce, thoughtsIn, transcript } from "./store.js";
+import { EMPTY, chosenEnd, hasGap, isLive, keptOutbox, lastNumbers, lastTimes, liveExecutions, reduce, thoughtsIn, transcript } from "./store.js";
 
 const HIDDEN_FLUSH_MS = 250; // a hidden tab gets no animation frames
 const STALE_RELOAD_MS = 150; // `said` usually comes right behind the first event
@@ -176,10 +176,10 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
 
   function connect() {
     socket = openSocket(conversationId, {
-      lastNumbers: () => {
+      known: () => {
         fold();
         dispatch({ type: "reconnected" });
-        return lastNumbers(state.value);
+        return { numbers: lastNumbers(state.value), times: lastTimes(state.value) };
       },
       handlers: {
         frame: (frame) => FRAMES[frame.type]?.(frame),

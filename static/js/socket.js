@@ -1,5 +1,6 @@
 // One websocket of one conversation: connects, pings, acknowledges, and comes back with growing pauses.
-// It knows frames and numbers, nothing of messages: `handlers` get each frame, `lastNumbers()` says what is already known.
+// It knows frames and numbers, nothing of messages: `handlers` get each frame, `known()` says what is already known,
+// as `{numbers, times}`.
 
 const PING_MS = 20_000;
 const SILENCE_MS = 45_000; // two pings without any frame: the line is dead
@@ -18,15 +19,15 @@ export function pauseBefore(attempt, random = Math.random) {
   return full / 2 + (random() * full) / 2;
 }
 
-export function socketUrl(conversationId, numbers, base = location) {
+export function socketUrl(conversationId, { numbers, times }, base = location) {
   const scheme = base.protocol === "https:" ? "wss:" : "ws:";
-  const after = encodeURIComponent(JSON.stringify(numbers));
-  return `${scheme}//${base.host}/ws/conversations/${conversationId}/?after=${after}`;
+  const [after, at] = [numbers, times].map((known) => encodeURIComponent(JSON.stringify(known)));
+  return `${scheme}//${base.host}/ws/conversations/${conversationId}/?after=${after}&at=${at}`;
 }
 
 // handlers: frame(frame); status("connecting"|"open"|"waiting"|"closed", closeCode); reload() → promise, before the reconnect
 // that follows a 4008.
-export function openSocket(conversationId, { lastNumbers, handlers }) {
+export function openSocket(conversationId, { known, handlers }) {
   let socket = null;
   let attempt = 0;
   let ended = false;
@@ -41,7 +42,7 @@ export function openSocket(conversationId, { lastNumbers, handlers }) {
     if (ended) return;
     handlers.status("connecting");
     acks = new Map();
-    const mine = new WebSocket(socketUrl(conversationId, lastNumbers()));
+    const mine = new WebSocket(socketUrl(conversationId, known()));
     socket = mine;
     mine.onopen = () => {
       heard = Date.now();

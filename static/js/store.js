@@ -169,7 +169,7 @@ export function applyEvent(execution, body) {
   const startedAt = execution.startedAt ?? body.timestamp ?? null;
   const trace = applyToTrace(execution.trace, body);
   const told = execution.resumed && trace.whole ? { ...trace, whole: false } : trace; // read once more, when it is looked at
-  return { ...execution, startedAt, trace: told, ...apply(execution, body), lastSeq: body.seq };
+  return { ...execution, startedAt, trace: told, ...apply(execution, body), lastSeq: body.seq, lastAt: body.timestamp ?? null };
 }
 
 // One function for each event type that changes what is shown: the fields that change.
@@ -247,7 +247,7 @@ function firstCharacters(text, count) {
 
 function newExecution(id) {
   return {
-    id, status: "pending", lastSeq: 0, gap: false, resumed: false, texts: {}, answer: null, activity: null, error: null,
+    id, status: "pending", lastSeq: 0, lastAt: null, gap: false, resumed: false, texts: {}, answer: null, activity: null, error: null,
     usage: NO_USAGE, model: null, provider: null, notice: null, sources: [], checks: NO_CHECKS, memory: null, startedAt: null, endedAt: null,
     firstWordAt: null, thought: null, trace: EMPTY_TRACE,
   };
@@ -344,6 +344,11 @@ export function liveExecutions(state) {
 // nothing is known is named too: it may have ended meanwhile, and stand on an earlier page than is read again.
 export function lastNumbers(state) {
   return Object.fromEntries(liveExecutions(state).map(({ id, lastSeq }) => [id, lastSeq]));
+}
+
+// `{execution_id: milliseconds}`, when the events of these numbers were: by that the server knows whether they are still those.
+export function lastTimes(state) {
+  return Object.fromEntries(liveExecutions(state).filter(({ lastAt }) => lastAt).map(({ id, lastAt }) => [id, lastAt]));
 }
 
 export function hasGap(state) {

@@ -3,6 +3,7 @@
 import json
 import uuid
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -279,6 +280,24 @@ async def test_a_log_that_lost_its_end_and_went_on_unheard_is_told_anew(
         assert await socket.frame() == {"type": "resync", "execution_id": str(run.id)}
         words = ["a", *unheard, "end"]
         assert [event["content"] for event in await socket.events(len(words))] == words
+
+
+@pytest.mark.spec("B9", "B10")
+@pytest.mark.parametrize("is_another", [False, True], ids=["the same", "another"])
+async def test_who_comes_back_says_when_its_last_event_was_and_is_told_if_another_has_its_number(
+    alice: Any, alices_cookie: str, conversation: Conversation, is_another: bool
+) -> None:
+    run = await run_of(alice, conversation.id)
+    message = await write(run, *tokens("a", "b", "c"))
+    at_ms = json.loads(message["bodies"][1])["timestamp"] - is_another
+    where = f"{address(conversation.id, {run.id: 2})}&at={quote(json.dumps({str(run.id): at_ms}))}"
+
+    async with Socket(where, cookie=alices_cookie) as socket:
+        if is_another:
+            assert await socket.frame() == {"type": "resync", "execution_id": str(run.id)}
+        words = ["a", "b", "c"] if is_another else ["c"]
+        assert [event["content"] for event in await socket.events(len(words))] == words
+        assert await socket.says_nothing()
 
 
 @pytest.mark.threat("T02")
@@ -599,9 +618,12 @@ async def test_a_flood_closes_the_socket(alices_cookie: str, conversation: Conve
 
 
 @pytest.mark.parametrize("after", ["nonsense", "[]", '{"x": 1}', "{%22" + str(uuid.UUID(int=1)) + "%22:-1}", "5"])
-async def test_numbers_that_are_none_are_refused(alices_cookie: str, conversation: Conversation, after: str) -> None:
-    async with Socket(f"/ws/conversations/{conversation.id}/?after={after}", cookie=alices_cookie) as socket:
-        assert (await socket.frame())["error"]["code"] == "bad_after"
+@pytest.mark.parametrize("name", ["after", "at"])
+async def test_numbers_that_are_none_are_refused(
+    alices_cookie: str, conversation: Conversation, name: str, after: str
+) -> None:
+    async with Socket(f"/ws/conversations/{conversation.id}/?{name}={after}", cookie=alices_cookie) as socket:
+        assert (await socket.frame())["error"]["code"] == f"bad_{name}"
         assert await socket.closed() == 4400
 
 

@@ -1,5 +1,5 @@
 // Cases for the page's reducer: run by `node --test` (store.test.mjs) and, the same ones, in the browser (test_store.py).
-import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
+import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, lastTimes, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
 import { RUN, delivered, equal, numbered, randomFrom } from "./given.mjs";
 
 const user = (id, parent_id, text = "Why?", client_id = null) =>
@@ -34,6 +34,14 @@ export const cases = {
     equal(lastNumbers(behind), { [RUN]: 1 });
     const caughtUp = fold(reduce(behind, { type: "reconnected" }), [two, three]);
     equal([shown(caughtUp), hasGap(caughtUp)], ["abc", false]);
+  },
+
+  "when the last event was is known once there was one, and only of a run that goes on"() {
+    const [one, two, end] = numbered([token("a"), token("b"), { type: "complete", answer: "ab" }]);
+    equal(lastTimes(asked()), {});
+    const said = fold(asked(), [one, { ...two, timestamp: 17 }]);
+    equal([lastNumbers(said), lastTimes(said)], [{ [RUN]: 2 }, { [RUN]: 17 }]);
+    equal(lastTimes(fold(said, [end])), {});
   },
 
   "an unknown event type is counted and otherwise ignored"() {

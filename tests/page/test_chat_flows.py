@@ -4,6 +4,7 @@ import json
 import re
 import uuid
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -88,6 +89,27 @@ def test_the_next_questions_wait_are_seen_taken_back_and_sent_in_order(open_stag
     expect(page.get_by_role("article", name="Question that waits")).to_have_count(0)
 
     assert [frame["text"] for frame in say_frames(stage)] == ["First next", "Third next"]
+
+
+def test_who_comes_back_says_what_it_has_and_when_that_was(open_stage: Any) -> None:
+    run, _ = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    stage.page.get_by_role("button", name="Stop (Esc)").wait_for()
+    last = run.events[-1]
+    expect(stage.page.locator(".answer").last).to_contain_text("scattered more")
+    broken = stage.socket
+    assert broken is not None
+
+    broken.close(code=1012)
+    while stage.socket is broken:  # until the test's time is over
+        stage.page.wait_for_timeout(20)
+
+    assert stage.socket is not None
+    said = parse_qs(urlsplit(stage.socket.url).query)
+    assert {name: json.loads(said[name][0]) for name in ("after", "at")} == {
+        "after": {run.execution_id: last["seq"]},
+        "at": {run.execution_id: last["timestamp"]},
+    }
 
 
 def test_a_question_is_edited_as_a_branch_and_the_keyboard_goes_between_them(open_stage: Any) -> None:
