@@ -70,6 +70,7 @@ class Writer:
         # Words wait, and the loop below knows of them.
         self._has_words = False
         self._due_s = NOW
+        self._is_put_off = False
         self._waiting_since_s = 0.0
         # Runs in the last tick: when a wait begins, only the first of the next has come.
         self._crowd = 0
@@ -116,9 +117,13 @@ class Writer:
     def tick(self) -> None:
         """What is said next need not wait: now all long streams are read (`hyperagent.lib.llm.pace`), one after the
         other before the writer has its turn. What waits already leaves with it, and not before: else the frames of this
-        beat would wait for the next, as would those of each that follows."""
-        self._due_s = time.monotonic() + READ_WITHIN_S if self._dirty else NOW
-        if self._dirty:
+        beat would wait for the next, as would those of each that follows. Once: of very many streams some are read
+        sooner than that again."""
+        if not self._dirty:
+            self._due_s = NOW
+        elif not self._is_put_off:
+            self._is_put_off = True
+            self._due_s = time.monotonic() + READ_WITHIN_S
             # What joins a frame that waits already wakes nobody.
             asyncio.get_running_loop().call_later(READ_WITHIN_S, self._awake.set)
 
@@ -140,7 +145,7 @@ class Writer:
 
     async def _store_all(self) -> None:
         dirty, self._dirty = self._dirty, {}
-        self._has_words = False
+        self._has_words = self._is_put_off = False
         waiting_since_s = self._waiting_since_s
         if not self._at_once:
             self._crowd = len(dirty)

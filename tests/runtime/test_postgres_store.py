@@ -307,6 +307,34 @@ async def test_what_is_read_at_a_beat_is_stored_right_after_it(
     await until(["one ", "two ", "three four "])
 
 
+async def first_words(store: PostgresUnderTest, journal: Outbox, agent_id: UUID) -> None:
+    """Says "one " and "two ", each of which leaves at once; what follows waits for a tick or a beat."""
+    for word in ("one ", "two "):
+        commits = store.writer.commits
+        journal.add_token(agent_id, "answer", word)
+        async with asyncio.timeout(10):
+            while store.writer.commits == commits:
+                await asyncio.sleep(0)
+
+
+async def test_words_leave_however_soon_the_next_beats_come(
+    store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a thousand streams, some of which are read every few milliseconds."""
+    monkeypatch.setattr(writer_module, "TICK_S", 3600.0)
+    journal, _ = await store.take_over(await store.new_execution())
+    root = agent()
+    await stored(journal, root)
+    await first_words(store, journal, root.id)
+    commits = store.writer.commits
+    journal.add_token(root.id, "answer", "three ")
+
+    async with asyncio.timeout(10):
+        while store.writer.commits == commits:
+            store.writer.tick()
+            await asyncio.sleep(0.001)
+
+
 async def test_a_beat_at_the_instant_of_a_tick_makes_no_frame_wait_for_the_next(
     store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,11 +344,7 @@ async def test_a_beat_at_the_instant_of_a_tick_makes_no_frame_wait_for_the_next(
     journal, _ = await store.take_over(id_)
     root = agent()
     await stored(journal, root)
-    for commits, word in ((2, "one "), (3, "two ")):
-        journal.add_token(root.id, "answer", word)
-        async with asyncio.timeout(10):
-            while store.writer.commits < commits:
-                await asyncio.sleep(0)
+    await first_words(store, journal, root.id)
     journal.add_token(root.id, "answer", "three ")
     await asyncio.sleep(0.01)
 
