@@ -4,6 +4,7 @@ alike.
 What it tells and takes is its subclass's.
 """
 
+import asyncio
 import logging
 import time
 import uuid
@@ -27,6 +28,10 @@ from hyperagent.lib import languages, outage
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.telemetry import tracing
 from hyperagent.lib.threads import in_thread, in_writing_thread
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -80,17 +85,27 @@ class PersonalSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     # ── coming and going ──
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            # Not as the client's leaving is read: behind a message that is not done it waits, and Daphne ends such a
+            # socket, again every second.
+            await asyncio.shield(self._gone())
+
+    async def _gone(self) -> None:
+        self.is_open = False
+        if self._is_counted:
+            open_sockets.leave(self.caller.user.pk)
+        await self.left()
+
+    async def dispatch(self, message: Message) -> None:
         # Channels would visit a thread here, before each message, to close connections that we never hold.
         if message["type"] == "websocket.connect":
             await self._guarded(self.connect)
         elif message["type"] == "websocket.receive":
             await self._guarded(lambda: self._received(message))
         elif message["type"] == "websocket.disconnect":
-            self.is_open = False
-            if self._is_counted:
-                open_sockets.leave(self.caller.user.pk)
-            await self.left()
             raise StopConsumer
 
     async def _guarded(self, act: Callable[[], Awaitable[None]]) -> None:

@@ -44,7 +44,14 @@ class Socket:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self.ends.disconnect(timeout=10)
+        if not self.ends.future.cancelled():
+            await self.ends.disconnect(timeout=10)
+
+    async def end_busy(self) -> None:
+        """The client leaves, and what is still busy with its last word is ended: by Daphne ten seconds later."""
+        await self.ends.send_input({"type": "websocket.disconnect", "code": 1001})
+        self.ends.future.cancel()
+        await asyncio.wait([self.ends.future], timeout=10)
 
     async def send(self, **frame: Any) -> None:
         await self.ends.send_json_to(frame)

@@ -14,6 +14,7 @@ from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from django.core.exceptions import ValidationError
 from django.db import connection, connections
+from psycopg import AsyncConnection
 
 from agents.models import Execution
 from agents.runtime.context import AgentContext
@@ -29,7 +30,7 @@ from memory.models import Document
 from tests.faces.conftest import api_of, client_of, in_threads
 from tests.faces.sockets import Socket, address, browser, cookie_of
 from tests.runtime.conftest import make_runner
-from tests.runtime.driving import ended
+from tests.runtime.driving import database_dsn, ended, until
 from tests.scripted.fixtures import echo_server, scripted_server
 
 __all__ = ["api_of", "client_of", "echo_server", "in_threads", "make_runner", "scripted_server"]
@@ -424,6 +425,33 @@ async def test_only_so_many_sockets_of_one_person_are_open(in_threads: None, ali
             await others.frame("requests")
     async with Socket("/ws/inbox/", cookie=cookie) as again:
         await again.frame("requests")
+
+
+async def test_a_socket_that_the_server_ends_in_the_midst_of_a_word_is_open_no_more(
+    in_threads: None, alice: Any, limits: Any
+) -> None:
+    limits(sockets_at_once=1)
+    talk = await sync_to_async(actions.create)(alice)
+    cookie = cookie_of(await browser(alice))
+
+    async with await AsyncConnection.connect(database_dsn()) as holder:
+        await holder.execute("SELECT FROM conversations_conversation WHERE id = %s FOR UPDATE", [talk.pk])
+        async with Socket(address(talk.pk), cookie=cookie) as socket:
+            await socket.send(type="say", text="Are you there?", client_id="a")
+            await until(lambda: one_waits_for(holder))
+            await socket.end_busy()
+
+        async with Socket("/ws/inbox/", cookie=cookie) as again:
+            await again.frame("requests")
+
+    # What was said is said, though nobody could be told.
+    await until(Message.objects.aexists)
+
+
+async def one_waits_for(holder: AsyncConnection[Any]) -> bool:
+    waiting = "SELECT count(*) FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    row = await (await holder.execute(waiting)).fetchone()
+    return row is not None and row[0] > 0
 
 
 async def test_a_question_on_the_socket_is_refused_with_its_id_so_that_the_page_keeps_it(
