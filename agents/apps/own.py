@@ -66,13 +66,14 @@ class OwnApps:
             before = await in_thread(records.of_task)(user_id, task_id)
             if before and before.started:
                 await box.stop(before.started)
-            server = await starting.start(box, command, port=port)
+            server = await starting.launch(box, command, port=port)
+            keep = in_thread(records.started)
+            row = await keep(user_id, task_id, title=title, command=command, port=port, server=server.id)
+            await starting.answering(box, server, port=port)
         except NotStarted as failure:
             return AppStarted(running=False, title=title, port=port, note=failure.message, said=_said(failure.said))
         except SandboxError as error:
             raise ToolError(error.message) from error
-        keep = in_thread(records.started)
-        row = await keep(user_id, task_id, title=title, command=command, port=port, server=server)
         return AppStarted(running=True, title=title, port=port, url=f"/previews/{row.id}/")
 
     async def _ready(self, about: About) -> Box:

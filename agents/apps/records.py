@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models.functions import Now
@@ -25,6 +26,7 @@ class AppRow:
     port: int
     label: str
     started: str
+    started_at: datetime
 
 
 def started(user_id: UUID, task_id: UUID, *, title: str, command: str, port: int, server: str) -> AppRow:
@@ -41,7 +43,16 @@ def started(user_id: UUID, task_id: UUID, *, title: str, command: str, port: int
             "label": "".join(secrets.choice(LABEL_LETTERS) for _ in range(LABEL_LENGTH)),
         },
     )
+    app.refresh_from_db()
     return _row(app)
+
+
+def started_again(app: AppRow, server: str) -> AppRow | None:
+    """The row as it is now. Where another start has come first it has theirs, not this one; None if it is gone."""
+    App.objects.filter(id=app.id, started=app.started, started_at=app.started_at).update(
+        started=server, started_at=Now()
+    )
+    return _found(id=app.id)
 
 
 def of_task(user_id: UUID, task_id: UUID) -> AppRow | None:
@@ -77,4 +88,5 @@ def _row(app: App) -> AppRow:
         port=app.port,
         label=app.label,
         started=app.started,
+        started_at=app.started_at,
     )

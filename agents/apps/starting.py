@@ -8,7 +8,7 @@ from typing import Final
 from django.conf import settings
 
 from agents.apps.exchange import BadAnswer, Exchange
-from agents.sandbox.base import APP, Box, Command, SandboxError, Stream
+from agents.sandbox.base import APP, Box, Command, SandboxError
 
 ANSWERS_WITHIN_S: Final = 90.0
 """Some compile their first page when it is asked for."""
@@ -22,40 +22,56 @@ _KEPT_PIECES: Final = 60
 class NotStarted(Exception):
     """`said`: what the server wrote; from a program of a model."""
 
-    def __init__(self, message: str, said: str) -> None:
+    def __init__(self, message: str, said: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.said = said
 
 
-@dataclass
-class _Said:
-    pieces: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_PIECES))
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One that was started, and what it wrote last. `id`: the box's name for it."""
 
-    def __call__(self, stream: Stream, text: str) -> None:
-        self.pieces.append(text)
+    id: str
+    pieces: deque[str] = field(default_factory=deque)
+
+    @property
+    def said(self) -> str:
+        return "".join(self.pieces)
 
 
-async def start(box: Box, command: str, *, port: int, within_s: float = ANSWERS_WITHIN_S) -> str:
-    """Starts a line of a shell in the app's folder and waits until it answers at the port; gives its id.
+async def launch(box: Box, command: str, *, port: int) -> Server:
+    """Starts a line of a shell in the app's folder. Its id is to be kept before it is waited for: whoever waits may be
+    gone before it answers, and a server that nobody knows holds the port for as long as the box lives.
 
-    Raises NotStarted where it ends or does not answer in time, and what a Box raises.
+    Raises NotStarted where another holds the port, and what a Box raises.
     """
-    said = _Said()
+    if await listens(box, port):
+        raise NotStarted(f"Another program in the box listens at port {port}. Stop it, or take another port.")
+    pieces: deque[str] = deque(maxlen=_KEPT_PIECES)
     env = {"PORT": str(port), "HOST": "127.0.0.1", "NEXT_TELEMETRY_DISABLED": "1"}
     if suffix := settings.CONFIG.preview_name:
         # Vite answers to names that it knows, and only to those.
         env["__VITE_ADDITIONAL_SERVER_ALLOWED_HOSTS"] = f".{suffix}"
-    server = await box.start(Command(("/bin/sh", "-c", command), env=env, cwd=APP, wall_s=LIVES_S), heard=said)
+    shell = Command(("/bin/sh", "-c", command), env=env, cwd=APP, wall_s=LIVES_S)
+    return Server(await box.start(shell, heard=lambda _, text: pieces.append(text)), pieces)
+
+
+async def answering(box: Box, server: Server, *, port: int, within_s: float = ANSWERS_WITHIN_S) -> None:
+    """Waits until it answers at the port; ends it where it does not in time.
+
+    Raises NotStarted where it has ended or does not answer in time, and what a Box raises.
+    """
     until = asyncio.get_running_loop().time() + within_s
     while True:
-        if await _answers(box, port):
-            return server
-        if not await box.running(server):
-            raise NotStarted("The server ended before it answered.", "".join(said.pieces))
+        is_answered = await _answers(box, port)
+        if not await box.running(server.id):
+            raise NotStarted("The server ended before it answered.", server.said)
+        if is_answered:
+            return
         if asyncio.get_running_loop().time() > until:
-            await box.stop(server)
-            raise NotStarted(f"The server did not answer at port {port} within {within_s:g} s.", "".join(said.pieces))
+            await box.stop(server.id)
+            raise NotStarted(f"The server did not answer at port {port} within {within_s:g} s.", server.said)
         await asyncio.sleep(_LOOK_EVERY_S)
 
 

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 
 from agents.apps import records
 from agents.apps.records import AppRow
-from agents.apps.starting import NotStarted, listens, start
+from agents.apps.starting import NotStarted, Server, answering, launch, listens
 from agents.runtime.driven import About
 from agents.sandbox.base import BoxType, SandboxError
 from agents.sandbox.host.client import sandbox_host
@@ -70,14 +70,24 @@ def address_of(app: AppRow, request: HttpRequest) -> str:
 
 
 async def _awake(app: AppRow) -> None:
-    """Raises NotStarted and SandboxError."""
+    """It is started once, however many windows of it are opened at a time, and whoever leaves them.
+
+    Raises NotStarted and SandboxError.
+    """
     about = About(app.id, user_id=app.user_id, conversation_id=app.task_id)
     box = await sandbox_host().box(about, BoxType.APP)
-    if not await listens(box, app.port):
-        server = await start(box, app.command, port=app.port)
-        again = in_thread(records.started)
-        await again(app.user_id, app.task_id, title=app.title, command=app.command, port=app.port, server=server)
-        log.info("preview.started_again", app=str(app.id))
+    if await listens(box, app.port):
+        return
+    server = Server(app.started)
+    if not await box.running(server.id):
+        server = await launch(box, app.command, port=app.port)
+        kept = await in_thread(records.started_again)(app, server.id)
+        if kept is None or kept.started != server.id:
+            await box.stop(server.id)
+            server = Server(kept.started if kept else "")
+        else:
+            log.info("preview.started_again", app=str(app.id))
+    await answering(box, server, port=app.port)
 
 
 def _cannot(request: HttpRequest, why: str, *, status: int) -> HttpResponseBase:

@@ -1,5 +1,6 @@
 """Apps in real boxes: begun, changed, started, seen on their own origin, asleep and awake again."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from agents.tools.tool import ToolError
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
 from tests.apps.test_sockets import Browser
+from tests.runtime.driving import until
 from tests.sandbox.sessions.working import Agent, handed_on, needs_walls
 
 pytestmark = [pytest.mark.django_db(transaction=True), needs_walls]
@@ -97,6 +99,83 @@ async def test_an_app_is_begun_changed_and_seen_on_an_origin_of_its_own_until_it
         opened = await alice.get(started.url)
         assert opened["location"] == f"http://{row.label}.previews.example.org/"
         assert (await web.get(f"{base}/")).text == "<h1>Shop</h1>"
+
+
+TELLS = """
+import http.server, os, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"WORD")
+
+time.sleep(float(os.environ.get("LATE", "0")))
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+
+
+async def told(agent: Agent, word: str, command: str = "python3 told.py") -> Any:
+    apps = OwnApps(lambda: agent.client, agent.workspace)
+    await apps.write(agent.about, "told.py", TELLS.replace("WORD", word), by="chat", key="")
+    return await apps.start(agent.about, title="Told", command=command, port=5173)
+
+
+async def shown(agent: Agent) -> str:
+    async with browser(agent) as web:
+        return (await web.get(f"http://{(await row_of(agent)).label}.localhost/")).text
+
+
+async def test_an_app_that_is_opened_in_two_windows_at_once_is_started_once_and_the_next_one_takes_its_place(
+    working: Callable[..., Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    started = await told(agent, "old", "LATE=0.5 python3 told.py")
+    await handed_on(agent.client, agent.about)
+    monkeypatch.setattr("agents.apps.views.sandbox_host", lambda: agent.client)
+    settings.CONFIG = settings.CONFIG.model_copy(update={"preview_host": "previews.example.org"})
+    windows = [AsyncClient() for _ in range(3)]
+    for window in windows:
+        await window.aforce_login(await in_thread(User.objects.get)(pk=agent.about.user_id))
+
+    opened = await asyncio.gather(*(window.get(started.url) for window in windows))
+
+    assert [answer.status_code for answer in opened] == [302, 302, 302]
+    assert await shown(agent) == "old"
+    assert (await told(agent, "new")).running
+    assert await shown(agent) == "new"
+
+
+async def test_a_server_that_nobody_waits_for_any_more_gives_way_to_the_next(
+    working: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    await told(agent, "first")
+    first = (await row_of(agent)).started
+    given_up = asyncio.ensure_future(told(agent, "old", "LATE=60 python3 told.py"))
+
+    async def is_known() -> bool:
+        return (await row_of(agent)).started != first
+
+    await until(is_known)
+    given_up.cancel()
+
+    assert (await told(agent, "new")).running
+    assert await shown(agent) == "new"
+
+
+async def test_a_port_that_another_program_holds_is_named_and_its_app_is_not_taken_for_the_new_one(
+    working: Callable[..., Any], tmp_path: Path
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    await told(agent, "old")
+    about = agent.about
+    await in_thread(records.forget_task)(about.user_id, about.conversation_id)
+
+    started = await told(agent, "new")
+
+    assert not started.running
+    assert started.note == "Another program in the box listens at port 5173. Stop it, or take another port."
 
 
 async def test_the_servers_of_python_and_node_come_up_and_answer(working: Callable[..., Any], tmp_path: Path) -> None:

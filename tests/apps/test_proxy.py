@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from agents.sandbox.base import SandboxError
 from hyperagent.lib.asgi import CUT_OFF
 
 LABEL = "abcdefgh" * 4
-APP = AppRow(uuid4(), uuid4(), uuid4(), "Shop", "serve", 5173, LABEL, "1")
+APP = AppRow(uuid4(), uuid4(), uuid4(), "Shop", "serve", 5173, LABEL, "1", datetime.now(UTC))
 Serving = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
