@@ -61,7 +61,7 @@ def change(user: User, connector_id: uuid.UUID, *, every_s: int | None = None, i
 
 
 def look_now(user: User, connector_id: uuid.UUID) -> Connector:
-    """Within moments, at all of it. One that is off is looked at when it is on again."""
+    """Within moments, at all of it; after the look that goes on, where one does. One that is off is refused."""
     with transaction.atomic():
         connector = _own(user, connector_id)
         if not connector.is_on:

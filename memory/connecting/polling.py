@@ -51,12 +51,15 @@ _CLAIM: Final = f"""
            round_began_at = coalesce(round_began_at, clock_timestamp())
      WHERE c.id = %s AND {_DUE} RETURNING c.looking_until
 """
+# Who asks for a look while one goes on takes the beginning of its round away (`actions.look_now`): what that look had
+# seen already may be what has changed.
 _RECORD: Final = """
     UPDATE memory_connector SET looked_at = clock_timestamp(), looking_until = NULL,
            round_began_at = CASE WHEN %(unfinished)s THEN round_began_at END, result = %(result)s,
            is_failing = %(failing)s, failures = CASE WHEN %(failing)s THEN failures + 1 ELSE 0 END,
            device = %(device)s,
-           pause_s = CASE WHEN %(unfinished)s THEN %(soon)s
+           pause_s = CASE WHEN round_began_at IS NULL THEN 0
+                          WHEN %(unfinished)s THEN %(soon)s
                           WHEN %(failing)s THEN least(every_s * power(2, least(failures, 10)),
                                                     greatest(every_s, %(longest)s))
                           ELSE every_s END
@@ -69,6 +72,12 @@ def due() -> list[uuid.UUID]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT c.id FROM memory_connector c WHERE {_DUE} ORDER BY c.looked_at NULLS FIRST LIMIT 100")
         return [row[0] for row in cursor.fetchall()]
+
+
+def is_due(connector_id: uuid.UUID) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT FROM memory_connector c WHERE c.id = %s AND {_DUE}", [connector_id])
+        return cursor.rowcount > 0
 
 
 def look(connector_id: uuid.UUID) -> bool:

@@ -8,8 +8,10 @@ from memory.connecting import items, polling
 
 @task
 def look(connector_id: str) -> None:
-    """Looks at this place, unless it is not due or somebody else does."""
-    polling.look(UUID(connector_id))
+    """Looks at this place, unless it is not due or somebody else does; and again if that was asked for meanwhile."""
+    place = UUID(connector_id)
+    if polling.look(place) and polling.is_due(place):
+        enqueue("memory.connecting.tasks.look", place)
 
 
 @task(every_s=60)

@@ -12,6 +12,7 @@ from memory.connecting import actions, polling, tasks
 from memory.connecting.pages import digest_of, filename_of
 from memory.kinds import ConnectorKind
 from memory.models import Connector, ConnectorItem, Document
+from tests.jobs import do_jobs
 from tests.lib.web import Page, Web
 from tests.memory.connecting.conftest import look_again, names_of, read_all
 
@@ -333,6 +334,25 @@ def test_a_look_that_lost_its_lease_writes_nothing(alice: Any, web: Web) -> None
     assert not ConnectorItem.objects.exists()
     connector.refresh_from_db()
     assert connector.looked_at is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_that_is_asked_for_during_another_comes_after_it(alice: Any, web: Web) -> None:
+    connector = page(alice, f"{web.url}/a")
+
+    def changes_meanwhile(_: Any) -> Page:
+        web.pages["/a"] = article("Two")
+        actions.look_now(alice, connector.pk)
+        do_jobs()
+        connections.close_all()
+        return Page(article("One").encode())
+
+    web.pages["/a"] = changes_meanwhile
+    do_jobs()
+
+    assert web.paths().count("/a") == 2
+    connector.refresh_from_db()
+    assert (connector.result, connector.pause_s) == ("1 page: 1 changed.", connector.every_s)
 
 
 @pytest.mark.django_db(transaction=True)
