@@ -68,6 +68,7 @@ class Steering:
         self._places: WeakValueDictionary[tuple[Any, Any], _Place] = WeakValueDictionary()
         self._driver: Playwright | None = None
         self._starting = asyncio.Lock()
+        self._connecting = 0
         self._giving_up: set[asyncio.Task[None]] = set()
 
     async def navigate(self, about: About, address: Address) -> SeenPage:
@@ -246,14 +247,19 @@ class Steering:
             if existing is None or not (path := await chromium.running(existing)):
                 raise ToolError(words.CLOSED)
             box = existing
-        place.held = await self._bridged(box, path)
+        try:
+            place.held = await self._bridged(box, path)
+        except BaseException:
+            await self._doubt_driver()
+            raise
         return place.held
 
     async def _bridged(self, box: HostedBox, path: str) -> _Held:
         driver = await self._driven()
         bridge = Bridge(box, path)
-        await bridge.open()
+        self._connecting += 1
         try:
+            await bridge.open()
             browser = await driver.chromium.connect_over_cdp(bridge.address, timeout=chromium.STARTS_WITHIN_S * 1000)
             session = await browser.new_browser_cdp_session()
             await session.send("Browser.setDownloadBehavior", {"behavior": "deny"})
@@ -261,9 +267,11 @@ class Steering:
             await tabs.follow()
         except BaseException:
             await bridge.close()
-            await self._doubt_driver()
             raise
-        return _Held(box, bridge, browser, tabs)
+        else:
+            return _Held(box, bridge, browser, tabs)
+        finally:
+            self._connecting -= 1
 
     async def _driven(self) -> Playwright:
         async with self._starting:
@@ -272,9 +280,10 @@ class Steering:
             return self._driver
 
     async def _doubt_driver(self) -> None:
-        """It may have died, of which it does not tell. A new one is started, unless somebody is served by this one."""
+        """It may have died, of which it does not tell. A new one is started, unless somebody is served by this one, or
+        is about to be: of those the last one to fail comes here too."""
         async with self._starting:
-            if self._driver is None or any(place.held for place in self._places.values()):
+            if self._driver is None or self._connecting or any(place.held for place in self._places.values()):
                 return
             driver, self._driver = self._driver, None
             with suppress(Exception):
