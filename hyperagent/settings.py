@@ -186,7 +186,7 @@ CACHES: dict[str, Any] = {
         "OPTIONS": {
             "serializer": "hyperagent.lib.cache.JsonSerializer",
             "socket_connect_timeout": 1,
-            "socket_timeout": 2,
+            "socket_timeout": 1,
         },
     },
     # What the queue's library would keep; nobody reads it.

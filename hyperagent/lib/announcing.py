@@ -14,6 +14,8 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from hyperagent.lib.redis_silence import unless_silent
+
 log = logging.getLogger(__name__)
 
 
@@ -23,7 +25,7 @@ def publish(group: str, *messages: dict[str, Any]) -> bool:
     if layer is None:
         return False
     try:
-        with client().pipeline(transaction=False) as all_of_them:
+        with unless_silent(), client().pipeline(transaction=False) as all_of_them:
             for message in messages:
                 all_of_them.publish(redis_channel(group), layer.serialize(message))
             all_of_them.execute()
@@ -58,10 +60,18 @@ def _config() -> dict[str, Any]:
     return cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])
 
 
-@cache
 def client() -> redis.Redis:
-    address = redis_options()["address"]
-    # One try: whoever waits for the answer to a request must not wait for Redis.
+    return client_at(redis_options()["address"])
+
+
+@cache
+def client_at(address: str, *, answers_within_s: float = 0.5) -> redis.Redis:
+    """Whoever waits for the answer to a request must not wait for Redis: a line that broke is tried once more, one that
+    is silent is not."""
     return redis.Redis.from_url(
-        address, socket_connect_timeout=0.5, socket_timeout=0.5, retry=Retry(NoBackoff(), 1), health_check_interval=30
+        address,
+        socket_connect_timeout=0.5,
+        socket_timeout=answers_within_s,
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+        health_check_interval=30,
     )

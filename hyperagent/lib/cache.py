@@ -10,6 +10,8 @@ from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from hyperagent.lib.redis_silence import unless_silent
+
 log = logging.getLogger(__name__)
 
 
@@ -36,7 +38,8 @@ def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
         @wraps(method)
         def guarded(*args: Any, **kwargs: Any) -> Any:
             try:
-                return method(*args, **kwargs)
+                with unless_silent():
+                    return method(*args, **kwargs)
             except (RedisConnectionError, RedisTimeoutError) as error:
                 log.warning("the cache is away: %s", error)
                 return missing(*args, **kwargs)

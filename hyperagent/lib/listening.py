@@ -19,6 +19,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from hyperagent.lib.announcing import redis_channel, redis_options
+from hyperagent.lib.redis_silence import is_silent
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +142,7 @@ class _Ear:
         del self.task
 
     async def joined_or_late(self) -> None:
-        if not self.joined.is_set():
+        if not self.joined.is_set() and not is_silent():
             try:
                 async with asyncio.timeout(JOINED_WITHIN_S):
                     await self.joined.wait()

@@ -54,7 +54,7 @@ class Answering:
     def _answer_next(self) -> None:
         client = client_of_asking()
         client.set(ALIVE, "1", ex=ALIVE_S)
-        heard = cast(Any, client.brpop([ASKED], timeout=LOOK_EVERY_S))
+        heard = cast(Any, client_of_asking(waits_s=LOOK_EVERY_S).brpop([ASKED], timeout=LOOK_EVERY_S))
         if heard is None:
             return
         try:

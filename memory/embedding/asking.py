@@ -1,21 +1,20 @@
 """Asking the embedder for the vectors of a few short texts at once, through Redis. Loads no model and knows none."""
 
 import logging
+import math
 import threading
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, cast
 from uuid import UUID
 
 import redis
-from django.conf import settings
 from pydantic import ValidationError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
+from hyperagent.lib.announcing import client_at, redis_options
+from hyperagent.lib.redis_silence import unless_silent
 from hyperagent.lib.text import clean_text
 from memory.embedding.messages import (
     ALIVE,
@@ -74,6 +73,11 @@ def texts_vectors(
 
 
 def _ask(texts: list[str], timeout_s: float, payer: UUID | None) -> Answer | None:
+    with unless_silent():
+        return _asked(texts, timeout_s, payer)
+
+
+def _asked(texts: list[str], timeout_s: float, payer: UUID | None) -> Answer | None:
     client = client_of_asking()
     if not client.exists(ALIVE):
         return None
@@ -84,7 +88,7 @@ def _ask(texts: list[str], timeout_s: float, payer: UUID | None) -> Answer | Non
         pipeline.ltrim(ASKED, 0, ASKED_KEPT - 1)
         pipeline.expire(ASKED, ASKED_KEPT_S)
         pipeline.execute()
-    heard = cast(Any, client.blpop([ask.reply_to], timeout=timeout_s))
+    heard = cast(Any, client_of_asking(waits_s=timeout_s).blpop([ask.reply_to], timeout=timeout_s))
     if heard is None:
         client.lrem(ASKED, 1, said)
         log.warning("the embedder gave no answer within %g s", timeout_s)
@@ -134,7 +138,8 @@ _quiet = _Quiet()
 def embedder_lives() -> bool:
     """Whether one gave a sign in the last seconds; false while Redis is away."""
     try:
-        return bool(client_of_asking().exists(ALIVE))
+        with unless_silent():
+            return bool(client_of_asking().exists(ALIVE))
     except redis.RedisError:
         return False
 
@@ -144,17 +149,7 @@ def ask_again() -> None:
     _quiet.end()
 
 
-def client_of_asking() -> redis.Redis:
-    return _client_at(cast(dict[str, Any], settings.CHANNEL_LAYERS["default"]["CONFIG"])["hosts"][0]["address"])
-
-
-@cache
-def _client_at(address: str) -> redis.Redis:
-    # One try: a search must not wait for Redis. Reading lasts as long as the answer that is waited for.
-    return redis.Redis.from_url(
-        address,
-        socket_connect_timeout=0.5,
-        socket_timeout=_LONGEST_S + 5,
-        retry=Retry(NoBackoff(), 1),
-        health_check_interval=30,
-    )
+def client_of_asking(*, waits_s: float = 0.0) -> redis.Redis:
+    """`waits_s`: for a command by which Redis itself waits so long. Without, it answers at once or counts as away."""
+    address = redis_options()["address"]
+    return client_at(address, answers_within_s=math.ceil(waits_s) + 1.0) if waits_s else client_at(address)

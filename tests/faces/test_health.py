@@ -1,7 +1,6 @@
 """How the process says how it is, and what people see when something is away or wrong."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +19,6 @@ from agents.models import Execution, Runner
 from agents.usage.models import ModelCall
 from conversations import actions
 from hyperagent import urls
-from hyperagent.lib import announcing
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
@@ -43,13 +41,10 @@ def a_runner(transactional_db: None) -> Runner:
 
 
 @pytest.fixture
-def redis_is_away(settings: Any) -> Iterator[None]:
+def redis_is_away(settings: Any) -> None:
     layers = json.loads(json.dumps(settings.CHANNEL_LAYERS))
     layers["default"]["CONFIG"]["hosts"][0]["address"] = NOBODY_LISTENS
     settings.CHANNEL_LAYERS = layers
-    announcing.client.cache_clear()
-    yield
-    announcing.client.cache_clear()
 
 
 async def test_the_process_is_alive_without_asking_anybody() -> None:
