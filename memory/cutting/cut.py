@@ -13,8 +13,6 @@ from memory.values import Page, Piece
 
 TARGET_TOKENS: Final = 400
 LIMIT_TOKENS: Final = 1024
-_FEW: Final = 8
-"""What is less than this part of the target is worth little by itself."""
 _BETWEEN_PAGES: Final = "\n\n"
 
 
@@ -38,11 +36,10 @@ _Whole = tuple[list[_Placed], str, int]
 
 @dataclass(slots=True)
 class _Run:
-    """Neighbours that have not become pieces yet. `section` and `path`: of the last of them; those of others before it
-    stand above."""
+    """Neighbours that have not become pieces yet. `section`: of the last of them; of others before it there are only
+    headings."""
 
     section: int
-    path: tuple[str, ...]
     placed: list[_Placed]
 
     @property
@@ -78,14 +75,14 @@ def _runs(pages: Iterable[Page], measure: Measure) -> Iterator[_Run]:
     sections, offset, gap = Sections(), 0, ""
     for page in pages:
         sections.turn_to(page)
-        run = _Run(sections.number, sections.path, [])
+        run = _Run(sections.number, [])
         done = 0
         for block in stretches(page):
             if block.kind is BlockKind.HEADING:
                 if run.placed:
                     yield run
                 sections.enter(page.text[block.start : block.end], block.level)
-                run = _Run(sections.number, sections.path, [])
+                run = _Run(sections.number, [])
             for unit in units_of(page.text, block, measure):
                 text = page.text[unit.start : unit.end]
                 before = gap + page.text[done : unit.start]
@@ -101,15 +98,16 @@ def _runs(pages: Iterable[Page], measure: Measure) -> Iterator[_Run]:
 
 def _joined(runs: Iterable[_Run], measure: Measure) -> Iterator[_Run]:
     """A page that is full enough ends a piece; one that is not goes on with the next page of its section. Headings
-    with nothing below them, and a few words before the first heading below, go with what follows."""
+    with nothing below them go with what follows; words never do, for they would be cited under another title, or take
+    that from the section that begins behind them."""
     waiting: _Run | None = None
     for run in runs:
-        if waiting is not None and not _goes_with(waiting, run, measure):
+        if waiting is not None and not _goes_with(waiting, run):
             yield waiting
             waiting = None
         if waiting is not None:
             placed = waiting.placed + run.placed
-            run = _Run(run.section, run.path, placed)  # noqa: PLW2901 - the same, and more
+            run = _Run(run.section, placed)  # noqa: PLW2901 - the same, and more
         if run.tokens >= measure.target // 2:
             yield run
             waiting = None
@@ -119,11 +117,8 @@ def _joined(runs: Iterable[_Run], measure: Measure) -> Iterator[_Run]:
         yield waiting
 
 
-def _goes_with(run: _Run, following: _Run, measure: Measure) -> bool:
-    if run.section == following.section or run.is_only_headings:
-        return True
-    is_above = following.path[: len(run.path)] == run.path
-    return is_above and run.tokens < measure.target // _FEW
+def _goes_with(run: _Run, following: _Run) -> bool:
+    return run.section == following.section or run.is_only_headings
 
 
 def _packed(placed: list[_Placed], measure: Measure) -> Iterator[_Whole]:

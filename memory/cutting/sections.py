@@ -15,7 +15,6 @@ class Sections:
     def __init__(self) -> None:
         self.number = 0
         self.title = ""
-        self.path: tuple[str, ...] = ()
         self._page_title = ""
         self._headings: list[tuple[int, str]] = []
 
@@ -33,8 +32,7 @@ class Sections:
 
     def _begin(self) -> None:
         self.number += 1
-        self.path = (self._page_title, *(name for _, name in self._headings))
-        self.title = _joined(self.path)
+        self.title = _joined((self._page_title, *(name for _, name in self._headings)))
 
 
 def _joined(names: tuple[str, ...]) -> str:

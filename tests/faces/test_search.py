@@ -110,6 +110,16 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
     assert await names(section_title="warranty") == {"pump.md"}
 
 
+@pytest.mark.spec("S165", "S170")
+async def test_the_first_section_below_a_short_introduction_is_found_by_its_title(alice: Any) -> None:
+    sections = "## Holidays\n\nThirty days of leave.\n\n## Sickness\n\nA note from the third day of leave."
+    await take_in(alice, f"# Handbook\n\nThis book tells the rules.\n\n{sections}")
+
+    found = await found_by(alice, query="days of leave", filters={"section_title": "Holidays"})
+
+    assert [chunk["text"] for chunk in found["chunks"]] == ["Holidays\n\nThirty days of leave."]
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
