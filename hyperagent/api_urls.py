@@ -10,6 +10,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularAPIView
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -27,8 +28,17 @@ def events_schema(request: HttpRequest) -> JsonResponse:
     return JsonResponse(sent_schema())
 
 
+class _ByFormat(DefaultContentNegotiation):
+    """`?format=json`, by which the programs that read descriptions ask for it."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return super().select_renderer(request, renderers, format_suffix or request.query_params.get("format"))
+
+
 class Description(SpectacularAPIView):
     """In English for everybody: help texts of models would be in the reader's language, all else would not."""
+
+    content_negotiation_class = _ByFormat
 
     def _get_schema_response(self, request: Request) -> Any:
         with languages.speaking(languages.ENGLISH):

@@ -357,6 +357,8 @@ REST_FRAMEWORK = {
     "NUM_PROXIES": CONFIG.trusted_proxies,
     "EXCEPTION_HANDLER": "hyperagent.lib.api.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    # With it `?format=csv` would be a page that is not there; who takes a form has a parameter for it.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "HyperAgent",

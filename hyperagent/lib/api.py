@@ -195,6 +195,14 @@ class NullIsLeftOut(serializers.Serializer[Any]):
         return field is None or field.required
 
 
+def refuse_format(given: Mapping[str, Any], *, say: str, allowed: Iterable[str]) -> None:
+    """Raises ValidationError for `format`, by which many another API takes the form of a file: left alone it would be
+    a file in another form than was asked for. `say`: the parameter by which it is said here."""
+    if "format" in given:
+        said = _("Say it by `{name}`: {allowed}.").format(name=say, allowed=", ".join(allowed))
+        raise serializers.ValidationError({"format": [said]})
+
+
 def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:
     """The one row of `rows`, which the caller has already narrowed to what this person may see."""
     found = rows.filter(**which).first()

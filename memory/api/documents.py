@@ -12,7 +12,7 @@ from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -114,7 +114,9 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
         """Uploads one file, which is read in the background; `status` says how far it is. 200 with the first document
         if you gave the same bytes before.
         """
-        asked = serializers.UploadSerializer(data=_received(request))
+        received = _received(request)
+        _refuse_more_than_one(request)
+        asked = serializers.UploadSerializer(data=received)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
         document, is_new = actions.add(
@@ -139,6 +141,13 @@ def _received(request: Request) -> Any:
         if is_full(error):
             raise NoRoom from None
         raise
+
+
+def _refuse_more_than_one(request: Request) -> None:
+    """Of several parts of one name a form gives the last, and the others would be lost without a word."""
+    count = sum(len(parts) for _, parts in request.FILES.lists())
+    if count > 1:
+        raise ValidationError({"file": [f"These are {count} files. Send each in a request of its own."]})
 
 
 class DocumentDetail(DocumentsView):

@@ -205,6 +205,13 @@ def test_a_number_that_came_by_the_header_is_refused_by_its_name(client_of: Call
     assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"Last-Event-ID"})
 
 
+def test_whoever_asks_for_a_format_of_it_is_told_what_it_is_called_here(bob: Any, api_of: Callable[..., Any]) -> None:
+    refused = api_of(bob, scopes=["admin"]).get(f"{API}/export", {"format": "csv"})
+
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"format"})
+    assert "`form`" in refused.json()["error"]["message"]
+
+
 @pytest.mark.spec("B21")
 def test_the_page_finds_by_whatever_an_auditor_has_in_hand_and_asks_few_queries(
     alice: Any,

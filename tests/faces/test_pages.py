@@ -88,6 +88,19 @@ def test_that_the_description_needs_a_sign_in_is_told_as_every_error(client: Cli
     assert refused.json()["error"]["code"] == "not_authenticated"
 
 
+def test_the_description_comes_in_the_format_that_is_asked_for(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    described = client_of(alice).get("/api/schema/", {"format": "json"})
+
+    assert described["content-type"].startswith("application/vnd.oai.openapi+json")
+    assert described.json()["openapi"]
+
+
+def test_a_word_of_the_frameworks_own_hides_no_list(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+
+    assert [api.get("/api/v1/agents", {"format": form}).status_code for form in ("csv", "json")] == [200, 200]
+
+
 @pytest.mark.spec("B25")
 def test_what_is_told_as_openai_tells_it_is_described_too(alice: Any, client_of: Callable[[Any], Client]) -> None:
     paths = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()["paths"]

@@ -200,8 +200,11 @@ def test_a_few_words_before_a_heading_below_take_no_section_under_their_title() 
     cut = list(pieces([page], count_tokens=words, limit=100, target=60))
 
     assert [(piece.section_title, piece.text[:11]) for piece in cut] == [
-        ("Debt", "Debt\n\nIn sh"), ("Debt › Notes", "Notes\n\nWe o"), ("Cash", "Cash\n\nLittl"), ("Land", "Land\n\nNone."),
-    ]  # fmt: skip
+        ("Debt", "Debt\n\nIn sh"),
+        ("Debt › Notes", "Notes\n\nWe o"),
+        ("Cash", "Cash\n\nLittl"),
+        ("Land", "Land\n\nNone."),
+    ]
 
 
 @pytest.mark.spec("S165")

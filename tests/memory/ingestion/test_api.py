@@ -71,6 +71,21 @@ def test_a_file_becomes_a_document(api_of: Any, alice: Any, to: str) -> None:
     assert shown["size_bytes"] == len(TEXT.encode())
 
 
+@pytest.mark.parametrize("second", ["file", "another"])
+@pytest.mark.parametrize("to", ["documents", "upload"])
+def test_of_two_files_at_once_none_is_lost_without_a_word(api_of: Any, alice: Any, to: str, second: str) -> None:
+    parts = "".join(
+        f'--b\r\nContent-Disposition: form-data; name="{name}"; filename="{at}.md"\r\n\r\n{TEXT}\r\n'
+        for at, name in enumerate(("file", second))
+    )
+
+    answer = api_of(alice).generic("POST", f"/api/v1/{to}", f"{parts}--b--\r\n", "multipart/form-data; boundary=b")
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"] == {"file": ["These are 2 files. Send each in a request of its own."]}
+    assert not Document.objects.exists()
+
+
 def test_a_picture_says_what_it_is_and_is_kept_for_whoever_attaches_it(api_of: Any, alice: Any) -> None:
     api = api_of(alice)
     added = post(api, RED, name="red.png").json()
