@@ -142,6 +142,7 @@ class ScheduleForm(forms.Form):
         label=gettext_lazy("If something needs a yes"),
         choices=RULES,
         widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose what happens then.")},
         help_text=gettext_lazy("Nobody watches when it runs. Sending a mail, say, needs a yes."),
     )
     when_missed = forms.ChoiceField(

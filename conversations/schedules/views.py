@@ -104,9 +104,11 @@ def _form(request: HttpRequest, found: Schedule | None) -> HttpResponse:
         if form.is_valid() and (saved := _saved(user, form, found)) is not None:
             messages.success(request, _("Saved.") if found else _("The schedule is made."))
             return redirect("schedule", saved.pk)
+        # A form of its own: this cleans it anew, which would drop the faults of the other.
+        context |= _times(ScheduleForm(request.POST, user=user, schedule=found))
         status = 400
     else:
-        context |= {"coming": reading.coming(found)} if found is not None else _of_initial(form)
+        context |= {"coming": reading.coming(found), "zone": found.zone} if found is not None else _of_initial(form)
     return render(request, "schedules/form.html", {**context, "form": form}, status=status)
 
 
@@ -140,6 +142,7 @@ def _times(form: ScheduleForm) -> dict[str, Any]:
         return {"coming": [], "times_fault": next(iter(faults.values()))[0]}
     return {
         "coming": next_times(rhythm, now, until=ends_at),
+        "zone": wish.zone,
         "in_words": in_words(rhythm, cron=wish.cron, zone=wish.zone),
     }
 

@@ -1,9 +1,11 @@
 """The pages of schedules: what one picks, sees and does, with and without JavaScript."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from agents.models import Execution
 from conversations.schedules.kinds import ApprovalRule, Talk
@@ -62,7 +64,7 @@ def test_what_is_picked_is_made_and_stands_in_the_form_again(
     ("typed", "field", "said"),
     [
         ({"question": " "}, "question", "empty"),
-        ({"on_approval": ""}, "on_approval", "required"),
+        ({"on_approval": ""}, "on_approval", "what happens then"),
         ({"at": ""}, "at", "at what time"),
         ({"weekdays": []}, "weekdays", "day of the week"),
         ({"frequency": "every", "count": "4", "unit": "minutes"}, "count", "at least five"),
@@ -148,6 +150,30 @@ def test_its_buttons_do_what_they_say_for_its_owner_alone(alice: Any, charlie: A
 
 
 @pytest.mark.django_db
+def test_a_refused_form_shows_the_next_times_as_before(alice: Any, client_of: Any) -> None:
+    refused = {**TYPED, "question": "", "on_approval": "", "frequency": "daily"}
+
+    new = client_of(alice).post("/schedules/new/", refused).content.decode()
+    changed = client_of(alice).post(f"/schedules/{made(alice).pk}/edit/", refused).content.decode()
+
+    for shown in (new, changed):
+        assert "Every day at 08:30" in shown
+        assert shown.count("<li><time") == 5
+
+
+@pytest.mark.django_db
+def test_next_times_are_told_in_the_zone_of_the_schedule(alice: Any, client_of: Any) -> None:
+    alice.time_zone = "Asia/Tokyo"
+    alice.save()
+
+    refused = client_of(alice).post("/schedules/new/", {**TYPED, "question": "", "frequency": "daily"}).content.decode()
+    one = client_of(alice).post("/schedules/new/", {**TYPED, "frequency": "daily"}, follow=True).content.decode()
+
+    for shown in (refused, one):
+        assert len(re.findall(r"08:30 CES?T</time>", shown)) == 5
+
+
+@pytest.mark.django_db
 def test_without_javascript_a_button_shows_the_next_times_and_keeps_what_was_typed(alice: Any, client_of: Any) -> None:
     alice.time_zone = "Asia/Tokyo"
     alice.save()
@@ -157,11 +183,27 @@ def test_without_javascript_a_button_shows_the_next_times_and_keeps_what_was_typ
     piece = client_of(alice).post("/schedules/times/", {**half, "frequency": "cron", "cron": "nonsense"})
 
     assert answer.status_code == 200
-    assert answer.content.decode().count("18:00 JST") == 5
+    assert answer.content.decode().count("09:00 UTC") == 5
     assert "errorlist" not in answer.content.decode()
     assert 'value="News"' in answer.content.decode()
     assert "five fields" in piece.content.decode()
     assert not Schedule.objects.exists()
+
+
+@pytest.mark.slow
+def test_a_refused_form_puts_its_first_fault_in_view_and_the_focus_there(alice: Any, open_page: Any) -> None:
+    page = open_page(viewport={"width": 1440, "height": 900})
+    sign_in(page, alice.email)
+    page.goto("/schedules/new/")
+    page.get_by_label("What to ask").fill(QUESTION)
+
+    page.get_by_role("button", name="Make schedule").click()
+
+    expect(page.get_by_role("radio", name="It waits in your inbox")).to_be_focused()
+    expect(page.get_by_text("Choose what happens then.")).to_be_in_viewport()
+    page.get_by_role("radio", name="It waits in your inbox").check()
+    page.get_by_role("button", name="Make schedule").click()
+    page.get_by_text("The schedule is made.").wait_for()
 
 
 @pytest.mark.slow
