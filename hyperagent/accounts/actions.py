@@ -49,7 +49,9 @@ def check_credentials(email: str, password: str, *, address: str | None) -> User
     return user
 
 
-def register(email: str, password: str, *, display_name: str = "", address: str | None = None) -> User:
+def register(
+    email: str, password: str, *, display_name: str = "", time_zone: str = "", address: str | None = None
+) -> User:
     """Raises `RegistrationClosed`, `attempts.TooManyTries`, or a `ValidationError` by field."""
     if not settings.REGISTRATION_OPEN:
         raise RegistrationClosed
@@ -57,17 +59,17 @@ def register(email: str, password: str, *, display_name: str = "", address: str 
     # Only now: whoever is still looking for a password that is long enough has tried no address yet.
     attempts.take(Try(Door.REGISTER, email, address))
     with transaction.atomic():
-        user = new_person(email, password, display_name=display_name)
+        user = new_person(email, password, display_name=display_name, time_zone=time_zone)
         record(AuditKind.USER_CREATED, actor=actor_of(user), target=_target(user), details={"by": "registration"})
     return user
 
 
-def new_person(email: str, password: str, *, display_name: str = "") -> User:
+def new_person(email: str, password: str, *, display_name: str = "", time_zone: str = "") -> User:
     """Whoever calls it knows that they may have an account. Raises a `ValidationError` by field."""
     _check_new_password(password, User(email=email, display_name=display_name))
     try:
         with transaction.atomic():
-            return User.objects.create_user(email, password, display_name=display_name)
+            return User.objects.create_user(email, password, display_name=display_name, time_zone=time_zone)
     except IntegrityError:
         raise ValidationError({"email": EMAIL_TAKEN}) from None
 

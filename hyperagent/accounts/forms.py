@@ -14,7 +14,7 @@ from hyperagent.accounts.addresses import check_address
 from hyperagent.accounts.models import Theme, User, email_key
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Scope, person_scopes
 from hyperagent.accounts.tokens import TOKEN_LIFETIME
-from hyperagent.accounts.zones import zones_by_region
+from hyperagent.accounts.zones import is_choosable, zones_by_region
 from hyperagent.lib.languages import LANGUAGES
 
 # A password is hashed whole, so its length is bounded before that.
@@ -85,7 +85,17 @@ class _NewPassword(PlainForm):
         return again
 
 
-class RegisterForm(_NewPassword):
+class _NewAccount(_NewPassword):
+    """Also takes the zone of the browser's clock, which a script fills in: nobody is asked for it here."""
+
+    time_zone = forms.CharField(required=False, widget=forms.HiddenInput(attrs={"data-own-zone": ""}))
+
+    def clean_time_zone(self) -> str:
+        zone: str = self.cleaned_data["time_zone"]
+        return zone if is_choosable(zone) else ""
+
+
+class RegisterForm(_NewAccount):
     email = _email_field("username", validators=[check_address])
     display_name = forms.CharField(
         label=_("Name (optional)"),
@@ -99,7 +109,7 @@ class RegisterForm(_NewPassword):
     field_order = ("email", "display_name", "password", "password_again")
 
 
-class InvitedForm(_NewPassword):
+class InvitedForm(_NewAccount):
     """The address is the invitation's."""
 
     display_name = forms.CharField(

@@ -156,11 +156,11 @@ def accept(invitation: Invitation, user: User) -> None:
     user.refresh_from_db()
 
 
-def accept_as_new(invitation: Invitation, password: str, *, display_name: str = "") -> User:
+def accept_as_new(invitation: Invitation, password: str, *, display_name: str = "", time_zone: str = "") -> User:
     """Makes the account of whoever was invited; registration need not be open for that. Raises a `ValidationError` by
     field, or Conflict."""
     with transaction.atomic():
-        user = new_person(invitation.email, password, display_name=display_name)
+        user = new_person(invitation.email, password, display_name=display_name, time_zone=time_zone)
         record(
             AuditKind.USER_CREATED,
             actor=actor_of(user),

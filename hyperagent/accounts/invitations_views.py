@@ -59,7 +59,12 @@ class Accept(SecretForm):
             return self.form_invalid(form)
         typed = form.cleaned_data
         try:
-            user = invitations.accept_as_new(self.invitation, typed["password"], display_name=typed["display_name"])
+            user = invitations.accept_as_new(
+                self.invitation,
+                typed["password"],
+                display_name=typed["display_name"],
+                time_zone=typed["time_zone"],
+            )
         except ValidationError as error:
             for field, said in error.message_dict.items():
                 form.add_error(field if field in form.fields else None, said)

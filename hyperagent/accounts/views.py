@@ -109,6 +109,7 @@ class Register(Entrance):
             typed["email"],
             typed["password"],
             display_name=typed["display_name"],
+            time_zone=typed["time_zone"],
             address=address_of(self.request),
         )
         return entering.enter(self.request, user, next_url=self.get_success_url())

@@ -16,3 +16,7 @@ def zones_by_region() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         if region in found and city:
             found[region].append((zone, city.replace("_", " ").replace("/", ", ")))
     return tuple((region, tuple(cities)) for region, cities in found.items() if cities)
+
+
+def is_choosable(zone: str) -> bool:
+    return any(zone == name for _region, cities in zones_by_region() for name, _city in cities)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from hyperagent.accounts import exporting
 from hyperagent.accounts.models import DataExport, User
@@ -65,6 +65,40 @@ def test_without_javascript_alice_makes_a_token_and_changes_her_password(alice: 
     assert raw.startswith("ha_")
     assert refused.get_attribute("aria-invalid") == "true"
     assert page.locator(f"#{refused.get_attribute('aria-describedby')}").inner_text() == "This is not your password."
+
+
+@pytest.mark.slow
+def test_a_refused_registration_leads_to_what_is_wrong_and_one_that_is_not_keeps_the_zone_of_the_browser(
+    db: None, open_page: Any
+) -> None:
+    page = open_page(timezone_id="America/New_York")
+    page.goto("/accounts/register/")
+    page.get_by_label("E-mail").fill("dora@example.org")
+    page.get_by_label("Password", exact=True).fill("dora")
+    page.get_by_label("Password again").fill("dora")
+
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text("too short")).to_be_in_viewport()
+    expect(page.get_by_label("Password", exact=True)).to_be_focused()
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password again").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator("#chat").wait_for(state="attached")
+    assert User.objects.get(email="dora@example.org").time_zone == "America/New_York"
+
+
+@pytest.mark.slow
+def test_a_wrong_password_is_told_above_the_form_whose_first_field_has_the_focus(alice: Any, open_page: Any) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto("/accounts/login/")
+    page.get_by_label("E-mail").fill(alice.email)
+    page.get_by_label("Password").fill("wrong")
+
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("alert")).to_be_in_viewport()
+    expect(page.get_by_label("E-mail")).to_be_focused()
 
 
 @pytest.mark.slow

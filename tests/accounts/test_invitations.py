@@ -61,7 +61,7 @@ def test_an_invited_person_comes_in_once_with_what_was_promised_though_registrat
     path = "/" + link.group().split("/", 3)[3]
     browser = opened(path)
     form = browser.get(HERE).content.decode()
-    came = browser.post(HERE, TYPED)
+    came = browser.post(HERE, {**TYPED, "time_zone": "Asia/Tokyo"})
     again = Client().get(path)
 
     dora = User.objects.with_email("dora@example.org").get()
@@ -74,7 +74,7 @@ def test_an_invited_person_comes_in_once_with_what_was_promised_though_registrat
     assert browser.get("/settings/").status_code == 200
     assert dora.roles() == [Role.USER, Role.AUDITOR]
     assert list(dora.groups.exclude(name="auditor")) == [legal]
-    assert dora.display_name == "Dora"
+    assert (dora.display_name, dora.time_zone) == ("Dora", "Asia/Tokyo")
     assert again.status_code == 410
     kinds = AuditEvent.objects.filter(kind__in=("user.invited", "invitation.accepted", "user.created"))
     assert sorted(kinds.values_list("kind", flat=True)) == ["invitation.accepted", "user.created", "user.invited"]

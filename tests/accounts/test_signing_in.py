@@ -188,6 +188,16 @@ def test_dora_registers_and_is_signed_in(page: Client) -> None:
     assert is_signed_in(page)
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("told", "kept"), [("Europe/Berlin", "Europe/Berlin"), ("", ""), ("Mars/Olympus", ""), ("x" * 5_000, "")]
+)
+def test_a_new_account_lives_in_the_zone_of_its_browser_if_that_is_known(page: Client, told: str, kept: str) -> None:
+    page.post(REGISTER, {**registration("dora@example.org"), "time_zone": told})
+
+    assert User.objects.get(email="dora@example.org").time_zone == kept
+
+
 def test_an_address_that_has_an_account_cannot_be_registered_again_in_another_case(alice: Any, page: Client) -> None:
     answer = page.post(REGISTER, registration("Alice@EXAMPLE.org", "another good password"))
 
