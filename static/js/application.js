@@ -1,9 +1,8 @@
 // What the whole page shares: which conversation is open, the list of them, and the moves between them.
 import { batch, computed, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { attach } from "./components/attaching.js";
+import { attach, createAttaching } from "./components/attaching.js";
 import { createConversationList } from "./conversation_list.js";
-import { createUploads } from "./documents_upload.js";
 import { watchInbox } from "./inbox_socket.js";
 import { readMode } from "./drafts.js";
 import { takeDrops } from "./file_drop.js";
@@ -30,7 +29,7 @@ export function createApplication({ page, csrfToken, api }) {
   const session = signal(null);
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
-  const attaching = createUploads({ csrfToken, limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
+  const attaching = createAttaching({ csrfToken, limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
   const dropping = signal(false); // files are held over the page
   takeDrops({ ...attaching, add: (files) => attach(attaching, files) }, dropping);
   const waitingForMe = signal(0); // requests in the inbox

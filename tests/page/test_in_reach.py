@@ -168,3 +168,31 @@ def test_a_page_that_is_not_for_you_says_whom_to_ask(person: Any, visit: Any) ->
     page.goto("/people/")
 
     expect(page.get_by_role("main")).to_contain_text("ask an administrator")
+
+
+def test_files_for_which_there_is_no_room_are_told_of_where_one_writes(person: Any, visit: Any) -> None:
+    page = visit(person()).new_page()
+    page.goto("/")
+    files: list[Any] = [{"name": f"{number}.txt", "mimeType": "text/plain", "buffer": b"x"} for number in range(12)]
+
+    page.get_by_label("Files to attach").set_input_files(files)
+
+    told = page.locator(".composer").get_by_role("alert").filter(has_text="A question takes at most 10 files.")
+    expect(told).to_be_visible()
+    expect(page.locator(".attachment")).to_have_count(10)
+    page.locator(".attachment").last.get_by_role("button", name="9.txt").click()
+    expect(told).to_have_count(0)
+
+
+def test_examples_begin_with_the_first_on_a_phone_whatever_the_roster_brings(person: Any, visit: Any) -> None:
+    watched = visit(person(), **PHONE)
+    page = watched.new_page()
+    page.route("**/api/v1/agents", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    page.goto("/")
+    first = page.locator(".prompts button").first
+    expect(first).not_to_contain_text("Write a mail")
+
+    assert page.locator(".prompts").evaluate("(row) => row.scrollLeft") == 0
+    box = first.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0

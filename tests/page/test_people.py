@@ -422,6 +422,8 @@ def test_the_plan_can_be_asked_for_before_it_runs(open_stage: Any) -> None:
     expect(page.get_by_role("article", name="Question, not sent yet")).to_be_visible()
 
     assert stage.frames[0]["options"] == {"show_plan": True}
+    page.reload()
+    expect(page.get_by_role("button", name="Mode: Auto · plan first")).to_have_text("Auto · plan first")
 
 
 def test_a_mode_that_lacks_something_says_what(open_stage: Any) -> None:

@@ -1,11 +1,13 @@
 // Files for the next question: chosen, dropped or pasted, uploaded at once as documents, and sent along by their ids.
-import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
-import { announce } from "../announce.js";
-import { isUnderWay, sizeWords } from "../documents_upload.js";
+import { html, signal, useEffect, useMemo, useRef } from "../../vendor/preact.js";
+import { createUploads, isUnderWay, sizeWords } from "../documents_upload.js";
 import { t } from "../i18n.js";
 import { Icon } from "./icons.js";
 
 const MOST = 10;
+
+// `leftOut`: some of the last choice found no room.
+export const createAttaching = (options) => ({ ...createUploads(options), leftOut: signal(false) });
 
 // Those that have arrived: {id, name}, as questions have them.
 export function attachmentsOf(files) {
@@ -15,8 +17,13 @@ export function attachmentsOf(files) {
 
 export function attach(attaching, files) {
   const room = Math.max(0, MOST - attaching.items.value.length);
-  if (files.length > room) announce(t("A question takes at most {count} files.", { count: MOST }));
+  attaching.leftOut.value = files.length > room;
   attaching.add(files.slice(0, room));
+}
+
+// Why files are missing, for as long as there is no room for them; else null.
+export function leftOutWords({ leftOut, items }) {
+  return leftOut.value && items.value.length >= MOST ? t("A question takes at most {count} files.", { count: MOST }) : null;
 }
 
 // A picture of a screen or a file from a folder. Text is pasted as ever, also where a program put its picture beside it.

@@ -5,7 +5,7 @@ import { announce } from "../announce.js";
 import { onDraft, readChoices, readDraft, writeChoices, writeDraft, writeMode } from "../drafts.js";
 import { t } from "../i18n.js";
 import { actionOf, keysOf } from "../keys.js";
-import { AttachButton, Attached, attachPasted, attachmentsOf } from "./attaching.js";
+import { AttachButton, Attached, attachPasted, attachmentsOf, leftOutWords } from "./attaching.js";
 import { Icon } from "./icons.js";
 import { ModePicker, ResearchOptions } from "./mode_picker.js";
 
@@ -107,16 +107,17 @@ export function Composer({ application, session, running, waiting, blocked, inse
   }
 
   const why = tooLong ? t("{count} characters too long: the limit is {limit}", { count: number(count - limit), limit: number(limit) }) : error;
+  const told = why ?? leftOutWords(attaching);
   const hint = running ? t("Add something to the running answer") : waiting ? t("Answer above, or ask something else") : session ? t("Ask a follow-up") : t("Ask anything");
   const stop = running ? t("Stop (Esc)") : t("Stop the run that waits");
   const sendHint = ready ? t("Send (Enter)") : isUploading ? t("Files are on their way") : (why ?? blocked ?? t("Write a question first"));
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
-    ${why && html`<p class="composer-why" id="composer-why" role="alert">${why}</p>`}
+    ${told && html`<p class="composer-why" id="composer-why" role="alert">${told}</p>`}
     <div class=${`composer-box ${application.dropping.value ? "is-dropping" : ""}`} onPaste=${(event) => attachPasted(event, attaching)}>
       <${Attached} attaching=${attaching} />
       <label class="visually-hidden" for="composer-text">${t("Your question")}</label>
       <textarea id="composer-text" ref=${box} rows="1" dir="auto" placeholder=${hint} value=${text} readonly=${sending}
-        aria-describedby=${why ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
+        aria-describedby=${told ? "composer-why" : null} aria-invalid=${tooLong ? "true" : null} enterkeyhint="send" autocomplete="off"
         onInput=${(event) => change(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="composer-row">
         <${AttachButton} attaching=${attaching} />

@@ -12,8 +12,9 @@ export function EmptyState({ name }) {
 
 EmptyState.Prompts = function Prompts({ application, choose }) {
   const starters = startersFor(whatIsThere(application.page, application.roster.value, isAvailable));
+  // Without keys: where they lie in a row that scrolls, it would follow one that moves when more is known of what is there.
   return html`<ul class="prompts" aria-label=${t("Examples")}>
-    ${starters.map(({ icon, title, text }) => html`<li key=${text}><button type="button" onClick=${() => choose(text)}><strong><${Icon} name=${icon} />${title}</strong><span>${text}</span></button></li>`)}
+    ${starters.map(({ icon, title, text }) => html`<li><button type="button" onClick=${() => choose(text)}><strong><${Icon} name=${icon} />${title}</strong><span>${text}</span></button></li>`)}
   </ul>`;
 };
 

@@ -7,8 +7,9 @@ import { Menu } from "./menu.js";
 
 export function ModePicker({ modes, mode, chooseMode, choices, choose }) {
   const current = modes.find(({ name }) => name === mode) ?? modes[0];
-  const face = html`<${Icon} name=${current.icon} /><span>${current.label}</span><${Icon} name="chevron" />`;
-  return html`<${Menu} id="mode-menu" label=${t("Mode: {label}", { label: current.label })} buttonClass="mode-button" button=${face} placement="above">
+  const shown = mode === "task" && choices.showPlan ? t("{mode} · plan first", { mode: current.label }) : current.label;
+  const face = html`<${Icon} name=${current.icon} /><span>${shown}</span><${Icon} name="chevron" />`;
+  return html`<${Menu} id="mode-menu" label=${t("Mode: {label}", { label: shown })} buttonClass="mode-button" button=${face} placement="above">
     ${modes.map(({ name, label, hint, why, icon, enabled }) => html`<button type="button" key=${name} role="menuitemradio" class="mode-item" aria-checked=${name === mode ? "true" : "false"}
       disabled=${!enabled} title=${why} onClick=${() => chooseMode(name)}>
       <${Icon} name=${icon} /><span class="mode-words"><span>${label}</span><small>${hint}</small></span>${name === mode && html`<${Icon} name="check" />`}
