@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from hitl import budgets, calls
 from hitl.conditions import Remember
 from hitl.kinds import SNOOZED, Happening, RequestKind, RequestStatus
-from hitl.remembering import remember_from
+from hitl.remembering import rule_from
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import clean_text, clean_value
@@ -70,7 +70,7 @@ def response_from(given: Mapping[str, Any], *, now: datetime) -> Response:
         plan=clean_value(given.get("plan")),
         edited_arguments=clean_value(given.get("edited_arguments")),
         arguments_hash=given.get("arguments_hash") or "",
-        remember=None if remember is None else remember_from(remember, now=now),
+        remember=None if remember is None else rule_from(remember, now=now),
         snooze_until=given.get("snooze_until"),
     )
 

@@ -24,6 +24,10 @@ class RequestStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+RESPONDED: Final = frozenset({RequestStatus.APPROVED, RequestStatus.DENIED, RequestStatus.ANSWERED})
+"""What it becomes by a person's answer; all else that ends it is nobody's."""
+
+
 class Happening(StrEnum):
     """What became of a request, one word for each row of its history. `refused`: somebody wanted to approve what is no
     longer what was asked about.
@@ -92,6 +96,10 @@ class RuleScope(StrEnum):
     RUN = "run"
     CONVERSATION = "conversation"
     RULE = "rule"
+
+
+ONCE: Final = "once"
+"""What a person may say in place of a scope: this decision alone, and no rule."""
 
 
 class Op(StrEnum):

@@ -95,7 +95,8 @@ def _request(request: Request) -> dict[str, Any]:
         "answer": request.answer,
         "instructions": request.user_instructions,
         "created_at": iso(request.created_at),
-        "responded_at": iso(request.responded_at),
+        "responded_at": iso(request.answered_at),
+        "ended_at": iso(request.responded_at),
     }
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from hitl.conditions import Condition, Preapproved, Remember, domain_key, domain_of, is_number
 from hitl.globs import tokens_of
-from hitl.kinds import Op, RuleScope
+from hitl.kinds import ONCE, Op, RuleScope
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import clean_text
@@ -46,6 +46,16 @@ def remember_from(value: Any, *, now: datetime) -> Remember:
     if faults:
         raise _refused(faults)
     return Remember(scope=scope, conditions=conditions, until=until, uses=uses, words=words)
+
+
+def rule_from(value: Any, *, now: datetime) -> Remember | None:
+    """None for `{"scope": "once"}`, which makes no rule and so has no other part. Raises Refused."""
+    if not isinstance(value, Mapping) or value.get("scope") != ONCE:
+        return remember_from(value, now=now)
+    parts = [str(name)[:40] for name, part in value.items() if name != "scope" and part not in (None, "", [])]
+    if parts:
+        raise _refused({f"{FIELD}.{name}": [_("'once' makes no rule. Leave this out.")] for name in sorted(parts)})
+    return None
 
 
 def preapproved_from(value: Any, *, field: str = "preapproved") -> tuple[Preapproved, ...]:

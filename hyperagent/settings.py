@@ -375,6 +375,7 @@ SPECTACULAR_SETTINGS = {
         "RequestStatus": "hitl.kinds.RequestStatus",
         "RequestKind": "hitl.kinds.RequestKind",
         "RuleScope": "hitl.kinds.RuleScope",
+        "RememberScope": "hitl.api.rule_serializers.REMEMBER_SCOPES",
         "SwitchScope": "hitl.api.rule_serializers.SWITCH_SCOPES",
         "Via": "hitl.kinds.Via",
         "AccountKind": "hyperagent.accounts.scopes.UserKind",

@@ -1,6 +1,7 @@
 """The queue: what waits for a person, decided one by one or many at once. All of it goes through `hitl.actions`."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -72,11 +73,11 @@ class RequestAdmin(ForReviewers):
     search_fields = ("request_id", "execution_id", "conversation_id", "user")
     search_help_text = _("The id of a request, a run or a conversation, or the beginning of a person's e-mail address.")
     content_fields = ("question", "task_description", "its_calls", "its_changes", "answer", "user_instructions")
-    readonly_fields = ("run", "talk", "approvers", "its_calls", "its_changes", "its_history")
+    readonly_fields = ("run", "talk", "approvers", "ended_at", "its_calls", "its_changes", "its_history")
     fields = (
         "request_id", "kind", "status", "risk", "user", "agent_name", "run", "task_description", "its_calls",
         "its_changes", "approvers", "created_at", "remind_at", "snoozed_until", "expires_at", "decided_by",
-        "decided_via", "responded_at", "user_instructions", "answer", "question", "its_history", "talk",
+        "decided_via", "ended_at", "user_instructions", "answer", "question", "its_history", "talk",
         "agent_id", "arguments_hash",
     )  # fmt: skip
     actions = ("approve", "deny")
@@ -221,6 +222,10 @@ class RequestAdmin(ForReviewers):
     @admin.display(description=_("Request"), ordering="created_at")
     def asks(self, row: Request) -> str:
         return end_of_id(row.request_id)
+
+    @admin.display(description=_("ended at"))
+    def ended_at(self, row: Request) -> datetime | None:
+        return row.responded_at
 
     @admin.display(description=_("Tools"))
     def tools(self, row: Request) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from hitl.kinds import Op, RuleEffect, RuleScope, SwitchScope
+from hitl.kinds import ONCE, Op, RuleEffect, RuleScope, SwitchScope
 from hitl.remembering import MAX_CONDITIONS, MAX_USES
 from hitl.rules import EFFECTS
 from hitl.switches import MAX_REASON_CHARS
 from hyperagent.lib.api import OneOf
 
+REMEMBER_SCOPES = [ONCE, *(scope.value for scope in RuleScope)]
 SWITCH_SCOPES = [scope.value for scope in SwitchScope]
 """By their values: the API's description names them by this list."""
 STATES = ("standing", "revoked", "over", "used_up")
@@ -37,7 +38,7 @@ class ConditionSerializer(serializers.Serializer[Any]):
 class RememberSerializer(serializers.Serializer[Any]):
     """How far a decision is to reach: this run, this conversation, or as a rule all of the person's runs."""
 
-    scope = serializers.ChoiceField(choices=_words(RuleScope))
+    scope = serializers.ChoiceField(choices=REMEMBER_SCOPES, help_text="`once`: this decision alone, and no rule.")
     conditions = ConditionSerializer(many=True, required=False, help_text=f"At most {MAX_CONDITIONS}.")
     until = serializers.DateTimeField(required=False, allow_null=True)
     uses = serializers.IntegerField(

@@ -80,7 +80,10 @@ class RequestSerializer(serializers.Serializer[Any]):
     remind_at = serializers.DateTimeField(allow_null=True)
     snoozed_until = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
-    responded_at = serializers.DateTimeField(allow_null=True)
+    responded_at = serializers.DateTimeField(
+        allow_null=True, help_text="When somebody answered; null where its time or its run ended it."
+    )
+    ended_at = serializers.DateTimeField(allow_null=True, help_text="Since when it waits no more, answered or not.")
     decided_by = serializers.UUIDField(allow_null=True)
     decided_by_name = serializers.CharField()
     decided_via = serializers.ChoiceField(choices=[(via.value, via.name) for via in Via], allow_blank=True)

@@ -1,6 +1,7 @@
 """Requests and their history. Both outlive the run and the conversation that they came from."""
 
 import uuid
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from hitl.kinds import ApproverKind, Happening, RequestKind, RequestStatus, Risk, Stage, Via
+from hitl.kinds import RESPONDED, ApproverKind, Happening, RequestKind, RequestStatus, Risk, Stage, Via
 from hitl.models.choices import choices
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Role, roles_of
@@ -112,6 +113,7 @@ class Request(models.Model):
     reminded_at = models.DateTimeField(null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True)
     responded_at = models.DateTimeField(null=True, blank=True)
+    """When it ended, by whatever: see `answered_at`."""
     expires_at = models.DateTimeField(null=True, blank=True)
     timeout_told_at = models.DateTimeField(
         null=True, blank=True, help_text="When its user was told that nobody answered in time."
@@ -169,6 +171,11 @@ class Request(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.request_id} ({self.get_status_display()})"
+
+    @property
+    def answered_at(self) -> datetime | None:
+        """When a person answered; None where its time or its run ended it."""
+        return self.responded_at if self.status in RESPONDED else None
 
 
 class Decision(models.Model):

@@ -162,6 +162,31 @@ def test_a_message_that_is_sent_again_is_known_by_its_key(alice: Any) -> None:
 
 
 @pytest.mark.spec("B7")
+@pytest.mark.parametrize("remember", [{"scope": "once"}, {"scope": "once", "conditions": [], "until": None}])
+def test_what_is_allowed_once_makes_no_rule(alice: Any, api_of: Api, remember: Any) -> None:
+    asked = ask(alice, question=mail_question(rules_allowed=True))
+
+    told = api_of(alice).post(
+        RESPOND, {"request_id": str(asked.pk), "decision": "approved", "remember": remember}, format="json"
+    )
+
+    assert (told.status_code, told.json()["status"], Rule.objects.count()) == (200, "approved", 0), told.json()
+    assert told.json()["responded_at"] == told.json()["ended_at"]
+
+
+@pytest.mark.spec("B7")
+def test_what_is_allowed_once_has_no_conditions(alice: Any, api_of: Api) -> None:
+    asked = ask(alice, question=mail_question(rules_allowed=True))
+    remember = {"scope": "once", "uses": 3, "until": None}
+
+    refused = api_of(alice).post(
+        RESPOND, {"request_id": str(asked.pk), "decision": "approved", "remember": remember}, format="json"
+    )
+
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"remember.uses"})
+
+
+@pytest.mark.spec("B7")
 @pytest.mark.parametrize("remember", [{"scope": "everything"}, {"scope": "rule", "conditions": [{"path": "nope"}]}, 7])
 def test_a_rule_that_cannot_be_made_takes_its_decision_with_it(alice: Any, api_of: Api, remember: Any) -> None:
     asked = ask(alice, question=mail_question(rules_allowed=True))

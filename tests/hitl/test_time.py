@@ -22,8 +22,10 @@ from hitl.deadlines import Deadlines
 from hitl.kinds import SNOOZED, RequestKind, RequestStatus, Via
 from hitl.models import Decision, Request
 from hitl.reading import deciders_of
+from hitl.shapes import request_shape
 from hitl.tasks import end_overdue
 from hyperagent.accounts import people
+from hyperagent.lib.times import iso
 from hyperagent.notices import actions as webhooks
 from hyperagent.notices.models import Delivery, Endpoint, Mail
 from hyperagent.notices.tasks import sweep_deliveries, sweep_mails
@@ -477,6 +479,8 @@ async def test_under_the_interactive_policy_a_runner_ends_what_nobody_answers_an
     assert request.expires_at == request.created_at + timedelta(seconds=1)
     assert request.responded_at is not None
     assert request.responded_at >= request.expires_at
+    told = request_shape(request)
+    assert (told["responded_at"], told["ended_at"]) == (None, iso(request.responded_at))
     types = [event["type"] for event in await events(id_)]
     assert ("hitl_timeout" in types, "hitl_denied" in types) == (True, False)
     assert await history(id_) == ["timed_out"]
