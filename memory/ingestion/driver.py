@@ -7,6 +7,7 @@ back and asks for another job, so that a long document holds up nobody's mail; s
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -130,7 +131,7 @@ def _learn(document: Document) -> None:
         DocumentStatus.INDEXING,
         total_pages=max(document.total_pages, document.pages_read),
         language=language_of(text),
-        date=document.date or date_of(text, document.filename, {}),
+        date=document.date or date_of(text, document.filename, {}, today=datetime.now(UTC).date()),
     )
 
 

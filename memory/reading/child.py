@@ -5,6 +5,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def _read(path: Path, doc_type: str, filename: str, first_page: int) -> Iterator
 def _facts(head: Head, first: Page, filename: str) -> Facts:
     # Of another page than the first the head of the text says nothing.
     text = first.text if first.number == 1 else ""
-    return Facts(head.total_pages, head.title, date_of(text, filename, head.metadata))
+    today = datetime.now(UTC).date()
+    return Facts(head.total_pages, head.title, date_of(text, filename, head.metadata, today=today))
 
 
 def _facts_frame(facts: Facts) -> dict[str, Any]:

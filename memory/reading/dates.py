@@ -6,6 +6,7 @@ Not sure is None: a wrong date hides a document from whoever asks for the right 
 import re
 from calendar import monthrange
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePath
 from typing import Final
@@ -61,28 +62,50 @@ _DATED: Final = re.compile(
 _PDF_DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 
 
-def date_of(text: str, filename: str, metadata: Mapping[str, str]) -> date | None:
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A quarter, a month or a year."""
+
+    first: date
+    last: date
+
+    def day(self, today: date) -> date | None:
+        """Its last, and its first as long as it lasts: nothing is of a day that has not been. None if it lies ahead."""
+        if self.last <= today:
+            return self.last
+        return self.first if self.first <= today else None
+
+
+def date_of(text: str, filename: str, metadata: Mapping[str, str], *, today: date) -> date | None:
     """`text`: the beginning of the document. `metadata`: `published` is believed, `created` only if nothing else says.
 
     In this order: `published`, the name, the period that the text reports on, its first lines, `created`. A quarter, a
-    month or a year is its last day.
+    month or a year is its last day, the present one its first, and one to come none; a whole date is taken as it is.
     """
     name = PurePath(filename).stem
     return (
-        _told(metadata.get("published", "")) or _in_name(name) or _of_period(text[:_HEAD_CHARS])
-        or _in_first_lines(text[:_HEAD_CHARS]) or _told(metadata.get("created", ""))
+        _told(metadata.get("published", ""), today) or _in_name(name, today) or _of_period(text[:_HEAD_CHARS])
+        or _in_first_lines(text[:_HEAD_CHARS]) or _told(metadata.get("created", ""), today)
     )  # fmt: skip
 
 
-def _told(value: str) -> date | None:
+def _told(value: str, today: date) -> date | None:
     found = _PDF_DATE.match(value)
-    if found:
-        return _day(found[1], found[2] or 12, found[3] or 28)
-    return _full(value)
+    if not found:
+        return _full(value)
+    year, month, day = found.groups()
+    if day:
+        return _day(year, month, day)
+    span = _months(year, int(month or 1), int(month or 12))
+    return span.day(today) if span else None
 
 
-def _in_name(name: str) -> date | None:
-    return _full(name.replace("_", " ")) or _quarter(name) or _month(name) or _year(name)
+def _in_name(name: str, today: date) -> date | None:
+    day = _full(name.replace("_", " "))
+    if day:
+        return day
+    span = _quarter(name) or _month(name) or _year(name)
+    return span.day(today) if span else None
 
 
 def _of_period(head: str) -> date | None:
@@ -133,30 +156,38 @@ def _of_match(pattern: re.Pattern[str], found: re.Match[str]) -> date | None:
     return _day(third, second, first)
 
 
-def _quarter(name: str) -> date | None:
+def _quarter(name: str) -> _Span | None:
     found = _QUARTER.search(name)
     if found:
-        return _end_of_month(found[1] or found[4], 3 * int(found[2] or found[3]))
+        return _quarter_of(found[1] or found[4], int(found[2] or found[3]))
     found = _SHORT_QUARTER.search(name)
-    return _end_of_month(f"20{found[2] or found[4]}", 3 * int(found[1] or found[3])) if found else None
+    return _quarter_of(f"20{found[2] or found[4]}", int(found[1] or found[3])) if found else None
 
 
-def _month(name: str) -> date | None:
+def _quarter_of(year: str, number: int) -> _Span | None:
+    return _months(year, 3 * number - 2, 3 * number)
+
+
+def _month(name: str) -> _Span | None:
     found = _MONTH_YEAR.search(name)
     if found:
-        return _end_of_month(found[2] or found[3], _MONTHS[(found[1] or found[4]).lower()])
+        month = _MONTHS[(found[1] or found[4]).lower()]
+        return _months(found[2] or found[3], month, month)
     found = _ISO_MONTH.search(name)
-    return _end_of_month(found[1], int(found[2])) if found else None
+    return _months(found[1], int(found[2]), int(found[2])) if found else None
 
 
-def _year(name: str) -> date | None:
+def _year(name: str) -> _Span | None:
     """Only if the name has one year: “2019-2023” is none."""
     years = set(_ONLY_YEAR.findall(name)) or {f"20{year}" for year in _SHORT_YEAR.findall(name)}
-    return _day(years.pop(), 12, 31) if len(years) == 1 else None
+    return _months(years.pop(), 1, 12) if len(years) == 1 else None
 
 
-def _end_of_month(year: str, month: int) -> date | None:
-    return _day(year, month, monthrange(int(year), month)[1])
+def _months(year: str, first: int, last: int) -> _Span | None:
+    """None for months that there are not."""
+    begins = _day(year, first, 1)
+    ends = _day(year, last, monthrange(int(year), last)[1]) if begins else None
+    return _Span(begins, ends) if begins and ends else None
 
 
 def _day(year: str | int, month: str | int, day: str | int) -> date | None:

@@ -7,6 +7,8 @@ import pytest
 from memory.reading.dates import date_of
 from memory.reading.language import language_of
 
+TODAY = date(2026, 11, 28)
+
 
 @pytest.mark.parametrize(
     ("name", "day"),
@@ -33,7 +35,7 @@ from memory.reading.language import language_of
     ],
 )
 def test_a_date_in_the_name(name: str, day: date | None) -> None:
-    assert date_of("", name, {}) == day
+    assert date_of("", name, {}, today=TODAY) == day
 
 
 @pytest.mark.parametrize(
@@ -50,17 +52,44 @@ def test_a_date_in_the_name(name: str, day: date | None) -> None:
     ],
 )
 def test_a_date_at_the_head_of_the_text(text: str, day: date | None) -> None:
-    assert date_of(text, "report.pdf", {"created": ""}) == day
+    assert date_of(text, "report.pdf", {"created": ""}, today=TODAY) == day
+
+
+@pytest.mark.spec("S170")
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("Travel policy 2026.md", date(2026, 1, 1)),
+        ("Budget 2027.xlsx", None),
+        ("Budget FY27.xlsx", None),
+        ("Results Q4 2026.pdf", date(2026, 10, 1)),
+        ("Results Q3 2026.pdf", date(2026, 9, 30)),
+        ("Minutes November 2026.docx", date(2026, 11, 1)),
+        ("Minutes 2026-12.docx", None),
+        ("Invitation 2026-12-24.md", date(2026, 12, 24)),
+    ],
+)
+def test_a_span_that_is_not_over_gives_no_day_to_come(name: str, day: date | None) -> None:
+    assert date_of("", name, {}, today=TODAY) == day
+
+
+def test_a_year_to_come_in_the_name_leaves_it_to_what_else_is_said() -> None:
+    said = {"created": "D:20261101"}
+
+    assert date_of("Date: 3 May 2026", "Budget 2027.md", said, today=TODAY) == date(2026, 5, 3)
+    assert date_of("", "Budget 2027.md", said, today=TODAY) == date(2026, 11, 1)
+    assert date_of("", "a.pdf", {"created": "D:2026"}, today=TODAY) == date(2026, 1, 1)
+    assert date_of("", "a.pdf", {"created": "D:202613"}, today=TODAY) is None
 
 
 def test_what_is_surest_wins() -> None:
     text, told = "For the quarterly period ended June 25, 2022", {"published": "2020-01-02", "created": "D:20210304"}
 
-    assert date_of(text, "2022 Q3.pdf", told) == date(2020, 1, 2)
-    assert date_of(text, "2022 Q3.pdf", {"created": "D:20210304"}) == date(2022, 9, 30)
-    assert date_of(text, "a.pdf", {"created": "D:20210304"}) == date(2022, 6, 25)
-    assert date_of("", "a.pdf", {"created": "D:20210304094512+02'00'"}) == date(2021, 3, 4)
-    assert date_of("", "a.pdf", {"created": "yesterday", "published": "soon"}) is None
+    assert date_of(text, "2022 Q3.pdf", told, today=TODAY) == date(2020, 1, 2)
+    assert date_of(text, "2022 Q3.pdf", {"created": "D:20210304"}, today=TODAY) == date(2022, 9, 30)
+    assert date_of(text, "a.pdf", {"created": "D:20210304"}, today=TODAY) == date(2022, 6, 25)
+    assert date_of("", "a.pdf", {"created": "D:20210304094512+02'00'"}, today=TODAY) == date(2021, 3, 4)
+    assert date_of("", "a.pdf", {"created": "yesterday", "published": "soon"}, today=TODAY) is None
 
 
 @pytest.mark.parametrize(
