@@ -12,6 +12,7 @@ from typing import Final, Literal, Protocol
 
 HOME: Final = "/home/user"
 OUTPUTS: Final = "/tmp/outputs"  # noqa: S108 (inside of the box)
+"""There from the start of each box."""
 APP: Final = "/home/user/app"
 DOORS: Final = "/run/hyperagent"
 """Where the sockets of `BoxSpec.doors` are seen inside, as `<name>.sock`."""

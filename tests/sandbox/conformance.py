@@ -15,6 +15,7 @@ import pytest
 
 from agents.sandbox.base import (
     HOME,
+    OUTPUTS,
     Box,
     BoxGone,
     BoxSpec,
@@ -39,6 +40,7 @@ __all__ = [
     "test_boxes_do_not_see_each_other",
     "test_files_go_in_and_out_as_they_are",
     "test_output_without_end_is_cut_and_ends_the_program",
+    "test_outputs_have_a_folder_from_the_start",
     "test_several_programs_run_at_once",
     "test_what_is_no_ordinary_file_is_neither_listed_nor_read",
     "test_what_is_no_text_is_replaced",
@@ -206,6 +208,14 @@ async def test_files_go_in_and_out_as_they_are(box: Box) -> None:
             await box.write(outside, b"")
     with pytest.raises(SandboxError):
         await box.write(f"{HOME}/large", bytes(LIMITS.home_bytes + 1))
+
+
+@pytest.mark.spec("S204")
+async def test_outputs_have_a_folder_from_the_start(box: Box) -> None:
+    ran = await box.run(Command(["python3", "-c", f"open('{OUTPUTS}/o.csv', 'w').write('a,b')"], wall_s=DEADLINE_S))
+
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert await box.read(f"{OUTPUTS}/o.csv", max_bytes=10) == b"a,b"
 
 
 async def test_what_is_no_ordinary_file_is_neither_listed_nor_read(box: Box) -> None:

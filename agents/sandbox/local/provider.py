@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agents.sandbox.base import DOORS, HOME, Box, BoxSpec, Limits, SandboxError
+from agents.sandbox.base import DOORS, HOME, OUTPUTS, Box, BoxSpec, Limits, SandboxError
 from agents.sandbox.local import bubblewrap, selftest
 from agents.sandbox.local.box import LocalBox
 from agents.sandbox.local.bubblewrap import PACKAGES, RUNTIME, Identity
@@ -172,6 +172,7 @@ def _settings(spec: BoxSpec, house: _House) -> dict[str, Any]:
     return {
         "folders": folders,
         "writable": [HOME, _TMP],
+        "empty": [OUTPUTS],
         "memory_bytes": limits.memory_bytes,
         "limits": _rlimits(limits),
         "doors": list(spec.doors),

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from agents.sandbox.base import (
     HOME,
+    OUTPUTS,
     Box,
     BoxFile,
     BoxGone,
@@ -74,6 +75,7 @@ class RemoteBox(Box):
     async def prepare(self) -> None:
         """Before anything else."""
         await self._machine.put(PROGRAM, INSIDE.read_bytes())
+        await self._ask({"do": "make", "folder": OUTPUTS})
 
     async def run(self, command: Command, *, heard: Heard | None = None) -> Outcome:
         self._check()

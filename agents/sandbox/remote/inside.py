@@ -291,6 +291,10 @@ def _staged(to: str, content: bytes) -> dict[str, Any]:
     return {"size": len(content)}
 
 
+def make(order: dict[str, Any]) -> None:
+    Path(order["folder"]).mkdir(parents=True, exist_ok=True)
+
+
 def drop(order: dict[str, Any]) -> None:
     Path(order["path"]).unlink(missing_ok=True)
 
@@ -303,6 +307,7 @@ _DOING = {
     "files": files,
     "pack": pack,
     "unpack": unpack,
+    "make": make,
     "drop": drop,
 }
 

@@ -64,6 +64,8 @@ def build(settings: wire.Order) -> list[socket]:
             walls.cover_file(path)
     for path, size_bytes, files, mode in settings["folders"]:
         walls.mount_memory(path, size_bytes=size_bytes, files=files, mode=mode)
+    for path in settings["empty"]:
+        os.makedirs(path)
     listeners = [_door(name) for name in settings["doors"]] + [_relay(port) for port in settings["relays"]]
     walls.make_read_only(READY_AT)
     for path, target in settings["links"].items():
