@@ -5,6 +5,7 @@ in quotation marks, after "that" or "says", or a lone word is suspected at most,
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from agents.guardrails.phrases import either, phrases
@@ -35,6 +36,31 @@ _SUICIDE: Final = phrases(
     "powinieneś_się|powinnaś_się >> zabić|powiesić",
     "убей|повесь себя",
     "покончи с собой",
+)
+_COMMANDS: Final = phrases(
+    "kill|hang|unalive yourself|urself|yourselves",
+    "töte|tötet|erschieß|erschieße|erhäng|erhänge dich|euch",
+    "geh|geht dich|euch umbringen|aufhängen|erhängen",
+    "va|allez te|vous tuer|pendre|suicider",
+    "ammazzati|ammazzatevi",
+)
+"""Certain as a sentence of its own, and of little meaning within another: how to kill yourself laughing."""
+_WISHES: Final = phrases(
+    "hope you die|rot|drop_dead|burn_in_hell|get_cancer|kill_yourself",
+    "hope you_all|you_both|your_family|your_children|your_kids die|rot|burn_in_hell|get_cancer",
+    "hoffe du|ihr|dass_du|dass_ihr stirbst|verreckst|krepierst|sterbt|verreckt|krepiert",
+    "espère que_tu|que_vous crèves|crèveras|crèverez|meurs|mourras|mourrez",
+    "ojalá|espero te|que_te|os|que_os mueras|muráis",
+    "spero che_tu|tu muoia|crepi",
+)
+_INSULTS: Final = phrases(
+    "you_are_a|you're_a|you_are_just_a|you're_just_a|you_are_nothing_but_a|you're_nothing_but_a|you >> "
+    "worthless|useless|pathetic|disgusting|fucking|filthy|stupid "
+    "piece_of_shit|piece_of_trash|piece_of_garbage|waste_of_space|waste_of_oxygen|cunt|bitch",
+    "you_are_a|you're_a|you_are_nothing_but_a|you're_nothing_but_a >> piece of_shit",
+    "du_bist_ein|du_bist_nur_ein|du >> wertloses|nutzloses|dreckiges|elendes stück_scheiße|stück_dreck",
+    "tu_es_une|t'es_une|tu_n'es_qu'une >> sale|grosse merde|ordure",
+    "eres_una|eres_un >> maldita|pedazo mierda|de_mierda",
 )
 _THREATS: Final = phrases(
     "i_will|i'll|i_am_going_to|i'm_going_to|i'm_gonna|i_am_gonna|we_will|we'll|we_are_going_to >> "
@@ -70,10 +96,14 @@ _HATE: Final = phrases(
     "be_exterminated|be_gassed|be_killed|be_lynched|be_shot|be_hanged|die|vergast|getötet|ausgerottet|erschossen",
 )
 
+_TELLS: Final = "It tells somebody to take their own life."
+_THREATENS: Final = "It threatens somebody with violence."
+_DEGRADES: Final = "It degrades people for what they are."
 _KINDS: Final = (
-    ("suicide", _SUICIDE, "It tells somebody to take their own life."),
-    ("threat", _THREATS, "It threatens somebody with violence."),
-    ("slur", _ABUSE, "It degrades people for what they are."),
+    ("suicide", _SUICIDE, _TELLS),
+    ("threat", _THREATS, _THREATENS),
+    ("slur", _INSULTS, _DEGRADES),
+    ("slur", _ABUSE, _DEGRADES),
     ("hate", _HATE, "It calls for violence against people for what they are."),
 )
 _OPENING: Final = re.compile(r"[\"“”„«»‘‚*_`]|(?<!\w)'|(?<=\w)[:>]\s|^>\s?", re.MULTILINE)
@@ -85,35 +115,59 @@ _REPORTED: Final = re.compile(
     r"że|jeśli|nie|что|если|не|слово)(?!\w)"
 )
 _BEFORE: Final = 64
+_TITLE: Final = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)+")
+_BEGINS_ANEW: Final = re.compile(
+    r"(?i)(?:\A|[.!?…\n]|(?<!\w)(?:so|then|now|ok|okay|well|hey|oh|yes|no|dann|ja|nein|alors|donc)(?=[\s,]))"
+    r"[\s,\"“”„«»‘’'*_`>#-]*\Z"
+)
+_ENDS_HERE: Final = re.compile(
+    r"(?i)[*_]*(?:\s*(?:[.!?…;,\n]|\Z)|\s+(?:now|already|please|today|tonight|you|u|slowly|painfully|alone|soon|in\s+a\s+fire|"
+    r"jetzt|sofort|endlich|bitte|doch|du|ihr|maintenant|donc|adesso)(?!\w))"
+)
 
 
 def scan(text: str, subject: Subject) -> list[Finding]:
-    found = [
-        Finding(NAME, kind, *hit.span(1), _certainty(text, hit.start(1)), reason)
-        for kind, table, reason in _KINDS
-        for hit in table.found.finditer(text)
-    ]
+    hits = [(kind, hit, reason) for kind, table, reason in _KINDS for hit in table.found.finditer(text)]
+    hits += [("suicide", hit, _TELLS) for hit in _COMMANDS.found.finditer(text) if _is_sentence(text, hit)]
+    hits += [("threat", hit, _THREATENS) for hit in _WISHES.found.finditer(text) if _ENDS_HERE.match(text, hit.end())]
+    found: list[Finding] = []
+    for kind, hit, reason in hits:
+        if _is_apart(hit, found):
+            found.append(Finding(NAME, kind, *hit.span(1), _certainty(text, hit), reason))
     for hit in _LONE.found.finditer(text):
-        if all(hit.end() <= other.start or hit.start() >= other.end for other in found):
+        if _is_apart(hit, found):
             reason = "It has a word in it that degrades people."
             found.append(Finding(NAME, "slur", *hit.span(1), Certainty.SUSPECTED, reason))
     return sorted(found, key=lambda one: one.start)
 
 
-def _certainty(text: str, start: int) -> Certainty:
-    """Suspected where it is quoted, or told of somebody."""
-    before = re.split(r"[.!?\n]\s", text[max(0, start - _BEFORE) : start])[-1]
-    quoted = _OPENING.search(before) or _REPORTED.search(before)
-    return Certainty.SUSPECTED if quoted else Certainty.CERTAIN
+def _is_apart(hit: re.Match[str], found: Sequence[Finding]) -> bool:
+    return all(hit.end() <= one.start or hit.start() >= one.end for one in found)
 
 
-_ALL: Final = (_SUICIDE, _THREATS, _ABUSE, _LONE, _HATE)
+def _is_sentence(text: str, hit: re.Match[str]) -> bool:
+    return bool(
+        _BEGINS_ANEW.search(text[max(0, hit.start() - _BEFORE) : hit.start()]) and _ENDS_HERE.match(text, hit.end())
+    )
+
+
+def _certainty(text: str, hit: re.Match[str]) -> Certainty:
+    """Suspected where it is quoted, told of somebody, or written as a title is."""
+    before = re.split(r"[.!?\n]\s", text[max(0, hit.start(1) - _BEFORE) : hit.start(1)])[-1]
+    told = _OPENING.search(before) or _REPORTED.search(before) or _TITLE.fullmatch(hit[1])
+    return Certainty.SUSPECTED if told else Certainty.CERTAIN
+
+
+_ALL: Final = (_SUICIDE, _WISHES, _INSULTS, _THREATS, _ABUSE, _LONE, _HATE)
+# Whether such a sentence is over is seen by what follows it.
+_OPEN: Final = re.compile(rf"{_COMMANDS.found.pattern}[\s*_]{{0,4}}\Z", re.IGNORECASE)
+_OPEN_WISH: Final = re.compile(rf"{_WISHES.found.pattern}[\s*_]{{0,4}}\Z", re.IGNORECASE)
 
 SCANNER: Final = Scanner(
     NAME,
     frozenset({Place.OUTPUT}),
     scan,
     order=30,
-    pending=either(*(one.pending for one in _ALL)),
-    begins=frozenset[str]().union(*(one.begins for one in _ALL)),
+    pending=either(_OPEN, _OPEN_WISH, _COMMANDS.pending, *(one.pending for one in _ALL)),
+    begins=_COMMANDS.begins.union(*(one.begins for one in _ALL)),
 )
