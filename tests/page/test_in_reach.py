@@ -196,3 +196,32 @@ def test_examples_begin_with_the_first_on_a_phone_whatever_the_roster_brings(per
     box = first.bounding_box()
     assert box is not None
     assert box["x"] >= 0
+
+
+def test_a_check_box_stands_beside_its_words_on_a_phone(person: Any, visit: Any) -> None:
+    page = visit(person(), **PHONE, locale="de-DE").new_page()
+    lead = """(labels) => labels.map((label) => {
+        const words = document.createRange();
+        words.setStartAfter(label.querySelector("input"));
+        words.setEndAfter(label.lastChild);
+        const [first] = [...words.getClientRects()].filter(({ width }) => width > 1);
+        const box = label.querySelector("input").getBoundingClientRect();
+        const off = Math.abs(first.top + first.height / 2 - box.top - box.height / 2);
+        return [first.left - box.right > 0, Math.round(off)];
+    })"""
+
+    for path in ("/settings/tokens/", "/settings/webhooks/"):
+        page.goto(path)
+        found = page.locator("fieldset label:has(input[type=checkbox])").evaluate_all(lead)
+        assert len(found) >= 4
+        assert all(is_beside and off <= 2 for is_beside, off in found), (path, found)
+
+
+def test_a_list_of_runs_shows_what_they_cost(person: Any, visit: Any, live_site: Any) -> None:
+    admin = person("Bob-with-a-name-that-is-rather-long", is_staff=True, is_superuser=True)
+    live_site.until_ended(admin.ask("Hello"))
+    page = visit(admin, viewport={"width": 1440, "height": 900}).new_page()
+
+    page.goto("/admin/agents/execution/")
+
+    assert page.locator("#changelist .results").evaluate("(box) => box.scrollWidth - box.clientWidth") <= 0
