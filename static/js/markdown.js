@@ -17,6 +17,7 @@ const ALIGNMENTS = new Set(["left", "center", "right"]);
 const LINK_SCHEMES = new Set(["http:", "https:", "mailto:"]);
 const TASK = /^\s*[☑☐] /u;
 const BLOCK_TAGS = new Set(["BLOCKQUOTE", "H1", "H2", "H3", "H4", "H5", "H6", "LI", "P", "TD", "TH"]);
+const PARTED_TAGS = new Set(["CAPTION", "DD", "DETAILS", "DIV", "DT", "FIGCAPTION", "SUMMARY"]);
 
 const marked = new Marked({
   gfm: true,
@@ -51,6 +52,11 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   if (node.nodeName === "IMG") secureImage(node);
   if (node.hasAttribute?.("align") && !ALIGNMENTS.has(node.getAttribute("align"))) node.removeAttribute("align");
   if (BLOCK_TAGS.has(node.nodeName)) node.setAttribute("dir", "auto");
+});
+
+// Of what is not shown as what it is the words stay, and would run into those that follow.
+purifier.addHook("beforeSanitizeElements", (node) => {
+  if (PARTED_TAGS.has(node.nodeName) && node.nextSibling) node.after(node.ownerDocument.createElement("br"));
 });
 
 // The address as a URL if a link may lead there, else null.
@@ -123,6 +129,16 @@ function secureImage(image) {
   secureLink(link);
 }
 
+const SHORT_CHARS = 16;
+const LONG_CHARS = 24;
+
+// A number keeps its unit beside it, and words have room where there are many columns: a table that scrolls need not be narrow.
+function markLength(cell) {
+  const { length } = cell.textContent;
+  if (length > LONG_CHARS) cell.className = "is-long";
+  else if (length <= SHORT_CHARS && /\d/.test(cell.textContent)) cell.className = "is-figure";
+}
+
 // Below a table: it as text for a spreadsheet.
 function copyButtons() {
   const bar = document.createElement("div");
@@ -162,6 +178,7 @@ export function renderBlock(raw, conversationId = null) {
     frame.tabIndex = 0;
     frame.setAttribute("role", "group");
     frame.setAttribute("aria-label", t("Table"));
+    for (const cell of table.querySelectorAll("td")) markLength(cell);
     const block = document.createElement("div");
     block.className = "table-block";
     table.replaceWith(block);

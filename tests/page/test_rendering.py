@@ -23,8 +23,9 @@ ATTRIBUTES = {
     "span": {"class", "tabindex", "data-source"},
     "ol": {"start"},
     "li": {"class", "dir"},
+    "td": {"class", "align", "dir"},
 }
-CLASSES = {"", "prose-block", "table-block", "table-frame", "table-tools", "task"}
+CLASSES = {"", "prose-block", "table-block", "table-frame", "table-tools", "task", "is-figure", "is-long"}
 FORMULA = {"formula is-inline", "formula is-display", "formula is-inline is-source", "formula is-display is-source"}
 MATH = {"math", "mrow", "mi", "mo", "mn", "mtext", "mfrac", "msup", "msub", "mspace", "mstyle", "mpadded"}
 
@@ -283,3 +284,43 @@ def test_nothing_is_broken_text_while_it_is_written(page: Page) -> None:
     )
 
     assert seen == []
+
+
+WIDE = """| Heating system | Purchase | Yearly cost | Noise | Subsidy | Comfort | Remarks that are rather long |
+|---|---:|---:|---|---|---|---|
+| Air-water heat pump | 24,000 € | 1,450 € | 35 dB | up to 70 % | high | larger radiators in an old house, and place |
+| Gas condensing boiler | 11,000 € | 2,600 € | 40 dB | none | high | price of CO₂ rises |
+"""
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_in_a_wide_table_a_number_keeps_its_unit_and_words_have_room(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.evaluate("show", WIDE)
+    lines = """(cells) => cells.map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    })"""
+
+    figures = page.locator("#shown tbody td:is(:nth-child(2), :nth-child(3), :nth-child(4), :nth-child(5))")
+    assert set(figures.evaluate_all(lines)) == {1}
+    assert max(page.locator("#shown td").evaluate_all(lines)) <= 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "the table scrolls, not the page"
+
+
+def test_words_of_what_is_not_shown_as_it_is_stand_apart(page: Page) -> None:
+    page.evaluate("show", "One. <details><summary>More</summary>hidden</details> after")
+
+    lines = page.locator("#shown").inner_text().split("\n")
+    assert [line.strip() for line in lines if line.strip()] == ["One.", "More", "hidden", "after"]
+
+
+def test_a_formula_that_is_cut_has_the_shadow_of_an_edge(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.evaluate("show", "$$\n" + " + ".join(f"a_{{{number}}}" for number in range(60)) + "\n$$")
+    formula = page.locator(".formula.is-display")
+    page.locator(".formula math").wait_for()
+
+    assert formula.evaluate("(element) => element.scrollWidth > element.clientWidth")
+    assert "linear-gradient" in formula.evaluate("(element) => getComputedStyle(element).backgroundImage")
