@@ -31,7 +31,7 @@ RUNNERS_SHOWN = 12
 SILENT_AFTER_S = 30
 # A month of a busy installation is half a million calls: its sum is not taken anew for each look.
 COSTS_KEPT_S = 60
-_COSTS = "admin.home.costs"
+_SPENT = "admin.home.spent"
 LIVE = (ExecutionStatus.PENDING, ExecutionStatus.RUNNING, ExecutionStatus.AWAITING_USER)
 
 
@@ -76,33 +76,34 @@ def what_it_costs(request: HttpRequest) -> Panel | None:
     now = timezone.now()
     month = months(now.date(), timezone.get_default_timezone()).now
     today = Span(month.last, month.last, month.zone)
-    told = cache.get(_COSTS)
-    if told is None:
-        told = _costs(today, month)
-        cache.set(_COSTS, told, COSTS_KEPT_S)
+    kept = cache.get(_SPENT)
+    if kept is None:
+        kept = _sums(today, month)
+        cache.set(_SPENT, kept, COSTS_KEPT_S)
+    spent_today, this_month = _spent(kept["today"]), _spent(kept["month"])
     models = [
         Line(
             f"{name or _('(no name)')} · {provider}",
-            cost,
+            cost_text(spent),
             _calls(month.start, model__exact=name, provider__exact=provider),
-            "warn" if unpriced else "",
+            "warn" if spent.unpriced_calls else "",
         )
-        for name, provider, cost, unpriced in told["models"][:MODELS_SHOWN]
+        for name, provider, spent in ((name, provider, _spent(sums)) for name, provider, sums in kept["models"])
     ]
-    lines = [Line(_("This month"), told["month"], _calls(month.start)), *models]
-    if told["unpriced"]:
-        text = ngettext("call without a known price", "calls without a known price", told["unpriced"])
+    lines = [Line(_("This month"), cost_text(this_month), _calls(month.start)), *models]
+    if unpriced := this_month.unpriced_calls:
+        text = ngettext("call without a known price", "calls without a known price", unpriced)
         url = _calls(month.start, price="unknown")
-        lines.append(Line(text, grouped(told["unpriced"]), url, "warn", _("the sums are at least")))
-    return Panel("costs", _("What it costs"), lines, Line(_("today"), told["today"], _calls(today.start)))
+        lines.append(Line(text, grouped(unpriced), url, "warn", _("the sums are at least")))
+    return Panel("costs", _("What it costs"), lines, Line(_("today"), cost_text(spent_today), _calls(today.start)))
 
 
 def _calls(since: datetime, **more: Any) -> str:
     return list_address(ModelCall, at__gte=since.isoformat(), **more)
 
 
-def _costs(today: Span, month: Span) -> dict[str, Any]:
-    """In words, for the cache keeps JSON."""
+def _sums(today: Span, month: Span) -> dict[str, Any]:
+    """For the cache, which keeps JSON: without words, for the next reader may have another language."""
     models = shares(GroupBy.MODEL, month, None)
     parts = [share.spent for share in models]
     whole = Spent(
@@ -111,11 +112,19 @@ def _costs(today: Span, month: Span) -> dict[str, Any]:
         cost_usd=sum((part.cost_usd for part in parts), Decimal(0)),
     )
     return {
-        "today": cost_text(total(today, None)),
-        "month": cost_text(whole),
-        "unpriced": whole.unpriced_calls,
-        "models": [[share.key, share.detail, cost_text(share.spent), share.spent.unpriced_calls] for share in models],
+        "today": _kept(total(today, None)),
+        "month": _kept(whole),
+        "models": [[share.key, share.detail, _kept(share.spent)] for share in models[:MODELS_SHOWN]],
     }
+
+
+def _kept(spent: Spent) -> list[Any]:
+    return [spent.calls, spent.unpriced_calls, str(spent.cost_usd)]
+
+
+def _spent(kept: list[Any]) -> Spent:
+    calls, unpriced_calls, cost_usd = kept
+    return Spent(calls=calls, unpriced_calls=unpriced_calls, cost_usd=Decimal(cost_usd))
 
 
 @panel(position=40)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.cache import cache
 from django.db import connection
@@ -30,9 +31,9 @@ NO_LIST = ("Disk", "Database", "Worker of background jobs", "Model providers")
 
 @pytest.fixture(autouse=True)
 def _costs_are_summed_anew() -> Iterator[None]:
-    cache.delete("admin.home.costs")
+    cache.delete("admin.home.spent")
     yield
-    cache.delete("admin.home.costs")
+    cache.delete("admin.home.spent")
 
 
 def with_role(role: str) -> User:
@@ -111,6 +112,17 @@ def test_it_says_what_it_costs_and_that_a_price_is_unknown(a_day: Any, bob: Any,
     assert line(costs, "dear").value == "$3.00"
     assert line(costs, "unheard-of").value == "unknown"
     assert line(costs, "call without a known price").value == "1"
+
+
+def test_what_it_costs_is_said_in_each_readers_language(a_day: Any, bob: Any, client_of: ClientOf) -> None:
+    panels(client_of(bob))
+    german = client_of(bob)
+    german.cookies[settings.LANGUAGE_COOKIE_NAME] = "de"
+
+    costs = panels(german)["costs"]
+
+    assert costs.headline.value == "mindestens $3,00"  # type: ignore[union-attr]
+    assert line(costs, "unheard-of").value == "unbekannt"
 
 
 @pytest.mark.spec("B3", "B4")
