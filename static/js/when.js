@@ -36,10 +36,16 @@ function said(milliseconds, phrases) {
 // "3 days", "an hour", "45 seconds": how long a span is. Rounded down, so that nothing is promised.
 export const span = (milliseconds) => said(milliseconds, LASTING);
 
-// "in 2 days"; a moment that is over is "now".
+// "in 2 days", days to the nearest; a moment that is over is "now".
 export function fromNow(iso, now) {
   const left = Date.parse(iso) - now;
-  return left < 1000 ? t("now") : said(left, COMING);
+  return left < 1000 ? t("now") : said(nearest(left), COMING);
+}
+
+// What is set to end in 30 days has not 29 a moment later. The last hour is counted down by what is whole.
+function nearest(left) {
+  const unit = left < HOUR - MINUTE ? 1 : left < DAY - MINUTE ? MINUTE : DAY;
+  return Math.round(left / unit) * unit;
 }
 
 export function ago(iso, now) {

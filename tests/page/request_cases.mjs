@@ -135,6 +135,7 @@ export const cases = {
 
   "times are said as people say them"() {
     equal([fromNow(at(3 * 86_400 + 5), NOW), fromNow(at(90), NOW), fromNow(at(40), NOW), fromNow(at(-5), NOW)], ["in 3 days", "in a minute", "in 40 seconds", "now"]);
+    equal([30 * 86_400 - 5, 86_400 - 5, 1.6 * 86_400, 4 * 3_600 - 5].map((left) => fromNow(at(left), NOW)), ["in 30 days", "in a day", "in 2 days", "in 4 hours"]);
     equal([ago(at(-20), NOW), ago(at(-7_300), NOW)], ["just now", "2 hours ago"]);
   },
 
