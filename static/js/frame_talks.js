@@ -1,16 +1,53 @@
-// The newest conversations in the frame of a page that is not the chat's, where it has room for them.
+// The newest conversations in the frame of a page that is not the chat's, where it has room for them, and finding one by its
+// title, as in the chat. Also the keys that are told there, which differ between keyboards.
 import { grouped } from "./ages.js";
+import { createApi } from "./api.js";
 import { t } from "./i18n.js";
+import { keysOf } from "./keys.js";
 
 const BESIDE = matchMedia("(min-width: 64rem)");
+const ENOUGH = 30; // found ones; below it further pages are asked for
 const place = document.querySelector("[data-conversations]");
+const box = document.querySelector("[data-find-conversation]");
+const { listConversations } = createApi({ csrfToken: "" }); // nothing is changed from here
+let known = [];
+let next = null;
+let isAll = false; // no page follows
+let reading = false;
 
-async function draw() {
-  if (!BESIDE.matches || !place || place.childElementCount) return;
-  const answer = await fetch("/api/v1/conversations", { headers: { Accept: "application/json" } });
-  if (!answer.ok || place.childElementCount) return;
-  const { results } = await answer.json();
-  place.append(...grouped(results, Date.now()).map(sectionOf));
+const titleOf = ({ title }) => title || t("New conversation");
+const wanted = () => box.value.trim().toLocaleLowerCase();
+
+function found() {
+  const words = wanted();
+  return known.filter((item) => titleOf(item).toLocaleLowerCase().includes(words));
+}
+
+async function readOn() {
+  if (reading || isAll) return;
+  reading = true;
+  try {
+    const page = await listConversations(next);
+    known = [...known, ...page.results];
+    next = page.next;
+    isAll = !next;
+  } catch {
+    isAll = true; // the page does without
+  }
+  reading = false;
+  draw();
+}
+
+function draw() {
+  if (!BESIDE.matches || !place) return;
+  const items = found();
+  place.replaceChildren(...grouped(items, Date.now()).map(sectionOf));
+  if (!known.length || (wanted() && items.length < ENOUGH)) void readOn();
+  if (wanted() && !items.length && isAll) place.append(note(t("No conversation has such a title.")));
+}
+
+function note(words) {
+  return Object.assign(document.createElement("p"), { className: "side-note", textContent: words });
 }
 
 function sectionOf({ label, items }) {
@@ -25,7 +62,7 @@ function sectionOf({ label, items }) {
 
 function entryOf({ id, title }) {
   const [entry, link, words] = [document.createElement("li"), document.createElement("a"), document.createElement("bdi")];
-  words.textContent = title || t("New conversation");
+  words.textContent = titleOf({ title });
   link.href = `/c/${id}/`;
   link.title = words.textContent;
   link.className = "frame-link";
@@ -34,6 +71,22 @@ function entryOf({ id, title }) {
   return entry;
 }
 
-const drawQuietly = () => draw().catch(() => undefined); // the page does without
-BESIDE.addEventListener("change", drawQuietly);
-drawQuietly();
+function tellKeys() {
+  const toggle = document.querySelector("[data-sidebar-toggle]");
+  if (toggle) toggle.title = `${toggle.getAttribute("aria-label")} (${keysOf("sidebar")})`;
+  for (const told of document.querySelectorAll("[data-keys]")) {
+    const keys = Object.assign(document.createElement("kbd"), { textContent: keysOf(told.dataset.keys) });
+    told.replaceChildren(keys);
+  }
+}
+
+tellKeys();
+box?.addEventListener("input", draw);
+box?.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !box.value) return;
+  event.stopPropagation();
+  box.value = "";
+  draw();
+});
+BESIDE.addEventListener("change", draw);
+draw();

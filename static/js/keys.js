@@ -13,7 +13,7 @@ const TABLE = [
   { action: "create", where: "page", key: "o", mod: true, shift: true },
   { action: "search", where: "page", key: "f", mod: true, shift: true },
   { action: "searchBySlash", where: "outside", key: "/" },
-  { action: "sidebar", where: "page", key: "b", mod: true },
+  { action: "sidebar", where: "page", key: "b", mod: true, frame: true },
   { action: "run", where: "page", key: "e", mod: true, shift: true },
   { action: "write", where: "page", key: "Escape", shift: true },
   { action: "stop", where: "page", key: "Escape" },

@@ -57,6 +57,41 @@ def test_the_chat_and_every_other_page_have_one_list_of_places_and_of_conversati
 
 
 @pytest.mark.slow
+def test_the_list_stands_where_the_chat_has_it_and_is_hidden_where_it_was_hidden_there(person: Any, visit: Any) -> None:
+    alice = person()
+    for title in ("Heat pumps", "Gas heating"):
+        alice.post("conversations", {"title": title})
+    page = visit(alice, viewport={"width": 1440, "height": 900}).new_page()
+    rows = ".brand-mark, .frame-link, .side-keys kbd, .side-search .icon, h2, .entry > a, .frame-person, .user-button"
+
+    def beside(frame: str) -> list[tuple[int, int]]:
+        boxes = [one.bounding_box() for one in page.locator(frame).locator(rows).filter(visible=True).all()]
+        return [(round(box["x"]), round(box["y"])) for box in boxes if box is not None]
+
+    page.goto("/")
+    expect(page.locator(".side-list .entry")).to_have_count(2)
+    in_chat = beside(".sidebar")
+    page.goto("/projects/")
+    expect(page.locator(".frame-talks a")).to_have_count(2)
+    assert beside("header.frame") == in_chat
+
+    page.get_by_placeholder("Find a conversation").fill("pump")
+    expect(page.locator(".frame-talks a")).to_have_text(["Heat pumps"])
+    page.get_by_placeholder("Find a conversation").fill("wind")
+    expect(page.locator(".frame-talks")).to_have_text("No conversation has such a title.")
+    page.goto("/")
+    page.keyboard.press("Control+b")
+    expect(page.get_by_role("button", name="Show the conversations")).to_be_visible()
+    page.goto("/projects/", wait_until="commit")
+    expect(page.locator("header.frame .brand")).to_be_hidden()
+    expect(page.locator("h1")).to_be_in_viewport()
+    page.get_by_role("button", name="Show or hide the conversations").click()
+    expect(page.locator("header.frame .brand")).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_role("button", name="Hide the conversations")).to_be_visible()
+
+
+@pytest.mark.slow
 def test_every_title_begins_at_one_place(person: Any, visit: Any) -> None:
     alice = person("Alice", is_staff=True, is_superuser=True)
     page = visit(alice, viewport={"width": 1440, "height": 900}).new_page()

@@ -79,6 +79,8 @@ SECTIONS: Final = (
 )
 # As static/js/components/icons.js draws them.
 SIGNS: Final = {
+    "sidebar": "M5 3.5h10A1.5 1.5 0 0 1 16.5 5v10a1.5 1.5 0 0 1-1.5 1.5H5A1.5 1.5 0 0 1 3.5 15V5A1.5 1.5 0 0 1 5 3.5ZM8 3.5v13",  # noqa: E501
+    "filter": "M4 6h12M6.500 10h7M8.500 14h3",
     "plus": "M10 4v12M4 10h12",
     "bubble": "M4 5.500A1.500 1.500 0 0 1 5.500 4h9A1.500 1.500 0 0 1 16 5.500v6a1.500 1.500 0 0 1-1.500 1.500H9l-3.500 3v-3A1.500 1.500 0 0 1 4 11.500Z",  # noqa: E501
     "inbox": "M3.500 11.500 5.500 4h9l2 7.500v5h-13ZM3.500 11.500h4l1 2h3l1-2h4",
