@@ -32,6 +32,7 @@ from agents.middleware.base import Interrupt, Middleware
 from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
 from agents.runtime.context import AgentContext
+from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from agents.small import most_tokens
 from agents.spec import AgentSpec
@@ -70,6 +71,11 @@ class Frame:
     def names(self) -> tuple[str, ...]:
         return tuple(tool.name for tool in self.tools)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether people read its answers while they are written."""
+        return self.task.speaks and self.stage in STREAMED
+
     def prefix(self, state: LoopState) -> StablePrefix:
         """Without schemas at the end of a budget: what is left of it is for words."""
         return get_stable_prefix(self.system, () if state.stopped == OUT_OF_BUDGET else self.tools, state)
@@ -107,7 +113,9 @@ async def react(
             state, is_told = await _heard(context, state)
             if state.stopped or not is_told:
                 return looped(state, reply.text)
-        _take_back(context, reply)
+            state = await _go_on_below(context, frame, state, reply)
+            continue
+        _take_back(context, state, reply)
         if state.stopped:
             break
         state, handoff = await _act(context, frame, state, reply)
@@ -191,8 +199,6 @@ async def _act(
     context: AgentContext, frame: Frame, state: LoopState, reply: ModelReply
 ) -> tuple[LoopState, HandoffInfo | None]:
     """The tools of one reply, all at once, results in the order of the calls; and the handoff, if one was made."""
-    if not reply.tool_calls:
-        return state, None
     wanted, surplus = reply.tool_calls[:CALLS_AT_ONCE], reply.tool_calls[CALLS_AT_ONCE:]
     spare = [call for call in wanted if call.name.startswith(HANDOFFS)][1:]
     replies: list[ToolReply] = await context.all(*(_calling(call, frame.names, spare) for call in wanted))
@@ -210,11 +216,20 @@ def _calling(call: ToolCall, allowed: tuple[str, ...], spare: Sequence[ToolCall]
     return branch
 
 
-def _take_back(context: AgentContext, reply: ModelReply) -> None:
+async def _go_on_below(context: AgentContext, frame: Frame, state: LoopState, reply: ModelReply) -> LoopState:
+    """What people read when they added something stays; what nobody read is answered anew."""
+    kept = await context.go_on_below() if frame.is_read and reply.text.strip() else None
+    if kept is None:
+        _take_back(context, state, reply)
+        return state
+    return replace(state, kept=kept)
+
+
+def _take_back(context: AgentContext, state: LoopState, reply: ModelReply) -> None:
     """What was said before tool calls is no answer: people see it as what the agent is about to do."""
     if not reply.text.strip():
         return
-    context.withdraw("the agent goes on")
+    context.withdraw("the agent goes on", keep=state.kept)
     said = " ".join(reply.text.split())[:REASON_CHARS]
     context.emit(Stage(name="reason", description=said, status=StageStatus.COMPLETED))
 

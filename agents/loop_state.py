@@ -68,6 +68,8 @@ class LoopState:
     fixed_tokens: int = 0
     """What the system prompt and the tools' schemas take of every request, estimated."""
     model_used: str | None = None
+    kept: str = ""
+    """What was answered before a person added something, with what parts it from what comes below."""
     stopped: str = ""
     notice: str = ""
 
@@ -197,7 +199,7 @@ def handoff_of(round_: Sequence[Called]) -> HandoffInfo | None:
 
 def looped(state: LoopState, text: str, *, handoff: HandoffInfo | None = None) -> Looped:
     return Looped(
-        text=text if text.strip() else _what_was_found(state),
+        text=f"{state.kept}{text if text.strip() else _what_was_found(state)}",
         messages=state.messages,
         calls=state.calls,
         sources=_sources_of(state.calls),

@@ -76,11 +76,22 @@ class Body(BaseModel):
     stage: str | None = None
 
 
+class Heard(Whole):
+    """What a person added to a run while it went on. It was heard when `at` characters of the answer of the agent that
+    the event names had been said: there it belongs, and before all of them if those are taken back."""
+
+    text: str
+    at: int
+
+
 class Stage(Body):
+    """`heard`: of the stage that tells what a person added, in full."""
+
     type: Literal["stage"] = "stage"
     name: str
     description: str
     status: StageStatus
+    heard: Heard | None = None
 
 
 class StatusChanged(Body):

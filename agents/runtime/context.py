@@ -12,7 +12,7 @@ from agents.engine.calls import HEARD
 from agents.engine.canonical import Written, canonical, digest, plain
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError
-from agents.engine.events import Body, Stage, StageStatus, TokenReset, Usage, UsageReported
+from agents.engine.events import Body, Heard, Stage, StageStatus, TokenReset, Usage, UsageReported
 from agents.engine.records import AgentRecord, Path
 from agents.engine.states import StepKind
 from agents.guardrails.output import Screened, Watch, screened
@@ -34,6 +34,9 @@ from hyperagent.lib.text import clean_text, clean_value, title_from
 TOLD = "guarded"
 """Where a recorded reply has what guardrails found in it."""
 SAID_CHARS = 300
+SAID = "said"
+BELOW = "\n\n"
+"""What stands between an answer that people have read and what comes below it."""
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -105,7 +108,8 @@ class AgentContext(Spending):
         news = await super().heard()
         for text in news:
             told = f"You added: {title_from(' '.join(text.split()), limit=SAID_CHARS)}"
-            said = Stage(name=HEARD, description=told, status=StageStatus.COMPLETED)
+            where = Heard(text=text, at=len(self.run.said_by(self.agent.id)))
+            said = Stage(name=HEARD, description=told, status=StageStatus.COMPLETED, heard=where)
             self.emit_for_run(said, f"{HEARD}:{digest(text).hex()}")
         return news
 
@@ -115,12 +119,20 @@ class AgentContext(Spending):
         self.run.flag_once(self.agent.id, body, self.place, row)
         self._emitted += 1
 
-    def withdraw(self, reason: str) -> None:
-        """What this agent said so far is not the answer after all. Made once, like all that is emitted: on a replay
-        people may see by now what came after it, and that must stay."""
-        for channel in (ANSWER, THINKING):
-            if self.run.forget_recorded(self.agent.id, channel):
-                self.emit(TokenReset(keep=0, reason=reason, channel=channel))
+    def withdraw(self, reason: str, *, keep: str = "") -> None:
+        """What this agent said so far is not the answer after all, but for its beginning, `keep`. Made once, like all
+        that is emitted: on a replay people may see by now what came after it, and that must stay."""
+        for channel, kept in ((ANSWER, keep), (THINKING, "")):
+            if self.run.forget_recorded(self.agent.id, channel, keep=kept) > len(kept):
+                self.emit(TokenReset(keep=len(kept), reason=reason, channel=channel))
+
+    async def go_on_below(self) -> str | None:
+        """What this agent has said stays, and what it says next comes below it. Gives all of it as people see it; None
+        in a run that was recorded when an answer did not stay, which goes on as it began."""
+        recorded = self.upcoming
+        if recorded is not None and (recorded.kind, recorded.name) != (StepKind.NOTE, SAID):
+            return None
+        return await self.say(f"{self.run.said_by(self.agent.id)}{BELOW}")
 
     async def say(self, text: str) -> str:
         """`text` is all that this agent says: people see it, whatever of it a model has streamed. Gives it as they do:
@@ -141,7 +153,7 @@ class AgentContext(Spending):
             self.run.show(self.agent.id, ANSWER, found.text)
             return Outcome(found.as_json() if found.lines else None)
 
-        noted = await self.step(StepKind.NOTE, "said", {"text": rest}, perform)
+        noted = await self.step(StepKind.NOTE, SAID, {"text": rest}, perform)
         said = Screened(rest) if noted is None else Screened.from_json(noted)
         self.run.show_recorded(self.agent.id, said.text)
         tell_lines(self, said.lines)

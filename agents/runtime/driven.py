@@ -177,7 +177,7 @@ class DrivenRun(Run):
     def take_back(self, agent_id: UUID, reason: str, *, channels: Sequence[str] = (ANSWER, THINKING)) -> None:
         """Whatever people see of a reply that is not in the journal is no longer true."""
         if ANSWER in channels:
-            self.streamed[agent_id].clear()
+            self._stream_anew(agent_id)
         for channel in channels:
             keep = self._recorded_length[agent_id, channel]
             if self.loaded.shown.get((agent_id, channel), 0) != keep:
@@ -186,23 +186,31 @@ class DrivenRun(Run):
 
     def _silenced(self, agents: Iterable[AgentRecord]) -> Iterator[Announced]:
         for agent in agents:
-            self.streamed[agent.id].clear()
             for channel in (ANSWER, THINKING):
                 self.forget_recorded(agent.id, channel)
                 if self.loaded.shown.pop((agent.id, channel), 0):
                     reset = TokenReset(keep=0, reason="the agent was stopped", channel=channel)
                     yield Announced(agent.id, reset)
+            self._stream_anew(agent.id)
 
-    def forget_recorded(self, agent_id: UUID, channel: str) -> int:
-        """How much text of this agent was to stay until now; from now on none of it is."""
+    def _stream_anew(self, agent_id: UUID) -> None:
+        """What comes now is seen behind what this agent has said for good."""
+        self.streamed[agent_id].clear()
+        self.streamed[agent_id].append(self.said_by(agent_id))
+
+    def forget_recorded(self, agent_id: UUID, channel: str, *, keep: str = "") -> int:
+        """How much text of this agent was to stay until now; from now on only its beginning is, `keep`."""
         if channel == ANSWER:
             self._said[agent_id].clear()
-        return self._recorded_length.pop((agent_id, channel), 0)
+            self._said[agent_id].append(keep)
+        before = self._recorded_length[agent_id, channel]
+        self._recorded_length[agent_id, channel] = len(keep)
+        return before
 
     def announce_once(self, agent_id: UUID, body: Body, origin: str) -> None:
         if isinstance(body, TokenReset) and origin not in self.loaded.origins:
             self.loaded.shown[agent_id, body.channel] = body.keep
-            self.streamed[agent_id].clear()
+            self._stream_anew(agent_id)
         super().announce_once(agent_id, body, origin)
 
     def flag_once(self, agent_id: UUID, body: Body, origin: str, row: Flagged) -> None:

@@ -1,10 +1,12 @@
 """A loop that is killed at any of its records, and called again, is in the same state and says the same."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from agents.engine.states import InterventionKind
 from agents.exchange import AgentInput
 from agents.loop_state import Looped, LoopState
 from agents.middleware.base import Middleware
@@ -39,6 +41,16 @@ LINES = (
     Script(text="The figure is forty two."),
 )
 SETTINGS = PipelineSettings(compression_tokens=1_500, compression_keeps=2)
+# An answer that a person adds something to, for which a tool is called.
+ADDED = "In euros, please"
+LINES_ADDED_TO = (
+    Script(text="It is forty two."),
+    Script(
+        text="I look up the rate.",
+        tool_calls=[ScriptedCall(name="search", arguments='{"query": "rate"}', id="call-1")],
+    ),
+    Script(text="In euros it is forty."),
+)
 
 
 @dataclass(frozen=True)
@@ -57,19 +69,36 @@ class Watch(Middleware):
         return state
 
 
+@dataclass(frozen=True)
+class AddsWords(Middleware):
+    """As a person does who has read the first answer, which is stored: once, however often that is replayed."""
+
+    name = "adds_words"
+    add: Callable[[], None]
+
+    async def after_model(self, context: AgentContext, state: LoopState, reply: ModelReply) -> LoopState:
+        if reply.text == LINES_ADDED_TO[0].text:
+            await context.run.outbox.committed()
+            self.add()
+        return state
+
+
 @dataclass
 class Life:
-    """One run from its start to its end, over as many drivers as it takes."""
+    """One run from its start to its end, over as many drivers as it takes. `added`: what a person says to it."""
 
     cases: Cases
     server: ScriptedServer
+    lines: tuple[Script, ...] = LINES
+    added: str = ""
     states: list[LoopState] = field(default_factory=list)
     writes: int = 0
     had_looped: bool = False
     """It was killed behind its loop: words that came in fewer pieces than the reference's were fewer records."""
 
     def __post_init__(self) -> None:
-        stack = (*default_middleware(PLANNED), Watch(self.states))
+        adds = (AddsWords(self._add),) if self.added else ()
+        stack = (*default_middleware(PLANNED), Watch(self.states), *adds)
         tools = {"search": self._work, "read": self._work}
         self.case = self.cases(tools, task=PLANNED, settings=SETTINGS, middleware=stack)
 
@@ -81,7 +110,7 @@ class Life:
     async def _drive(self, death: Death | None = None, at: int = 0) -> End:
         """The script goes on behind the replies that are recorded: one that is asked for again has no line."""
         self.server.reset()
-        self.server.script(*LINES[self.case.replies_recorded() :])
+        self.server.script(*self.lines[self.case.replies_recorded() :])
         self.states.clear()
         run, journal = self.case.take_over(death=death, at=at)
         end = await drive(run, journal)
@@ -94,6 +123,11 @@ class Life:
     def looped(self) -> Looped:
         assert self.case.looped is not None
         return self.case.looped
+
+    def _add(self) -> None:
+        assert self.case.run is not None
+        if not self.case.run.loaded.interventions:
+            self.case.intervene(InterventionKind.STEER, self.added, run=self.case.run)
 
     @staticmethod
     def _work(arguments: dict[str, Any]) -> str:
@@ -125,3 +159,25 @@ async def test_a_loop_that_is_killed_at_any_record_ends_in_the_same_state(
             assert shown(life.case.all_events) == reference.looped.text, told
             stages = [event["description"] for event in life.case.events("stage")]
             assert stages == [LINES[0].text, LINES[1].text], told
+
+
+@pytest.mark.spec("B1", "S93")
+@pytest.mark.timeout(600)
+async def test_an_answer_that_words_were_added_to_stays_where_its_run_is_killed_at_any_record(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    answer = "It is forty two.\n\nIn euros it is forty."
+    reference = Life(cases, scripted_server, LINES_ADDED_TO, ADDED)
+    assert await reference.live() == End("completed", {"answer": answer})
+
+    for at in range(1, reference.writes):
+        for death in Death:
+            life = Life(cases, scripted_server, LINES_ADDED_TO, ADDED)
+            end = await life.live(death, at)
+
+            told = f"{death.name} at {at}"
+            assert end == End("completed", {"answer": answer}), told
+            assert life.case.events("journal_cut") == [], told
+            assert shown(life.case.all_events) == answer, told
+            stages = [(event["name"], event.get("heard")) for event in life.case.events("stage")]
+            assert stages == [("heard", {"text": ADDED, "at": 16}), ("reason", None)], told

@@ -2,17 +2,19 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agents.engine.copying import Kept
 from agents.engine.events import Source
-from agents.engine.states import InterventionKind
+from agents.engine.states import AgentStatus, InterventionKind
 from agents.exchange import HandoffInfo
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, Role
 from tests.engine.driving import ROOT
-from tests.loop.driving import SECRET, SPEC, TASK, Cases, Refused, calls, looped, offered, sent
+from tests.loop.driving import SECRET, SPEC, TASK, Cases, LoopCase, Refused, calls, looped, offered, sent
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -389,23 +391,85 @@ async def test_what_a_person_says_meanwhile_is_heard_in_the_next_round_and_after
     assert sent(scripted_server, 1)[-1]["content"] == "[Message from the user while you work] Only for 2025"
 
 
-async def test_what_a_person_says_while_the_answer_is_written_is_answered_as_well(
+async def test_what_a_person_says_while_the_answer_is_written_is_answered_below_what_they_have_read(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     scripted_server.script(Script(text="It is 42.", first_delay_s=0.2), Script(text="In euros it is 40."))
     case = cases({})
 
-    async with case.driving() as (run, driving):
-        await asyncio.to_thread(scripted_server.wait_until, lambda server: len(server.calls) == 1)
-        case.intervene(InterventionKind.COMMENT, "In euros, please", lineage=ROOT, run=run)
-        await driving
+    await said_to_the_answer(case, scripted_server, "In euros, please")
 
     assert case.looped is not None
-    assert shown(case.all_events) == case.looped.text == "In euros it is 40."
+    assert shown(case.all_events) == case.looped.text == "It is 42.\n\nIn euros it is 40."
+    assert case.events("token_reset") == []
+    [told] = case.events("stage")
+    assert told["heard"] == {"text": "In euros, please", "at": len("It is 42.")}
     assert [message["content"] for message in sent(scripted_server, 1)][-2:] == [
         "It is 42.",
         "[Message from the user while you work] In euros, please",
     ]
+
+
+async def test_what_was_read_before_words_were_added_stays_when_tools_are_called_for_them(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(
+        Script(text="It is 42.", first_delay_s=0.2),
+        calls(("search", {"query": "rate"}), text="I look up the rate."),
+        Script(text="In euros it is 40."),
+    )
+    case = cases({"search": found})
+
+    await said_to_the_answer(case, scripted_server, "In euros, please")
+
+    assert case.looped is not None
+    assert shown(case.all_events) == case.looped.text == "It is 42.\n\nIn euros it is 40."
+    assert [reset["keep"] for reset in case.events("token_reset")] == [len("It is 42.\n\n")]
+
+
+async def test_an_agent_that_nobody_reads_answers_anew_with_what_was_added(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(Script(text="It is 42.", first_delay_s=0.2), Script(text="In euros it is 40."))
+    case = cases({}, task=TASK.model_copy(update={"speaks": False}))
+
+    await said_to_the_answer(case, scripted_server, "In euros, please")
+
+    assert case.looped is not None
+    assert case.looped.text == "In euros it is 40."
+    assert case.events("token") == []
+
+
+async def test_a_run_that_took_its_answer_back_for_what_was_added_goes_on_as_it_began(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(Script(text="It is 42.", first_delay_s=0.2), Script(text="In euros it is 40."))
+    case = cases({})
+    await said_to_the_answer(case, scripted_server, "In euros, please")
+    as_if_never_said(case)
+
+    result = await looped(case)
+
+    assert result.text == "In euros it is 40."
+    assert case.events("journal_cut") == []
+
+
+async def said_to_the_answer(case: LoopCase, server: ScriptedServer, text: str) -> None:
+    """A run to its end, in which a person says `text` while the first answer is on its way."""
+    async with case.driving() as (run, driving):
+        await asyncio.to_thread(server.wait_until, lambda server: len(server.calls) == 1)
+        case.intervene(InterventionKind.COMMENT, text, lineage=ROOT, run=run)
+        await driving
+
+
+def as_if_never_said(case: LoopCase) -> None:
+    """The run is one that stopped at its end, by a version that did not let its first answer stay."""
+    [agent] = case.store.past(case.execution_id)
+    *before, said, anew = case.store.steps(case.execution_id)
+    assert [step.name for step in (said, anew)] == ["said", "agent"]
+    kept = {step.id for step in agent.steps if step.path in {one.path for one in before}}
+    case.copy(Kept({agent.id: AgentStatus.RUNNING}, frozenset(kept)))
+    case.store.apply(case.execution_id, [replace(anew, agent_id=case.agent().id, path=said.path)])
 
 
 async def test_sources_come_without_doubles_and_what_tools_share_is_put_together(

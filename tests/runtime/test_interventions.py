@@ -24,8 +24,9 @@ from tests.runtime.driving import Runners, ended, events, execution, start, unti
 from tests.runtime.endings import wholly_ended
 from tests.runtime.roles import own_models, says
 from tests.runtime.test_waiting import NO_MODEL, answer, request_of, waiting
-from tests.scripted.script import ScriptedCall
+from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
+from tests.shown import shown
 from tests.tools.doubles import fake_providers
 
 intervene = sync_to_async(actions.intervene)
@@ -328,3 +329,58 @@ async def test_an_agent_that_begins_anew_knows_what_it_did_before(
 
 async def is_called(shop: Shop) -> bool:
     return bool(shop.called)
+
+
+async def added_to_an_answer(alice: Any, server: ScriptedServer, text: str) -> UUID:
+    """A run whose first answer is on its way when alice adds `text`; it has that, and its model is let go on."""
+    id_ = await start(alice, "How high is it?", mode="chat")
+    await asyncio.to_thread(server.wait_until, lambda model: bool(model.calls) and model.calls[0].tokens_sent > 1)
+    await steer(id_, by=alice, text=text)
+    await until(lambda: Intervention.objects.filter(execution=id_, applied_at__isnull=False).aexists())
+    server.release()
+    return id_
+
+
+@pytest.mark.spec("S93")
+async def test_an_answer_stays_when_words_are_added_to_it_and_goes_on_below_them(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(
+        Script(text="It is 33 feet high.", held_after=3), Script(match="metres please", text="That is 10 metres.")
+    )
+    await make_runner(scripted_server.url)
+
+    id_ = await added_to_an_answer(alice, scripted_server, "metres please")
+    run = await ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "It is 33 feet high.\n\nThat is 10 metres.")
+    told = await events(id_)
+    assert shown(told) == told[-1]["answer"] == run.answer
+    assert not [event for event in told if event["type"] == "token_reset"]
+    [heard] = [event["heard"] for event in told if event["type"] == "stage" and event["name"] == "heard"]
+    assert heard == {"text": "metres please", "at": len("It is 33 feet high.")}
+
+
+@pytest.mark.spec("B16", "S93")
+async def test_who_stops_a_run_keeps_what_it_answered_before_and_after_words_were_added(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(
+        Script(text="It is 33 feet high.", first_delay_s=0.3),
+        Script(match="metres please", text="That is 10 metres.", silence_after=2),
+    )
+    await make_runner(scripted_server.url)
+    id_ = await start(alice, "How high is it?", mode="chat")
+    await asyncio.to_thread(scripted_server.wait_until, lambda model: bool(model.calls))
+    await steer(id_, by=alice, text="metres please")
+
+    async def has_gone_on() -> bool:
+        return "\n\nThat" in shown(await events(id_))
+
+    await until(has_gone_on)
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    run = await ended(id_)
+
+    assert run.status == "cancelled"
+    assert run.answer.startswith("It is 33 feet high.\n\nThat")
+    assert shown(await events(id_)) == run.answer
