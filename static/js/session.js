@@ -27,7 +27,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   const complaint = signal(null); // what could not be done
   const neverOpened = signal(true);
   const stopping = signal(new Set());
-  const added = signal(new Map()); // execution id → what was told to it while it ran, as far as this page saw it
+  const added = signal(new Map()); // execution id → what this page told it while it ran
   const steering = createSteering({ send: (frame) => socket?.send(frame) ?? false, post: api.steerExecution });
   const requests = createRequests(api);
   const tracing = new Map(); // execution id → the promise of its trace

@@ -332,6 +332,23 @@ export function answerText(message, execution) {
   return execution.answer ?? streamedText(execution, "answer");
 }
 
+// The answer in the parts between which something was added to it: `added` stands before the part's text.
+export function partsOf(text, added) {
+  const parts = [{ added: [], text: "" }];
+  let taken = 0;
+  for (const { text: words, at } of added) {
+    const end = firstCharacters(text, at).length;
+    if (text.slice(taken, end).trim()) {
+      parts.at(-1).text = text.slice(taken, end);
+      parts.push({ added: [], text: "" });
+      taken = end;
+    }
+    parts.at(-1).added.push(words);
+  }
+  parts.at(-1).text = text.slice(taken);
+  return parts;
+}
+
 export function isLive(execution) {
   return Boolean(execution) && !FINAL.has(execution.status);
 }

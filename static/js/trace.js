@@ -6,8 +6,9 @@ const ENDED = new Set(["completed", "failed", "skipped", "cancelled", "deleted"]
 
 const NO_USAGE = Object.freeze({ prompt_tokens: 0, completion_tokens: 0, cost_usd: 0 });
 
-// `whole`: the run is over and nothing of it is missing here.
-export const EMPTY_TRACE = Object.freeze({ whole: false, routing: null, plan: null, agents: [], requests: [] });
+// `whole`: the run is over and nothing of it is missing here. `added`: what a person told it while it went on, each behind `at`
+// characters of the answer.
+export const EMPTY_TRACE = Object.freeze({ whole: false, routing: null, plan: null, agents: [], requests: [], added: [] });
 
 export const isEnded = (status) => ENDED.has(status);
 
@@ -28,7 +29,8 @@ const EVENTS = {
     withWorker(withStep(trace, step_id, null, (before) => ended(before, status, error, timestamp)), step_id, (agent) => foundWanting(agent, status)),
   todo_update: (trace, { items, timestamp }) => items.reduce((so_far, item) => withStep(so_far, item.id, null, (step) => ticked(step, item, timestamp)), trace),
   agent_state: agentChanged,
-  stage: staged,
+  stage: (trace, event) => withAdded(staged(trace, event), event),
+  token_reset: takenBack,
   tool_call: called,
   tool_result: returned,
   handoff: (trace, event) => noted(trace, event, {
@@ -222,6 +224,17 @@ function staged(trace, event) {
   return noted(trace, event, { kind: "stage", name, text: description || name, status, endedAt });
 }
 
+function withAdded(trace, { heard, agent_id }) {
+  return heard ? { ...trace, added: [...trace.added, { ...heard, agentId: agent_id ?? "" }] } : trace;
+}
+
+// What was added behind words that are taken back stands behind those that stay.
+function takenBack(trace, { agent_id, channel, keep }) {
+  const isBehind = ({ agentId, at }) => agentId === (agent_id ?? "") && at > keep;
+  if (channel === "thinking" || !trace.added.some(isBehind)) return trace;
+  return { ...trace, added: trace.added.map((one) => (isBehind(one) ? { ...one, at: keep } : one)) };
+}
+
 // `stage`: the place of the stage that the call belongs to, among the agent's entries.
 function called(trace, event) {
   const { tool, label, args, id, agent_id, stage } = event;
@@ -301,7 +314,7 @@ function over(trace) {
 // What a person sees of how a run went, without moments: the plan, the tree of agents, their tools, what came of them, and
 // what was asked.
 export function summaryOfTrace(trace) {
-  const { whole, routing, plan, agents, requests } = trace;
+  const { whole, routing, plan, agents, requests, added } = trace;
   return {
     whole,
     routing,
@@ -310,6 +323,7 @@ export function summaryOfTrace(trace) {
     tools: agents.flatMap(({ id, entries }) => entries.map(({ at, ...entry }) => ({ agent: id, ...timeless(entry) }))),
     outputs: Object.fromEntries(Object.entries(resultsOf(trace)).map(([kind, found]) => [kind, found.map(({ at, ...entry }) => entry)])),
     requests: requests.map(({ askedAt, ...request }) => timeless(request)),
+    added,
   };
 }
 

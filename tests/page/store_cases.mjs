@@ -1,5 +1,5 @@
 // Cases for the page's reducer: run by `node --test` (store.test.mjs) and, the same ones, in the browser (test_store.py).
-import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, lastTimes, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
+import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, lastTimes, partsOf, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
 import { RUN, delivered, equal, numbered, randomFrom } from "./given.mjs";
 
 const user = (id, parent_id, text = "Why?", client_id = null) =>
@@ -54,6 +54,14 @@ export const cases = {
       token("😀😀😀 three"), token("thought", { channel: "thinking" }), { type: "token_reset", keep: 2, channel: "answer" }, token("!"),
     ]));
     equal([shown(state), streamedText(state.executions[RUN], "thinking")], ["😀😀!", "thought"]);
+  },
+
+  "an answer is cut where something was added to it, counted in characters"() {
+    const added = (text, at) => ({ text, at });
+    equal(partsOf("Whole.", []), [{ added: [], text: "Whole." }]);
+    equal(partsOf("😀 first.\n\nThen.", [added("a", 0), added("b", 8), added("c", 8)]), [{ added: ["a"], text: "😀 first." }, { added: ["b", "c"], text: "\n\nThen." }]);
+    equal(partsOf("First.", [added("a", 6)]), [{ added: [], text: "First." }, { added: ["a"], text: "" }]);
+    equal(partsOf("", [added("a", 6)]), [{ added: ["a"], text: "" }]);
   },
 
   "the texts of agents stand in the order in which they began, never mixed"() {

@@ -40,6 +40,15 @@ export const cases = {
     equal(planRows(told([overview()]), true)[4].after, [2, 3, 4], "waits for");
   },
 
+  "what was added stands behind what had been said, and never behind words that were taken back"() {
+    const heard = (at) => ({ type: "stage", agent_id: "w", name: "heard", description: "d", status: "completed", heard: { text: "In metres", at } });
+    const reset = (keep, more = {}) => ({ type: "token_reset", agent_id: "w", channel: "answer", keep, ...more });
+    const at = (...bodies) => told([heard(16), ...bodies]).added.map(({ text, at }) => [text, at]);
+    equal(at(), [["In metres", 16]]);
+    equal(at(reset(18), reset(3, { channel: "thinking" }), reset(3, { agent_id: "other" })), [["In metres", 16]]);
+    equal(at(reset(3)), [["In metres", 3]]);
+  },
+
   "the checklist takes back nothing that agents told"() {
     const before = [root, overview(), begins("a"), agent("w", "awaiting_user", { step_id: "a" })];
     equal(statuses(told([...before, todo({ a: "running", b: "pending" })]))[0], "awaiting_user");
@@ -237,6 +246,8 @@ function randomBodies(pick) {
     () => ({ type: "interrupt_response", request_id: id(), kind: "decision", status: "answered", choice: "A" }),
     () => ({ type: "journal_cut", agent_id: who(), path: "0", reason: "r" }),
     () => ({ type: "token", agent_id: who(), content: "word " }),
+    () => ({ type: "token_reset", agent_id: who(), keep: pick(9), channel: ["answer", "thinking"][pick(2)] }),
+    () => ({ type: "stage", agent_id: who(), name: "heard", description: "d", status: "completed", heard: { text: id(), at: pick(9) } }),
     () => ({ type: "novelty", agent_id: who() }),
   ];
   return [root, ...Array.from({ length: 5 + pick(40) }, () => kinds[pick(kinds.length)]()), { type: "complete", answer: "Done.", sources: [], status: "completed" }];

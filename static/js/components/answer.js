@@ -4,7 +4,7 @@ import { duration, isWaiting } from "../activity.js";
 import { removedWords } from "../guarded.js";
 import { usesHands } from "../hands.js";
 import { t } from "../i18n.js";
-import { answerText, isLive, streamedText } from "../store.js";
+import { answerText, isLive, partsOf, streamedText } from "../store.js";
 import { Activity, OtherModes, loadWorkers } from "./activity.js";
 import { Details } from "./answer_details.js";
 import { Branches } from "./branches.js";
@@ -26,12 +26,15 @@ for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, warmAll, {
 
 const SOURCES_LISTED = 5;
 
+const NONE = [];
+
 export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
   const live = isLive(execution);
   const text = answerText(message, execution);
   const thoughts = execution ? streamedText(execution, "thinking") : "";
   const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
+  const parts = partsOf(text, execution?.trace.added ?? NONE);
   const removed = live ? "" : removedWords(text);
   const stopping = live && session.stopping.value.has(execution.id);
   const hasHands = useMemo(() => Boolean(execution) && usesHands(execution.trace), [execution?.trace.agents]);
@@ -39,10 +42,10 @@ export function Answer({ row, application, session, last }) {
 
   return html`<article class="answer" aria-busy=${live ? "true" : "false"} aria-label=${t("Answer")} data-message=${message.id} data-status=${execution?.status ?? ""}>
     ${execution && html`<${Work} message=${message} execution=${execution} stopping=${stopping} application=${application} session=${session} last=${last} isAnswering=${text !== ""} />`}
-    ${execution && session.added.value.get(execution.id)?.map((words) => html`<p class="mark is-added"><${Icon} name="addTo" /><span>${t("You added:")} <span dir="auto">${words}</span></span></p>`)}
     ${hasHands && html`<${Part} load=${loadDoing} with=${{ trace: execution.trace, isLive: live, isAnswering: text !== "", conversationId: session.conversationId }} />`}
     ${(thoughts || (!live && execution?.thought)) && html`<${Thoughts} text=${thoughts} live=${live && !text} thought=${execution.thought} read=${() => session.thoughts(execution.id)} />`}
-    ${text && html`<${Prose} text=${text} live=${live} sources=${execution?.sources} unsupported=${unsupported} conversationId=${session.conversationId} said=${session.said.value} />`}
+    ${parts.map(({ added, text: words }, index) => html`<${Passage} key=${index} added=${added} text=${words} live=${live && index === parts.length - 1} sources=${execution?.sources} unsupported=${unsupported} session=${session} />`)}
+    ${live && unheard(execution, session).map((words) => html`<${Added} words=${words} />`)}
     ${hasHands && html`<${Part} load=${loadCame} with=${{ trace: execution.trace, conversationId: session.conversationId }} />`}
     ${live && text && !isWaiting(execution) && html`<${Progress} model=${execution.model} />`}
     ${removed && html`<p class="mark is-guarded"><${Icon} name="shield" /><span>${t("Taken out of this answer: {what}", { what: removed })}</span></p>`}
@@ -63,6 +66,21 @@ export function Answer({ row, application, session, last }) {
     ${last && message.unasked && html`<${Unasked} unasked=${message.unasked} application=${application} />`}
     ${!live && last && message.follow_ups.length > 0 && html`<${FollowUps} questions=${message.follow_ups} application=${application} />`}
   </article>`;
+}
+
+// A part of the text, below what somebody added before it.
+function Passage({ added, text, live, sources, unsupported, session }) {
+  return html`${added.map((words) => html`<${Added} words=${words} />`)}
+    ${text.trim() && html`<${Prose} text=${text} live=${live} sources=${sources} unsupported=${unsupported} conversationId=${session.conversationId} said=${session.said.value} />`}`;
+}
+
+function Added({ words }) {
+  return html`<p class="mark is-added"><${Icon} name="addTo" /><span>${t("You added:")} <span dir="auto">${words}</span></span></p>`;
+}
+
+// What this page has told the run, and no agent of it has heard yet. What none hears is the conversation's next question.
+function unheard({ id, trace }, session) {
+  return (session.added.value.get(id) ?? NONE).filter((words) => !trace.added.some(({ text }) => text === words));
 }
 
 // What the run did and asks. Its tokens, many a second, change nothing here and do not draw it again.
