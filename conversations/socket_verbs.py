@@ -64,7 +64,9 @@ def _say(caller: Caller, conversation_id: uuid.UUID | None, said: Say) -> Frame:
         edits=said.edits,
         after=said.after,
     )
-    return shapes.said(done.message, done.reply)
+    told = shapes.said(done.message, done.reply)
+    # What was said before is announced to nobody again: only who says it again is answered, each time.
+    return {**told, "type": "said"} if done.repeated else told
 
 
 def _cancel(caller: Caller, conversation_id: uuid.UUID | None, said: Cancel) -> Frame:

@@ -130,13 +130,35 @@ async def test_a_question_is_said_once_and_shown_in_every_tab(alices_cookie: str
     ):
         await tab.send(type="say", text="Hi there", client_id="c1")
         here, there = await tab.frame("said"), await other.frame("said")
-        await tab.send(type="say", text="Hi there", client_id="c1")
-        await tab.send(type="ping")
 
         assert here == there
         assert (here["message"]["text"], here["client_id"]) == ("Hi there", "c1")
         assert here["reply"]["execution"]["status"] == "pending"
-        assert (await tab.frame("said", "pong"))["type"] == "pong"
+        for one in (tab, other):
+            await one.send(type="ping")
+            assert (await one.frame("said", "pong"))["type"] == "pong"
+
+
+async def test_a_question_that_is_said_again_is_answered_each_time_and_announced_once(
+    alices_cookie: str, conversation: Conversation
+) -> None:
+    async with (
+        Socket(address(conversation.id), cookie=alices_cookie) as tab,
+        Socket(address(conversation.id), cookie=alices_cookie) as other,
+    ):
+        await tab.send(type="say", text="Hi there", client_id="c1")
+        first = await tab.frame("said")
+        await other.frame("said")
+
+        for _ in range(2):
+            await tab.send(type="say", text="Hi there", client_id="c1")
+            assert await tab.frame("said") == first
+        await other.send(type="say", text="Hi there", client_id="c1")
+        assert await other.frame("said") == first
+
+        for one in (tab, other):
+            await one.send(type="ping")
+            assert (await one.frame("said", "pong"))["type"] == "pong"
         assert await Execution.objects.acount() == 1
 
 
