@@ -22,7 +22,7 @@ from agents.sandbox import actions as boxes
 from agents.tools.taint import CLEAN, Taint
 from conversations import history, shapes
 from conversations.attaching import attached
-from conversations.models import CLIENT_ID_CHARS, Conversation, Message, Origin, Role, TitledBy
+from conversations.models import Conversation, Message, Origin, Role, TitledBy
 from conversations.options import of_the_question
 from conversations.owned import Said, branch_before, own, own_message, own_run, owning, said_under
 from conversations.searching import indexing
@@ -31,6 +31,7 @@ from conversations.turns import BROUGHT, later, message_in, reply_to, start_answ
 from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
+from hyperagent.lib.client_ids import checked_client_id
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -324,16 +325,6 @@ def checked_question(text: str) -> str:
         message = _("The question is empty. Write something.")
         raise Refused("question_empty", message, fields={"text": [message]})
     return cleaned
-
-
-def checked_client_id(client_id: str | None, *, called: str = "client_id") -> str:
-    """`called`: what the request calls it. Raises Refused."""
-    if client_id is None:
-        return ""
-    if len(client_id) > CLIENT_ID_CHARS or not client_id.isprintable():
-        message = f"{called} may have {CLIENT_ID_CHARS} printable characters; a random UUID does well."
-        raise Refused("bad_client_id", message, fields={called: [message]})
-    return client_id
 
 
 def announce_conversation(conversation: Conversation) -> None:

@@ -9,8 +9,8 @@ import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agents.budget import RunBudget
-from conversations.models import CLIENT_ID_CHARS
 from conversations.options import Depth, Scenario
+from hyperagent.lib.client_ids import CLIENT_ID_CHARS
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.refusals import Refused, error_object
 from hyperagent.lib.text import clean_value

@@ -12,12 +12,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.models import Execution
+from hyperagent.lib.client_ids import CLIENT_ID_CHARS
 from memory.models import Project
 
 if TYPE_CHECKING:
     from hyperagent.accounts.models import User
-
-CLIENT_ID_CHARS = 100
 
 
 class Role(StrEnum):

@@ -32,6 +32,7 @@ from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer
 from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
+from hyperagent.lib.client_ids import checked_client_id
 from hyperagent.lib.refusals import Conflict, NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
@@ -208,7 +209,7 @@ def _said(user: User, request: Request, given: dict[str, Any], options: dict[str
 def key_of(request: Request) -> str | None:
     """Raises Refused, by the header's name."""
     key = request.headers.get("idempotency-key")
-    return actions.checked_client_id(key, called="Idempotency-Key") or None
+    return checked_client_id(key, called="Idempotency-Key") or None
 
 
 def refuse_another(said: Said, question: str, mode: str | None) -> None:
