@@ -28,6 +28,7 @@ from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution, Interve
 from agents.runtime import leases
 from hyperagent.accounts.models import User
 from hyperagent.lib import rows
+from hyperagent.lib.client_ids import checked_client_id
 from hyperagent.lib.ids import new_id
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.telemetry.tracing import carried
@@ -151,18 +152,21 @@ def intervene(
     return agent
 
 
-def steer(execution_id: UUID, *, by: User, text: str) -> Execution:
-    """Tells every agent of a run something while it goes on. Raises NotThere, Conflict, or Refused for the text."""
-    text = _checked(text, "text")
+def steer(execution_id: UUID, *, by: User, text: str, client_id: str | None = None) -> Execution:
+    """Tells every agent of a run something while it goes on. What it was told under the same `client_id` it is not told
+    again, and that is no error, whatever has become of the run. Raises NotThere, Conflict, or Refused for the text."""
+    text, key = _checked(text, "text"), checked_client_id(client_id)
     with transaction.atomic():
         execution = Execution.objects.select_for_update(no_key=True).filter(id=execution_id, user=by).first()
         if execution is None:
             raise NotThere
+        if key and Intervention.objects.filter(execution=execution, client_id=key).exists():
+            return execution
         if execution.is_over:
             raise Conflict(
                 "run_is_over", _("This run is {status}. Ask a new question instead.").format(status=execution.status)
             )
-        _intervene(execution, InterventionKind.STEER, text, by=by, agent=None)
+        _intervene(execution, InterventionKind.STEER, text, by=by, agent=None, client_id=key)
     return execution
 
 
@@ -272,10 +276,18 @@ def _checked(text: str, field: str) -> str:
 
 
 def _intervene(
-    execution: Execution, kind: InterventionKind, text: str, *, by: User, agent: AgentExecution | None
+    execution: Execution,
+    kind: InterventionKind,
+    text: str,
+    *,
+    by: User,
+    agent: AgentExecution | None,
+    client_id: str = "",
 ) -> None:
     """Writes the wish down, marks the agent with it, and wakes whoever drives the run."""
-    Intervention.objects.create(execution=execution, agent_id=agent.id if agent else None, kind=kind, text=text, by=by)
+    Intervention.objects.create(
+        execution=execution, agent_id=agent.id if agent else None, kind=kind, text=text, by=by, client_id=client_id
+    )
     if agent is not None:
         agent.user_comment = text if kind is InterventionKind.COMMENT else kind
         changed = ["user_comment"]

@@ -360,7 +360,7 @@ class InterventionAdmin(_PartOfRunAdmin):
     ordering = (*_PartOfRunAdmin.ordering, "id")
     content_fields = ("text",)
     readonly_fields = ("run",)
-    fields = ("id", "run", "agent_id", "kind", "text", "by", "created_at", "applied_at")
+    fields = ("id", "run", "agent_id", "kind", "text", "by", "client_id", "created_at", "applied_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Intervention]:
         return super().get_queryset(request).defer(*(f"execution__{name}" for name in HEAVY), "text")

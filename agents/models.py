@@ -24,6 +24,7 @@ from agents.engine.states import (
     StepStatus,
 )
 from hyperagent.accounts.models import User
+from hyperagent.lib.client_ids import CLIENT_ID_CHARS
 from hyperagent.lib.fields import ExactJSONField
 from hyperagent.lib.ids import new_id
 
@@ -336,6 +337,13 @@ class Intervention(models.Model):
     kind = models.CharField(max_length=8, choices=_choices(InterventionKind))
     text = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    client_id = models.CharField(
+        max_length=CLIENT_ID_CHARS,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Given by whoever said it: not said twice.",
+    )
     created_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True, blank=True)
 
@@ -344,6 +352,11 @@ class Intervention(models.Model):
         constraints = (
             models.CheckConstraint(
                 condition=models.Q(kind__in=list(InterventionKind)), name="agents_intervention_kind_known"
+            ),
+            models.UniqueConstraint(
+                fields=["execution", "client_id"],
+                condition=~models.Q(client_id=""),
+                name="agents_intervention_said_once",
             ),
         )
 

@@ -50,7 +50,7 @@ class Cancel(_Frame):
 
 
 class Steer(_Frame):
-    """A word to all agents of a run while they work."""
+    """A word to all agents of a run while they work: once, however often it is said under one `client_id`."""
 
     type: Literal["steer"]
     execution_id: uuid.UUID

@@ -76,7 +76,7 @@ def _cancel(caller: Caller, conversation_id: uuid.UUID | None, said: Cancel) -> 
 
 def _steer(caller: Caller, conversation_id: uuid.UUID | None, said: Steer) -> Frame:
     actions.check_run(caller.user, conversation_id, said.execution_id)
-    runs.steer(said.execution_id, by=caller.user, text=said.text)
+    runs.steer(said.execution_id, by=caller.user, text=said.text, client_id=said.client_id)
     return {"type": "steered", "execution_id": str(said.execution_id)}
 
 

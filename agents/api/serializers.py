@@ -261,3 +261,6 @@ class WholeResultSerializer(serializers.Serializer[Any]):
 
 class SteerSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(trim_whitespace=False)
+    client_id = serializers.CharField(
+        required=False, allow_null=True, default=None, help_text="The same one again tells the run nothing again."
+    )

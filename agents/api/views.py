@@ -135,12 +135,14 @@ class ExecutionSteer(APIView):
         responses={202: serializers.ExecutionSerializer, **dict.fromkeys((400, 404, 409), ErrorSerializer)},
     )
     def post(self, request: Request, execution_id: uuid.UUID) -> Response:
-        """Tells the agents of a run something while they work. Each hears it before its next look at a model."""
+        """Tells the agents of a run something while they work. Each hears it before its next look at a model. What was
+        told under the same `client_id` is answered as the first time, and not told again.
+        """
         own_or_404(visible_to(request).only("id"), id=execution_id)
         asked = serializers.SteerSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         assert isinstance(request.user, User)
-        actions.steer(execution_id, by=request.user, text=asked.validated_data["text"])
+        actions.steer(execution_id, by=request.user, **asked.validated_data)
         return Response(detailed(request, execution_id), status=202)
 
 

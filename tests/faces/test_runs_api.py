@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import IntegrityError
 
 from agents import plan_reading
 from agents.api import serializers
@@ -135,9 +136,35 @@ def test_a_run_that_goes_on_is_told_something(alice: Any, api_of: Callable[..., 
     assert (wished.kind, wished.text, wished.agent_id, wished.by) == ("steer", "Only in English", None, alice)
 
 
+def test_a_run_is_told_once_what_is_said_under_one_client_id(alice: Any, api_of: Callable[..., Any]) -> None:
+    run, other = make_run(alice), make_run(alice)
+    said = {"text": "Only in English", "client_id": "c1"}
+
+    told = [api_of(alice).post(f"/api/v1/executions/{one.id}/steer", said) for one in (run, run, other)]
+    for _ in range(2):
+        api_of(alice).post(f"/api/v1/executions/{run.id}/steer", {"text": "In years"})
+    append(run, Complete(answer="Done"))
+    late = api_of(alice).post(f"/api/v1/executions/{run.id}/steer", said)
+
+    assert [answer.status_code for answer in (*told, late)] == [202, 202, 202, 202]
+    wished = list(Intervention.objects.filter(execution=run).values_list("text", flat=True))
+    assert wished == ["Only in English", "In years", "In years"]
+    assert Intervention.objects.filter(execution=other).count() == 1
+
+
+def test_the_database_has_what_was_said_under_one_client_id_once(alice: Any) -> None:
+    run = make_run(alice)
+    Intervention.objects.create(execution=run, kind="steer", text="Shorter", client_id="c1")
+
+    with pytest.raises(IntegrityError, match="agents_intervention_said_once"):
+        Intervention.objects.create(execution=run, kind="steer", text="Shorter", client_id="c1")
+
+
 @pytest.mark.parametrize(
     ("said", "status", "field"),
     [
+        ({"text": "Shorter", "client_id": "x" * 101}, 400, "client_id"),
+        ({"text": "Shorter", "client_id": "a\nb"}, 400, "client_id"),
         ({"text": " "}, 400, "text"),
         ({}, 400, "text"),
         ({"text": "x" * 10_000}, 400, "text"),

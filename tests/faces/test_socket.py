@@ -405,6 +405,8 @@ async def test_an_agent_is_changed_and_a_run_is_steered_from_the_socket(
         refused = await socket.frame()
         await socket.send(type="steer", execution_id=str(run.id), text="Shorter", client_id="c2")
         steered = await socket.frame()
+        await socket.send(type="steer", execution_id=str(run.id), text="Shorter", client_id="c2")
+        assert await socket.frame() == steered
         await socket.send(type="steer", execution_id=str(run.id), text=" ")
         empty = await socket.frame()
 
