@@ -141,13 +141,14 @@ def accept(invitation: Invitation, user: User) -> None:
     Raises NotAllowed for another address than the one that was invited, and Conflict for an invitation that is over.
     """
     with transaction.atomic():
+        # Before the look at what they hold, and before the invitation, as whoever sends one again or revokes it does.
+        now = people.hold(None, user.pk).user
         found = Invitation.objects.open().select_for_update().filter(pk=invitation.pk, number=invitation.number).first()
         if found is None:
             raise _over()
-        if user.is_service or email_key(found.email) != email_key(user.email):
+        if now.is_service or email_key(found.email) != email_key(now.email):
             raise NotAllowed("another_address", _("This invitation is for another e-mail address."))
-        held = user.roles()
-        people.set_roles(None, user.pk, [*held, *(Role(role) for role in found.roles)])
+        people.set_roles(None, user.pk, [*now.roles(), *(Role(role) for role in found.roles)])
         groups = {*people.plain_groups().filter(user=user), *found.groups.all()}
         people.set_groups(None, user.pk, [group.pk for group in groups])
         found.accepted_at, found.accepted_by = timezone.now(), user

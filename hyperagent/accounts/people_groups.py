@@ -51,6 +51,7 @@ def tell_of_another_name(before: str, after: str) -> None:
 def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Group:
     """Makes these the members. Raises Refused for somebody who is not there."""
     with transaction.atomic():
+        people.hold(by, by.pk)
         group = _locked(group_id)
         held = set(User.objects.filter(groups=group).values_list("pk", flat=True))
         wanted = set(user_ids)
@@ -66,12 +67,14 @@ def add_member(by: User, group_id: int, email: str) -> User:
         said = _("Nobody here has the address {email}.").format(email=clean_text(email)[:254])
         raise Refused("unknown_person", said, fields={"email": [said]})
     with transaction.atomic():
+        people.hold(by, by.pk)
         _set_member(by, _locked(group_id), user.pk, is_member=True)
     return user
 
 
 def remove_member(by: User, group_id: int, user_id: uuid.UUID) -> None:
     with transaction.atomic():
+        people.hold(by, by.pk)
         _set_member(by, _locked(group_id), user_id, is_member=False)
 
 
@@ -105,6 +108,7 @@ def _locked(group_id: int) -> Group:
 
 
 def _set_member(by: User, group: Group, user_id: uuid.UUID, *, is_member: bool) -> None:
+    """Its administrator is held: nobody's groups change between the look and the write."""
     held = set(people.plain_groups().filter(user=user_id).values_list("pk", flat=True))
     people.set_groups(by, user_id, held | {group.pk} if is_member else held - {group.pk})
 

@@ -205,3 +205,19 @@ def test_whoever_the_provider_of_single_sign_on_vouches_for_gets_what_waits_for_
 
     assert dora.roles() == [Role.USER, Role.AUDITOR]
     assert Invitation.objects.get().accepted_by == dora
+
+
+@pytest.mark.threat("T25")
+def test_what_an_administrator_changes_while_an_invitation_is_accepted_stays_changed(bob: Any, during: Any) -> None:
+    dora = User.objects.create_user("dora@example.org", None, is_staff=True)
+    legal, sales = people_groups.make(bob, "Legal"), people_groups.make(bob, "Sales")
+    invitation = Invitation.objects.create(
+        email=dora.email, roles=["auditor"], invited_by=bob, ends_at=timezone.now() + timedelta(days=1)
+    )
+    invitation.groups.add(sales)
+
+    with during(lambda: invitations.accept(invitation, dora)):
+        people.set_both(bob, dora.pk, roles=[], group_ids=[legal.pk])
+
+    assert User.objects.get(pk=dora.pk).roles() == [Role.USER, Role.AUDITOR]
+    assert set(people.plain_groups().filter(user=dora)) == {legal, sales}

@@ -209,6 +209,37 @@ def test_groups_are_made_renamed_filled_and_deleted(alice: Any, bob: Any, bobs_p
     assert bobs_page.get(f"/people/groups/{Group.objects.get(name='auditor').pk}/").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda by, group, user: people_groups.add_member(by, group.pk, user.email),
+        lambda by, group, user: people_groups.set_members(by, group.pk, [user.pk]),
+    ],
+    ids=["one member", "all members"],
+)
+def test_a_person_who_is_put_into_two_groups_at_once_is_in_both(
+    verb: Callable[[User, Group, User], object], alice: Any, bob: Any, during: Any
+) -> None:
+    legal, sales = people_groups.make(bob, "Legal"), people_groups.make(bob, "Sales")
+
+    with during(lambda: verb(bob, sales, alice)):
+        people.set_groups(bob, alice.pk, [legal.pk])
+
+    assert set(alice.groups.all()) == {legal, sales}
+
+
+def test_a_person_who_leaves_a_group_while_another_takes_them_into_one_is_in_that_one(
+    alice: Any, bob: Any, during: Any
+) -> None:
+    legal, sales = people_groups.make(bob, "Legal"), people_groups.make(bob, "Sales")
+    alice.groups.add(sales)
+
+    with during(lambda: people_groups.remove_member(bob, sales.pk, alice.pk)):
+        people.set_groups(bob, alice.pk, [legal.pk, sales.pk])
+
+    assert list(alice.groups.all()) == [legal]
+
+
 @pytest.mark.spec("B21")
 def test_everybody_sees_their_own_roles_and_groups(alice: Any, bob: Any, alices_page: Client) -> None:
     people.set_roles(bob, alice.pk, [Role.AUDITOR])

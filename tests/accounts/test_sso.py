@@ -10,18 +10,21 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, people, people_groups
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.mfa import factors, session_marks
 from hyperagent.accounts.mfa.factors import Kind
 from hyperagent.accounts.models import SignIn, User
+from hyperagent.accounts.scopes import Role
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from hyperagent.accounts.sso import provider as calls
-from hyperagent.accounts.sso.arriving import unlink
+from hyperagent.accounts.sso.arriving import account_of, unlink
+from hyperagent.accounts.sso.protocol import Identity
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict
+from hyperagent.lib.sign_on import SignOn
 from hyperagent.management.commands.doctor import check_sign_on
 from tests.accounts.provider.driving import CALLBACK, Provider
 
@@ -226,6 +229,28 @@ def test_the_last_administrator_stays_one_whatever_the_claim_says(
 
     assert kept
     assert not User.objects.get(email="Alice@example.org").is_staff
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_an_administrator_takes_and_gives_while_somebody_signs_in_by_claim_stays_so(
+    alice: User, bob: User, during: Any
+) -> None:
+    people.set_roles(bob, alice.pk, [Role.ADMINISTRATOR])
+    legal = people_groups.make(bob, "Legal")
+    sign_on = SignOn(
+        issuer="https://id.example.org",
+        client_id="x",
+        roles_claim="groups",
+        roles={"audit": "auditor", "sales": "Sales"},
+    )
+    ProviderIdentity.objects.create(user=alice, issuer=sign_on.issuer, subject="a", email=alice.email)
+    arrival = Identity(sign_on.issuer, "a", alice.email, True, "Alice", frozenset({"audit", "sales"}), False, None)
+
+    with during(lambda: account_of(arrival, sign_on)):
+        people.set_both(bob, alice.pk, roles=[], group_ids=[legal.pk])
+
+    assert User.objects.get(pk=alice.pk).roles() == [Role.USER, Role.AUDITOR]
+    assert {group.name for group in people.plain_groups().filter(user=alice)} == {"Legal", "Sales"}
 
 
 @pytest.mark.parametrize(

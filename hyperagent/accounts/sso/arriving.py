@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from hyperagent.accounts import invitations, sign_ins
+from hyperagent.accounts import invitations, people, sign_ins
 from hyperagent.accounts.actions import revoke_all_tokens
 from hyperagent.accounts.mfa.factors import OnlyWayIn, opens_alone
 from hyperagent.accounts.models import User
@@ -64,7 +64,8 @@ def link(user: User, arrival: Identity, sign_on: SignOn) -> None:
 def unlink(user: User, identity_id: uuid.UUID) -> bool:
     """False if the user has no such link. Raises OnlyWayIn, Conflict; what came by its claim goes with it."""
     with transaction.atomic():
-        User.objects.hold(user.pk)
+        # With the administrators' rows, in their order: what came by the claim is taken after it.
+        people.hold(None, user.pk)
         identity = ProviderIdentity.objects.filter(user=user, pk=identity_id).first()
         if identity is None:
             return False

@@ -44,6 +44,8 @@ def follow(user: User, identity: ProviderIdentity, values: frozenset[str] | None
     """A claim that is missing is an empty one: providers leave those out. Within the caller's transaction."""
     if not sign_on.roles_claim:
         return
+    # Before the look at what they hold: what an administrator changes at the same instant is seen, and stays.
+    user = people.hold(None, user.pk).user
     held_groups = {group.name: group.pk for group in people.plain_groups().filter(user=user)}
     held_roles = {role.value for role in user.roles()}
     wanted = meant_by(values or frozenset(), sign_on.roles) - {Role.USER.value}
