@@ -6,7 +6,7 @@ Every event is stored and sent as the same JSON text. Token frames are the hot o
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_serializer, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, model_serializer, model_validator
 
 RESULT_CHARS: Final = 500
 
@@ -284,12 +284,20 @@ class AppPreview(Body):
     port: int | None = None
 
 
+FileOperation = Literal["written", "deleted"]
+
+
+def _written_once_called_write(operation: Any) -> Any:
+    """Of saved attachments older runs tell so."""
+    return "written" if operation == "write" else operation
+
+
 class WorkspaceUpdate(Body):
     """A file of a workspace was `written` or `deleted`. Without a `scope` it is the conversation's."""
 
     type: Literal["workspace_update"] = "workspace_update"
     path: str
-    operation: str
+    operation: Annotated[FileOperation, BeforeValidator(_written_once_called_write)]
     scope: str = "conversation"
     scope_id: str | None = None
     size_bytes: int | None = None

@@ -225,7 +225,7 @@ def _take_file(files: dict[str, Artifact], event: Event, *, conversation_id: str
     if event.get("scope", "conversation") != "conversation":
         return None
     path = str(event["path"])
-    if event["operation"] != "written":
+    if event["operation"] == "deleted":
         files.pop(path, None)
         return None
     url = f"{site}/api/v1/files/conversation/{conversation_id}/{quote(path)}"

@@ -23,6 +23,7 @@ from agents.engine.events import (
     ToolCall,
     ToolResult,
     Visualization,
+    WorkspaceUpdate,
     body_adapter,
 )
 from tests.engine.write_schema import SNAPSHOT, schema_text
@@ -134,6 +135,19 @@ def test_no_event_takes_a_field_that_it_does_not_have_nor_changes_later(model: t
     with pytest.raises(ValidationError, match="extra_forbidden"):
         model.model_validate({"surprise": 1})
     assert model.model_config["frozen"] is True
+
+
+def test_a_saved_attachment_that_was_recorded_as_write_loads_as_a_file_that_was_written() -> None:
+    recorded = '{"type":"workspace_update","path":"mail/offer.pdf","operation":"write","scope":"conversation"}'
+
+    assert body_adapter.validate_json(recorded) == WorkspaceUpdate(path="mail/offer.pdf", operation="written")
+
+
+def test_a_file_is_told_as_written_or_deleted_and_as_nothing_else() -> None:
+    told = {"type": "workspace_update", "path": "a.md", "operation": "moved"}
+
+    with pytest.raises(ValidationError, match="'written' or 'deleted'"):
+        body_adapter.validate_python(told)
 
 
 def test_an_unknown_type_is_refused() -> None:

@@ -330,14 +330,17 @@ def test_an_answer_that_begins_again_takes_the_place_of_what_was_told() -> None:
         {"type": "workspace_update", "path": "a b.md", "operation": "written", "media_type": "text/markdown"},
         {"type": "workspace_update", "path": "gone.md", "operation": "written"},
         {"type": "workspace_update", "path": "gone.md", "operation": "deleted"},
+        # As runs told of saved attachments once.
+        {"type": "workspace_update", "path": "mail/offer.pdf", "operation": "write"},
         {"type": "complete", "answer": "Two", "sources": [{"source": "x.pdf", "page": 2}], "usage": {}},
     ):
         news += telling.of(event)
 
     assert folded(news) == "Two"
-    answer, file = telling.artifacts
+    answer, file, attachment = telling.artifacts
     assert [part.WhichOneof("content") for part in answer.parts] == ["text", "data"]
     assert file.parts[0].url == "http://x/api/v1/files/conversation/c/a%20b.md"
+    assert attachment.parts[0].url == "http://x/api/v1/files/conversation/c/mail/offer.pdf"
     assert last_state(news) == TaskState.TASK_STATE_COMPLETED
 
 

@@ -454,6 +454,20 @@ async def test_an_image_is_made_and_shown_and_can_be_looked_at() -> None:
 # --- the workspace
 
 
+async def test_a_saved_attachment_is_told_as_a_file_that_was_written() -> None:
+    mailbox = FakeMailbox(attached={1: AttachedFile("offer.pdf", "application/pdf", b"%PDF")})
+
+    async def program(context: AgentContext) -> Any:
+        return (await context.tool("save_attachment", {"message_id": "m1"})).is_error
+
+    case = case_of(program, Gateway(fake_providers(mailbox=mailbox)), agent="mail")
+    end = await case.drive()
+
+    assert end.value is False
+    [told] = case.events("workspace_update")
+    assert (told["path"], told["operation"], told["size_bytes"]) == ("mail/offer.pdf", "written", 4)
+
+
 @pytest.mark.spec("S81")
 async def test_files_of_the_workspace_are_written_listed_and_read_and_people_see_the_change() -> None:
     workspace = FakeWorkspace()

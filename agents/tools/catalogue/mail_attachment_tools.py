@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
-from agents.engine.events import Source, WorkspaceUpdate
+from agents.engine.events import Source
 from agents.mail.attachment_text import text_of_attachment
 from agents.mail.files import safe_name
+from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
 from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 
@@ -72,7 +73,7 @@ async def save_attachment(
     stored = await call.providers.workspace.write_bytes(
         call.about, _path(path, file.name), file.content, file.media_type, key=call.key
     )
-    call.emit(WorkspaceUpdate(path=stored.path, operation="write"))
+    call.emit(updated(stored))
     data = {"action": "save_attachment", "file": stored, "name": safe_name(file.name)}
     return Reply(content=f"{stored.path} was saved ({stored.size_bytes:,} bytes).", data=data)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
-from agents.engine.events import WorkspaceUpdate
+from agents.engine.events import FileOperation, WorkspaceUpdate
 from agents.tools.passages import with_passage
 from agents.tools.previews import MISFIT, UNREADABLE, Change
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
@@ -157,7 +157,7 @@ async def delete_file(call: Call, path: FilePath, scope: Scope = "conversation")
     return Reply(content=f"{file.path} was deleted.", data=file)
 
 
-def _tell(call: Call, file: StoredFile, operation: str, scope: str) -> None:
+def _tell(call: Call, file: StoredFile, operation: FileOperation, scope: str) -> None:
     call.emit(
         WorkspaceUpdate(
             path=file.path,
