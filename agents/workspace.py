@@ -191,7 +191,7 @@ def _edited(about: About, scope: str, path: str, *, old: str, new: str, by: str,
                 replaced(content, clean_text(old), clean_text(new), path=facts.path),
                 by=by,
                 execution_id=about.execution_id,
-                expected=facts.version,
+                expected=files.mark_of(facts),
                 effect_key=key,
             )
         except Changed:

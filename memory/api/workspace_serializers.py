@@ -7,7 +7,7 @@ from rest_framework import serializers
 from hyperagent.lib.api import ListSerializer
 from hyperagent.lib.times import iso
 from memory.models import WorkspaceFile
-from memory.workspaces.files import FileFacts, VersionFacts
+from memory.workspaces.files import FileFacts, VersionFacts, mark_of
 from memory.workspaces.overview import Overview
 from memory.workspaces.paths import LIMIT
 from memory.workspaces.places import Place, Scope, file_url
@@ -19,8 +19,9 @@ class FileSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
     size_bytes = serializers.IntegerField()
     media_type = serializers.CharField(help_text="What its name says that it is.")
-    version = serializers.IntegerField(help_text="From 1; for If-Match.")
+    version = serializers.IntegerField(help_text="From 1.")
     sha256 = serializers.CharField()
+    etag = serializers.CharField(help_text="Of this version; for If-Match.")
     changed_at = serializers.DateTimeField()
     url = serializers.CharField(help_text="Of its bytes.")
 
@@ -69,6 +70,11 @@ class MoveSerializer(serializers.Serializer[Any]):
     to = serializers.CharField(max_length=4 * LIMIT, trim_whitespace=False, help_text="The new path.")
 
 
+def etag_of(file: FileFacts | WorkspaceFile) -> str:
+    """As it stands in headers."""
+    return f'"{mark_of(file)}"'
+
+
 def file_shape(place: Place, file: FileFacts | WorkspaceFile) -> Json:
     return {
         "path": file.path,
@@ -76,6 +82,7 @@ def file_shape(place: Place, file: FileFacts | WorkspaceFile) -> Json:
         "media_type": file.media_type,
         "version": file.version,
         "sha256": file.sha256,
+        "etag": etag_of(file),
         "changed_at": iso(file.changed_at),
         "url": file_url(place, file.path),
     }

@@ -1,6 +1,7 @@
 """The endpoints of workspaces. Each checks the shape of what came, calls a verb of `memory.workspaces` and shows what
 it gave."""
 
+import re
 from typing import IO, Final, cast
 from uuid import UUID
 
@@ -35,8 +36,9 @@ _SCOPE: Final = OpenApiParameter("scope", str, OpenApiParameter.PATH, enum=[scop
 _PATH: Final = OpenApiParameter(
     "path", str, OpenApiParameter.PATH, description="Relative, with '/' between folders, such as data/sales.csv."
 )
+_MARK: Final = re.compile(r"[0-9]{1,9}-[0-9a-f]{64}")
 _IF_MATCH: Final = OpenApiParameter(
-    "If-Match", str, OpenApiParameter.HEADER, description='The version that was read, such as "3"; 412 if it changed.'
+    "If-Match", str, OpenApiParameter.HEADER, description="The ETag of what was read; 412 if it changed."
 )
 _IF_NONE_MATCH: Final = OpenApiParameter(
     "If-None-Match", str, OpenApiParameter.HEADER, description="*: only if there is no such file; 412 otherwise."
@@ -109,7 +111,7 @@ class FileDetail(FilesView):
             return bytes_api.page_picture(
                 request, stored_as=stored_as, key=stored_as, number=given["page"], width=given["width"]
             )
-        etag = f'"{facts.version}"'
+        etag = shapes.etag_of(facts)
         if etag in parse_etags(request.headers.get("If-None-Match", "")):
             return HttpResponse(status=304, headers={"ETag": etag})
         opened = bytes_api.opened(stored_as)
@@ -192,7 +194,7 @@ def _written(place: Place, facts: files.FileFacts) -> Response:
     return Response(
         shapes.file_shape(place, facts),
         status=201 if facts.version == 1 else 200,
-        headers={"ETag": f'"{facts.version}"'},
+        headers={"ETag": shapes.etag_of(facts)},
     )
 
 
@@ -203,14 +205,14 @@ def _refuse_form(request: Request) -> None:
         raise UnsupportedMediaType("multipart/form-data", detail=words)
 
 
-def _expected(request: Request) -> int | None:
-    """The version that the caller has read, 0 if there is to be none, None if it is all the same."""
+def _expected(request: Request) -> str | None:
+    """The mark of what the caller has read, `files.NONE` if there is to be none, None if it is all the same."""
     if request.headers.get("If-None-Match", "").strip() == "*":
-        return 0
+        return files.NONE
     wanted = request.headers.get("If-Match", "").strip()
     if not wanted:
         return None
-    number = wanted.removeprefix("W/").strip('"')
-    if not (number.isascii() and number.isdigit() and len(number) <= 9):
-        raise ValidationError({"If-Match": ['Give the version that you have read, such as "3".']})
-    return int(number)
+    mark = wanted.removeprefix("W/").strip('"')
+    if not _MARK.fullmatch(mark):
+        raise ValidationError({"If-Match": ["Give the ETag of the file that you have read."]})
+    return mark

@@ -34,6 +34,7 @@ from memory.workspaces.places import Holder, Place, Rights, Scope, file_url, pag
 
 __all__ = [
     "KEPT_VERSIONS",
+    "NONE",
     "Changed",
     "FileFacts",
     "NoRoom",
@@ -46,6 +47,7 @@ __all__ = [
     "delete",
     "file_url",
     "listed",
+    "mark_of",
     "move",
     "opened",
     "page_url",
@@ -58,6 +60,8 @@ __all__ = [
 
 MOST_FILES: Final = 10_000
 """Of one person or project, with those in the bin."""
+NONE: Final = ""
+"""The mark where there is no file."""
 
 
 class Changed(Refused):
@@ -97,6 +101,12 @@ class VersionFacts:
     by_execution: UUID | None
     written_by: str
     written_at: datetime
+
+
+def mark_of(file: FileFacts | WorkspaceFile) -> str:
+    """What is another one whenever something else stands there. The number alone is not: the first file of a path and
+    one that takes its name when it is gone both begin at 1."""
+    return f"{file.version}-{file.sha256}"
 
 
 # --- reading
@@ -188,18 +198,18 @@ def write(
     by: str = "",
     execution_id: UUID | None = None,
     effect_key: str = "",
-    expected: int | None = None,
+    expected: str | None = None,
 ) -> FileFacts:
     """Makes these bytes what stands there; the older is a version. The same bytes again change nothing.
 
     `media_type`: where the name's ending does not tell. `by`, `execution_id`, `effect_key`: which agent or program
-    writes it, in which run, by which call (`was_written`). `expected`: the version that was read, 0 if there was to be
-    none. Raises Changed, NotThere, NotAllowed, TooBig, QuotaUsedUp, NoRoom, Conflict, BadPath; then nothing changed.
+    writes it, in which run, by which call (`was_written`). `expected`: the mark of what was read, NONE if there was to
+    be none. Raises Changed, NotThere, NotAllowed, TooBig, QuotaUsedUp, NoRoom, Conflict, BadPath; then nothing changed.
     """
     may = _writer(user_id, place)
     file = _file(place, path)
     if file is not None and file.deleted_at is None and file.sha256 == hashlib.sha256(content).hexdigest():
-        if expected not in (None, file.version):
+        if expected not in (None, mark_of(file)):
             raise Changed(file.version)
         return _facts(file)
     writer = keeping.Writer(user_id, by, execution_id, effect_key)
@@ -214,7 +224,7 @@ def put(
     *,
     size_bytes: int = 0,
     media_type: str = "",
-    expected: int | None = None,
+    expected: str | None = None,
 ) -> FileFacts:
     """The same by the person themselves from a stream, which is never whole in memory. Raises TooMuch as well.
 
@@ -232,14 +242,14 @@ def was_written(user_id: UUID, place: Place, path: str, effect_key: str) -> bool
     return file is not None and file.versions.filter(effect_key=effect_key).exists()
 
 
-def delete(user_id: UUID, place: Place, path: str, *, expected: int | None = None) -> None:
+def delete(user_id: UUID, place: Place, path: str, *, expected: str | None = None) -> None:
     """Puts it into the bin, from where `restore` takes it for some days. Raises NotThere, NotAllowed, Changed."""
     may = _writer(user_id, place)
     with transaction.atomic():
         keeping.lock(may.holder)
         file = _standing(place, path)
         _check_owner(may, file, user_id)
-        if expected not in (None, file.version):
+        if expected not in (None, mark_of(file)):
             raise Changed(file.version)
         file.deleted_at = timezone.now()
         file.save(update_fields=["deleted_at"])
@@ -322,7 +332,7 @@ def _put(
     content: IO[bytes],
     *,
     media_type: str,
-    expected: int | None,
+    expected: str | None,
 ) -> FileFacts:
     path = clean_path(path)
     kept = keeping.stored(may.holder, content)
@@ -330,10 +340,10 @@ def _put(
         with or_undo(lambda: storage.remove(kept.stored_as)), transaction.atomic():
             keeping.lock(may.holder)
             file = _file(place, path)
-            current = file.version if file is not None and file.deleted_at is None else 0
-            if expected not in (None, current):
-                raise Changed(current)
-            if file is None or not current:
+            current = file if file is not None and file.deleted_at is None else None
+            if expected not in (None, NONE if current is None else mark_of(current)):
+                raise Changed(0 if current is None else current.version)
+            if current is None:
                 _check_free(place, path)
             if file is None:
                 _check_number(may.holder)
@@ -345,7 +355,7 @@ def _put(
                     **may.holder.fields,
                 )
             bytes_ = keeping.bytes_of(may.holder, kept, file)
-            if not current or file.sha256 != kept.sha256:
+            if current is None or file.sha256 != kept.sha256:
                 keeping.stand(file, bytes_, writer, media_type=media_type_of(path, media_type))
     except IntegrityError:
         # Whom it belongs to was deleted at this instant.

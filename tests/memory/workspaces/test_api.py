@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from hyperagent.accounts.scopes import Scope as TokenScope
 from memory.workspaces import files
+from memory.workspaces.files import mark_of
 from memory.workspaces.places import file_url
 from tests.memory.ingestion.making import pdf_of
 from tests.memory.workspaces.conftest import Places, on_disk
@@ -54,10 +55,11 @@ def test_a_file_is_put_listed_read_changed_renamed_deleted_and_taken_back(
 
     listed = api.get(root).json()
     assert [(file["path"], file["version"], file["url"]) for file in listed["results"]] == [("data/a.csv", 2, url)]
+    assert listed["results"][0]["etag"] == second["ETag"]
     assert api.get(f"{root}?prefix=other/").json()["results"] == []
     read = api.get(url)
-    assert (body(read), read["ETag"], read["Content-Length"]) == (b"x,y\n1,2\n", '"2"', "8")
-    assert api.get(url, headers={"If-None-Match": '"2"'}).status_code == 304
+    assert (body(read), read["ETag"], read["Content-Length"]) == (b"x,y\n1,2\n", second["ETag"], "8")
+    assert api.get(url, headers={"If-None-Match": second["ETag"]}).status_code == 304
     assert body(api.get(f"{url}?version=1")) == b"x,y\n"
     versions_url = url.replace("/files/", "/file-versions/")
     assert [row["number"] for row in api.get(versions_url).json()["results"]] == [2, 1]
@@ -66,7 +68,7 @@ def test_a_file_is_put_listed_read_changed_renamed_deleted_and_taken_back(
     moved = api.post(url.replace("/files/", "/file-moves/"), {"to": "b.csv"})
     assert (moved.json()["path"], api.get(url).status_code) == ("b.csv", 404)
     url = moved.json()["url"]
-    assert api.delete(url, headers={"If-Match": '"1"'}).status_code == 412
+    assert api.delete(url, headers={"If-Match": first["ETag"]}).status_code == 412
     assert api.delete(url).status_code == 204
     assert (api.get(url).status_code, api.delete(url).status_code) == (404, 404)
     assert api.post(url.replace("/files/", "/file-versions/"), {"version": 3}).status_code == 200
@@ -234,6 +236,35 @@ def test_tokens_need_the_scope_of_documents_to_change_and_one_to_read(
     assert codes == {TokenScope.DOCUMENTS: (200, 200), TokenScope.READ: (200, 403), TokenScope.RUN: (403, 403)}
 
 
+def test_another_file_that_took_the_name_of_the_one_that_was_read_is_not_taken_for_it(
+    alice: Any, places: Places, api_of: ApiOf
+) -> None:
+    """The first version of each is 1."""
+    api, here = api_of(alice), places["user"]
+    url = file_url(here, "plan.txt")
+    read = put(api, url, b"mine")
+    files.move(alice.pk, here, "plan.txt", "old.txt")
+    files.write(alice.pk, here, "plan.txt", b"another's")
+
+    again = api.get(url, headers={"If-None-Match": read["ETag"]})
+    written = put(api, url, b"mine, changed", **{"If-Match": read["ETag"]})
+    deleted = api.delete(url, headers={"If-Match": read["ETag"]})
+
+    assert (again.status_code, written.status_code, deleted.status_code) == (200, 412, 412)
+    assert body(api.get(url)) == b"another's"
+
+
+def test_a_number_alone_does_not_say_which_file_was_read(alice: Any, places: Places, api_of: ApiOf) -> None:
+    api, url = api_of(alice), file_url(places["user"], "plan.txt")
+    put(api, url, b"mine")
+
+    refused = put(api, url, b"mine, changed", **{"If-Match": '"1"'})
+
+    assert refused.status_code == 400
+    assert "ETag" in refused.content.decode()
+    assert body(api.get(url)) == b"mine"
+
+
 def test_a_page_of_a_pdf_is_a_picture(alice: Any, places: Places, api_of: ApiOf) -> None:
     api = api_of(alice)
     files.write(alice.pk, places["user"], "a.pdf", pdf_of(["One page."]))
@@ -256,14 +287,14 @@ def test_charlie_is_told_of_every_scope_what_he_is_told_of_nothing(
     api = api_of(charlie)
     for place in places.values():
         files.write(alice.pk, place, "a.txt", b"Alice's")
-        files.write(alice.pk, place, "a.txt", b"Alice's words")
+        mark = mark_of(files.write(alice.pk, place, "a.txt", b"Alice's words"))
 
     def answers(scope: str, scope_id: Any) -> list[Any]:
         roots = [f"/api/v1/{kind}/{scope}/{scope_id}/" for kind in ("files", "file-versions", "file-moves")]
         found = [api.get(roots[0]), api.get(f"{roots[0]}?prefix=a"), api.get(f"{roots[0]}a.txt?version=1")]
         for path in ("a.txt", "no.txt", "../a"):
             found += [api.get(roots[0] + path), put(api, roots[0] + path, b"Alice's"), api.delete(roots[0] + path)]
-            found += [put(api, roots[0] + path, b"x", **{"If-Match": '"2"'})]
+            found += [put(api, roots[0] + path, b"x", **{"If-Match": f'"{mark}"'})]
             found += [api.get(roots[1] + path), api.post(roots[1] + path, {"version": 1})]
             found += [api.post(roots[1] + path, {"version": "x"}), api.post(roots[2] + path, {"to": "b.txt"})]
         return found

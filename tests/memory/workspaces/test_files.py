@@ -19,7 +19,7 @@ from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere
 from memory import projects
 from memory.models import FileVersion, StoredBytes, WorkspaceFile
 from memory.workspaces import files
-from memory.workspaces.files import Changed, NoRoom, QuotaUsedUp, TooBig
+from memory.workspaces.files import NONE, Changed, NoRoom, QuotaUsedUp, TooBig, mark_of
 from memory.workspaces.places import Place, Scope
 from memory.workspaces.sweeping import sweep
 from tests.jobs import do_jobs
@@ -62,20 +62,20 @@ def test_the_same_bytes_again_are_no_version_and_lie_in_the_storage_once(
 
 def test_whoever_writes_what_they_read_before_is_told_that_it_changed(alice: Any, places: Places) -> None:
     here = places["user"]
-    files.write(alice.pk, here, "a.txt", b"one")
-    files.write(alice.pk, here, "a.txt", b"two")
+    one = mark_of(files.write(alice.pk, here, "a.txt", b"one"))
+    two = mark_of(files.write(alice.pk, here, "a.txt", b"two"))
 
     with pytest.raises(Changed) as refused:
-        files.write(alice.pk, here, "a.txt", b"three", expected=1)
+        files.write(alice.pk, here, "a.txt", b"three", expected=one)
     with pytest.raises(Changed):
-        files.write(alice.pk, here, "a.txt", b"three", expected=0)
+        files.write(alice.pk, here, "a.txt", b"three", expected=NONE)
     with pytest.raises(Changed):
-        files.write(alice.pk, here, "a.txt", b"two", expected=1)
+        files.write(alice.pk, here, "a.txt", b"two", expected=one)
 
     assert refused.value.version == 2
     assert files.read(alice.pk, here, "a.txt")[1] == b"two"
-    assert files.write(alice.pk, here, "a.txt", b"three", expected=2).version == 3
-    assert files.write(alice.pk, here, "new.txt", b"", expected=0).version == 1
+    assert files.write(alice.pk, here, "a.txt", b"three", expected=two).version == 3
+    assert files.write(alice.pk, here, "new.txt", b"", expected=NONE).version == 1
 
 
 def test_an_older_version_is_made_the_newest_and_nothing_is_lost_by_it(alice: Any, places: Places) -> None:
@@ -103,10 +103,11 @@ def test_what_is_deleted_is_gone_from_the_list_and_comes_back_by_restore_or_by_w
         files.read(alice.pk, here, "a.txt")
     with pytest.raises(NotThere):
         files.delete(alice.pk, here, "a.txt")
-    assert files.restore(alice.pk, here, "a.txt", 1).version == 1
-    files.delete(alice.pk, here, "a.txt", expected=1)
+    restored = files.restore(alice.pk, here, "a.txt", 1)
+    assert restored.version == 1
+    files.delete(alice.pk, here, "a.txt", expected=mark_of(restored))
 
-    assert files.write(alice.pk, here, "a.txt", b"one", expected=0).version == 2
+    assert files.write(alice.pk, here, "a.txt", b"one", expected=NONE).version == 2
     assert files.read(alice.pk, here, "a.txt", version=1)[1] == b"one"
 
 
@@ -340,7 +341,7 @@ def test_charlie_sees_writes_and_guesses_nothing_by_any_verb_in_any_scope(
             lambda place: files.versions(charlie.pk, place, "a.txt"),
             lambda place: files.was_written(charlie.pk, place, "a.txt", ""),
             lambda place: files.write(charlie.pk, place, "a.txt", b"Alice's"),
-            lambda place: files.write(charlie.pk, place, "b.txt", b"x", expected=0),
+            lambda place: files.write(charlie.pk, place, "b.txt", b"x", expected=NONE),
             lambda place: files.put(charlie.pk, place, "b.txt", BytesIO(b"x")),
             lambda place: files.delete(charlie.pk, place, "a.txt"),
             lambda place: files.restore(charlie.pk, place, "a.txt", 1),
