@@ -48,6 +48,7 @@ class Session:
     _idle_since: float = 0.0
     _listing: Listing | None = None
     _listed_at: float = 0.0
+    _changes: int = 0
     _listing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     task: "asyncio.Task[None] | None" = None
 
@@ -70,10 +71,14 @@ class Session:
         from agents.mcp.connecting import definitions_of
 
         async with self._listing_lock:
-            if self._listing is None or time.monotonic() - self._listed_at > LISTING_HOLDS_S:
-                self._listing = Listing(*await self.use(definitions_of))
-                self._listed_at = time.monotonic()
-        return self._listing
+            if self._listing is not None and time.monotonic() - self._listed_at <= LISTING_HOLDS_S:
+                return self._listing
+            changes = self._changes
+            listing = Listing(*await self.use(definitions_of))
+            # What changed while it was told may not be in it: whoever comes next asks again.
+            self._listing = listing if self._changes == changes else None
+            self._listed_at = time.monotonic()
+        return listing
 
     async def use(self, ask: Callable[["Client"], Any]) -> Any:
         """Asks while the connection lives. Raises NotConnected where there is none, Broken where it ends meanwhile."""
@@ -107,6 +112,7 @@ class Session:
         return self._broke
 
     def _forget_listing(self) -> None:
+        self._changes += 1
         self._listing = None
 
     async def _live(self) -> None:

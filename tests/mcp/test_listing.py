@@ -1,11 +1,20 @@
 """How much is looked at of what a server lists."""
 
+import json
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
-from mcp_types import ListToolsResult, Tool
+import anyio
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp_types import METHOD_NOT_FOUND, ListToolsResult, Tool, jsonrpc_message_adapter
 
 from agents.mcp.connecting import definitions_of
+from agents.mcp.sessions import Session
+from agents.mcp.values import ServerConfig
 from tests.pauses import with_longest_pause_s
 
 
@@ -46,3 +55,60 @@ async def test_a_server_that_lists_the_same_for_ever_is_left_after_as_many_as_ar
     assert (len(tools), server.asked) == (100, 4)
     assert faults[-1] == "It has more tools than the 300 that are looked at."
     assert "There are two tools called 'tool0'." in faults
+
+
+class Changing:
+    """A server of the older protocol that has one more tool each time it is asked. The first time it says so before it
+    answers, and answers with what there was. Its `Transports` too."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def _answer(self, method: str, params: Any) -> dict[str, Any]:
+        match method:
+            case "initialize":
+                about = {"name": "changing", "version": "1"}
+                told = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
+                return {"result": told | {"serverInfo": about}}
+            case "tools/list":
+                self.asked += 1
+                schema = {"type": "object"}
+                tools = [{"name": f"tool{number}", "inputSchema": schema} for number in range(self.asked)]
+                return {"result": {"tools": tools}}
+        return {"error": {"code": METHOD_NOT_FOUND, "message": "no such method"}}
+
+    @asynccontextmanager
+    async def program(self, _: Any) -> AsyncIterator[Any]:
+        async with create_client_server_memory_streams() as (client, (hears, says)), anyio.create_task_group() as tasks:
+            tasks.start_soon(self._serve, hears, says)
+            yield client
+            tasks.cancel_scope.cancel()
+
+    async def _serve(self, hears: Any, says: Any) -> None:
+        async def say(told: dict[str, Any]) -> None:
+            text = json.dumps({"jsonrpc": "2.0", **told})
+            await says.send(SessionMessage(jsonrpc_message_adapter.validate_json(text)))
+
+        async for heard in hears:
+            asked = heard.message.model_dump(by_alias=True)
+            if "id" in asked:
+                answer = self._answer(asked["method"], asked["params"])
+                if asked["method"] == "tools/list" and self.asked == 1:
+                    await say({"method": "notifications/tools/list_changed"})
+                await say({"id": asked["id"], **answer})
+
+    def auth(self, _: Any) -> None:
+        return None
+
+
+async def test_what_a_server_changes_while_it_lists_is_asked_for_by_whoever_comes_next() -> None:
+    server = Changing()
+    session = Session(ServerConfig(uuid4(), "changing", "stdio"), server)
+    session.start()
+
+    seen = [[one.name for one in (await session.listing()).tools] for _ in range(3)]
+
+    session.close()
+    assert session.task is not None
+    await session.task
+    assert seen == [["tool0"], ["tool0", "tool1"], ["tool0", "tool1"]]
