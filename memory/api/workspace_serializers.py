@@ -19,7 +19,7 @@ class FileSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
     size_bytes = serializers.IntegerField()
     media_type = serializers.CharField(help_text="What its name says that it is.")
-    version = serializers.IntegerField(help_text="From 1.")
+    version = serializers.IntegerField(help_text="From 1; for If-Match, if no other file came to this path.")
     sha256 = serializers.CharField()
     etag = serializers.CharField(help_text="Of this version; for If-Match.")
     changed_at = serializers.DateTimeField()

@@ -36,9 +36,9 @@ _SCOPE: Final = OpenApiParameter("scope", str, OpenApiParameter.PATH, enum=[scop
 _PATH: Final = OpenApiParameter(
     "path", str, OpenApiParameter.PATH, description="Relative, with '/' between folders, such as data/sales.csv."
 )
-_MARK: Final = re.compile(r"[0-9]{1,9}-[0-9a-f]{64}")
+_MARK: Final = re.compile(r"[0-9]{1,9}(-[0-9a-f]{64})?")
 _IF_MATCH: Final = OpenApiParameter(
-    "If-Match", str, OpenApiParameter.HEADER, description="The ETag of what was read; 412 if it changed."
+    "If-Match", str, OpenApiParameter.HEADER, description="What was read: its ETag, or its version; 412 if it changed."
 )
 _IF_NONE_MATCH: Final = OpenApiParameter(
     "If-None-Match", str, OpenApiParameter.HEADER, description="*: only if there is no such file; 412 otherwise."

@@ -76,8 +76,8 @@ def due() -> list[uuid.UUID]:
 
 def is_due(connector_id: uuid.UUID) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT FROM memory_connector c WHERE c.id = %s AND {_DUE}", [connector_id])
-        return cursor.rowcount > 0
+        cursor.execute(f"SELECT 1 FROM memory_connector c WHERE c.id = %s AND {_DUE}", [connector_id])
+        return cursor.fetchone() is not None
 
 
 def look(connector_id: uuid.UUID) -> bool:

@@ -109,6 +109,13 @@ def mark_of(file: FileFacts | WorkspaceFile) -> str:
     return f"{file.version}-{file.sha256}"
 
 
+def _is_meant(expected: str | None, file: WorkspaceFile | None) -> bool:
+    """`expected`: of a caller who knows the number of the version only, that alone counts."""
+    if file is None:
+        return expected in (None, NONE)
+    return expected in (None, mark_of(file), str(file.version))
+
+
 # --- reading
 
 
@@ -209,7 +216,7 @@ def write(
     may = _writer(user_id, place)
     file = _file(place, path)
     if file is not None and file.deleted_at is None and file.sha256 == hashlib.sha256(content).hexdigest():
-        if expected not in (None, mark_of(file)):
+        if not _is_meant(expected, file):
             raise Changed(file.version)
         return _facts(file)
     writer = keeping.Writer(user_id, by, execution_id, effect_key)
@@ -249,7 +256,7 @@ def delete(user_id: UUID, place: Place, path: str, *, expected: str | None = Non
         keeping.lock(may.holder)
         file = _standing(place, path)
         _check_owner(may, file, user_id)
-        if expected not in (None, mark_of(file)):
+        if not _is_meant(expected, file):
             raise Changed(file.version)
         file.deleted_at = timezone.now()
         file.save(update_fields=["deleted_at"])
@@ -341,7 +348,7 @@ def _put(
             keeping.lock(may.holder)
             file = _file(place, path)
             current = file if file is not None and file.deleted_at is None else None
-            if expected not in (None, NONE if current is None else mark_of(current)):
+            if not _is_meant(expected, current):
                 raise Changed(0 if current is None else current.version)
             if current is None:
                 _check_free(place, path)
