@@ -36,6 +36,9 @@ named 1.2 core: do_anything_now|dan_mode|jailbreak_mode|developer_mode_enabled|d
     always_intelligent_and_machiavellian|strive_to_avoid_norms|evil_confidant|opposite_mode|antidan|anti_dan|
     mongo_tom|betterdan|better_dan|stan_mode|dan_6|dude_mode|omega_mode|god_mode|chatgpt_dan|chaosgpt|freegpt|
     unfiltered_mode|unrestricted_mode|chad_mode|basedgpt|jailbroken_mode|developer_output
+named 1.8 core: you_are|youre|you_re now|hereby ~1 in ~1 jailbreak_mode|jailbroken_mode|dan_mode|unrestricted_mode|
+    unfiltered_mode
+named 1.6 core: you_are|youre|you_re now|hereby dan|jailbroken ~6 do_anything_now
 named 1: act_as|become|act_as_a|role_of|you_are_now|you_are|playing|simulate|into|known_as|as ~1 dan|aim|stan|dude|
     jailbreak|ucar|niccolo_machiavelli|machiavelli|evilbot|devmode|maximum|jb ~8 @without|will|answer|can|mode|
     which|stands|is|$
@@ -166,6 +169,7 @@ twofold 0.8 core: two|both|2|second|twice|dual ~3 @answer|ways|different_ways|pa
 twofold 0.5: prefix|label|tag|start|begin|preface|mark ~8 gpt|chatgpt|classic|jailbreak|dan|developer_mode|normal|
     dev
 
+anything 0.7 core: now|hereby|become|act_as dan ~6 do_anything_now
 anything 0.6 core: legal_or_illegal|illegal_or|illegal_and|no_matter_how|regardless_of|regardless_if|
     regardless_whether|whether_or_not|even_if|irrespective_of|how ~5 legal|legality|legalities|illegal|ethical|
     ethics|immoral|unethical|morality|consequences|harmful|dangerous|offensive|inappropriate|extreme|depraved
