@@ -26,7 +26,9 @@ _KEPT: Final = (MemoryStatus.ACTIVE, MemoryStatus.QUARANTINED)
 
 
 def turn(user: User, *, on: bool) -> None:
-    switch.turn(user, on=on)
+    """What runs still store by what was chosen before is stored when this returns, and nothing more is after it."""
+    with _alone(user):
+        switch.turn(user, on=on)
 
 
 def correct(user: User, memory_id: UUID, text: str) -> Memory:
@@ -52,7 +54,7 @@ def fill(user: User, profile: Mapping[ProfileField, Sequence[str]]) -> None:
 
 
 def pin(user: User, memory_id: UUID, *, pinned: bool) -> Memory:
-    with transaction.atomic():
+    with _alone(user):
         row = _own(user, memory_id)
         if pinned and row.status != MemoryStatus.ACTIVE:
             raise Conflict("not_active", _("Only what is remembered can be pinned. Accept it first."))
@@ -92,8 +94,8 @@ def forget_everything(user: User) -> int:
 
 @contextmanager
 def _alone(user: User) -> Iterator[None]:
-    """A transaction for what may change several memories, as those that runs store have it: of two for one person the
-    second sees what the first did, and neither holds a memory that the other waits for."""
+    """A transaction for what runs go by when they store, or that may change several memories, as they have it: of two
+    for one person the second sees what the first did, and neither holds a memory that the other waits for."""
     with transaction.atomic():
         User.objects.hold(user.pk)
         yield

@@ -8,14 +8,15 @@ import pytest
 from django.db import connection, transaction
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.refusals import NotThere
 from memory.embedding import waiting
 from memory.embedding.model import LOCAL
-from memory.kinds import MemoryStatus
+from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory
 from memory.remembering import actions
 from tests.house.waiting import until
 from tests.memory.giving import make_vectors
-from tests.memory.remembering.knowing import known
+from tests.memory.remembering.knowing import field, known, learned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,6 +66,41 @@ def test_whoever_changes_memories_holds_none_while_others_store_some(
     assert (memory.status, memory.text) != (MemoryStatus.QUARANTINED, "Alice likes tea.")
 
 
+@pytest.mark.spec("B18")
+@pytest.mark.parametrize(
+    ("verb", "refused"),
+    [
+        (lambda user, memory: actions.pin(user, memory.pk, pinned=True), NotThere),
+        (lambda user, _: actions.turn(user, on=False), None),
+    ],
+    ids=["pin", "turn off"],
+)
+def test_nothing_is_stored_by_what_was_known_before_its_owner_said_otherwise(
+    verb: Callable[[User, Memory], Any], refused: type[Exception] | None, alice: Any
+) -> None:
+    memory = known(alice, "Acme", field=ProfileField.COMPANY_NAME)
+
+    with ThreadPoolExecutor(2) as others:
+        try:
+            with transaction.atomic():
+                # Whoever stores has looked already when it comes to this key, and waits for its end.
+                known(alice, "In between", origin_key="a run:0")
+                finding = field(ProfileField.COMPANY_NAME, "Globex")
+                stored = others.submit(_in_thread, lambda: learned(alice, finding, origin="a run"))
+                until(_somebody_waits, what="the run to wait")
+                said = others.submit(_in_thread, lambda: verb(alice, memory))
+                until(lambda: said.done() or _how_many_wait() > 1, what="the page to wait")
+                was_told = said.done()
+                raise InterruptedError
+        except InterruptedError:
+            became = stored.result(20)
+
+    memory.refresh_from_db()
+    assert not was_told
+    assert (became[0].became, memory.status) == ("replaced", MemoryStatus.SUPERSEDED)
+    assert type(said.exception(20)) is (refused or type(None))
+
+
 def _in_thread(work: Callable[[], Any]) -> Any:
     try:
         return work()
@@ -73,6 +109,10 @@ def _in_thread(work: Callable[[], Any]) -> Any:
 
 
 def _somebody_waits() -> bool:
+    return _how_many_wait() > 0
+
+
+def _how_many_wait() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-        return bool(cursor.fetchone()[0])
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return int(cursor.fetchone()[0])
