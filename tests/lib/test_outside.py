@@ -3,14 +3,14 @@
 import gzip
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 
 from hyperagent.lib.outside import fetching
 from hyperagent.lib.outside.addresses import BadAddress, InsideBadAddress, canonical
-from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched
+from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, unpacked
 from tests.lib.web import Page, Web
 
 PUBLIC = "93.184.215.14"
@@ -227,6 +227,19 @@ async def test_a_packed_page_is_unpacked(web: Web, packed: str, body: bytes) -> 
     web.pages["/"] = Page(body, headers={"content-encoding": packed})
 
     assert (await read(f"{web.url}/")).body == b"words " * 10_000
+
+
+@pytest.mark.parametrize("window", [zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS], ids=["gzip", "zlib", "bare"])
+async def test_a_packed_page_is_unpacked_wherever_its_last_words_end(window: int) -> None:
+    """Deflate repeats up to 258 bytes by one word, which may reach over the end of a piece."""
+
+    async def sent(page: bytes) -> AsyncIterator[bytes]:
+        packer = zlib.compressobj(9, zlib.DEFLATED, window)
+        yield packer.compress(page) + packer.flush()
+
+    for size in range(65_536, 65_536 + 300):
+        page = b"a" * size
+        assert b"".join([piece async for piece in unpacked(sent(page))]) == page
 
 
 async def test_a_bomb_is_refused_within_the_bound(web: Web) -> None:

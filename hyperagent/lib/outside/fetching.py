@@ -174,9 +174,11 @@ async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             # gzip and zlib name themselves; some servers send deflate bare.
             is_named = piece[:2] == b"\x1f\x8b" or (piece[0] & 0x0F == 8 and int.from_bytes(piece[:2]) % 31 == 0)
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32 if is_named else -zlib.MAX_WBITS)
-        rest = piece
-        while rest and not unpacker.eof:
-            yield unpacker.decompress(rest, _READ_BYTES)
-            rest = unpacker.unconsumed_tail
+        rest, is_full = piece, False
+        # After a full piece it may have more in hand, though it has taken all that there is.
+        while (rest or is_full) and not unpacker.eof:
+            found = unpacker.decompress(rest, _READ_BYTES)
+            yield found
+            rest, is_full = unpacker.unconsumed_tail, len(found) == _READ_BYTES
     if unpacker is not None and not unpacker.eof:
         raise zlib.error("it breaks off in the middle")
