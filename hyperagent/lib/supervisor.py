@@ -98,7 +98,7 @@ class _Child:
     process: asyncio.subprocess.Process | None = None
     began_s: float = field(default_factory=time.monotonic)
     output: int = -1
-    keeper: asyncio.Task[None] | None = None
+    keeper: asyncio.Task[Any] | None = None
     deaths: int = 0
     is_stopping: bool = False
     is_restarting: bool = False
@@ -153,16 +153,15 @@ class Supervisor:
     async def stop(self, name: str) -> None:
         """Asks the program to end, waits, and kills what is left of it."""
         child = self._children.pop(name)
+        assert child.keeper is not None
         child.is_stopping = True
         process = child.process
         if process is None or process.returncode is not None:
-            if child.keeper is not None:
-                child.keeper.cancel()
+            child.keeper.cancel()
         else:
             let_through(process.pid)
             with suppress(ProcessLookupError):
                 process.send_signal(child.program.stop_signal)
-        assert child.keeper is not None
         done, _ = await asyncio.wait([child.keeper], timeout=child.program.stop_timeout_s)
         if not done and process is not None:
             self.log.say(name, f"did not stop in {child.program.stop_timeout_s:.0f} s and is killed")
@@ -187,13 +186,19 @@ class Supervisor:
             await self.stop(name)
 
     async def run_once(self, program: Program) -> tuple[int, tuple[str, ...]]:
-        """Runs a program to its end; its exit status and last lines. Stopped with the supervisor."""
+        """Runs a program to its end; its exit status and last lines. Stopped with the supervisor. Raises what hindered
+        its start."""
         child = self._children[program.name] = _Child(program)
-        process = await self._spawn(child)
-        child.keeper = asyncio.create_task(self._wait(child, process))
-        await asyncio.wait([child.keeper])
+        # Not in the caller's own task, which may be cancelled: whoever stops everything finds what is being started.
+        keeper = child.keeper = asyncio.create_task(self._run(child), name=f"run {program.name}")
+        await asyncio.wait([keeper])
         self._children.pop(program.name, None)
-        return process.returncode or 0, tuple(child.last_words)
+        return keeper.result(), tuple(child.last_words)
+
+    async def _run(self, child: _Child) -> int:
+        process = await self._spawn(child)
+        await self._wait(child, process)
+        return process.returncode or 0
 
     async def _keep(self, child: _Child) -> None:
         """The life of one program: start, wait for its end, start again after a pause that grows."""

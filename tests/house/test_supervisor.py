@@ -196,6 +196,39 @@ async def test_a_program_that_is_not_ready_in_time_is_stopped(tmp_path: Path) ->
     assert not any(lives(pid) for pid in pids_of(tmp_path, "web"))
 
 
+async def test_who_is_stopped_while_a_program_is_being_started_stops_those_before_it(tmp_path: Path) -> None:
+    async with supervising() as supervisor:
+        await supervisor.start(program("postgres", "time.sleep(600)", tmp_path))
+        await eventually(lambda: pids_of(tmp_path, "postgres"), "the database")
+        preparing = asyncio.create_task(supervisor.run_once(program("prepare", "time.sleep(600)", tmp_path)))
+        # It has begun to start the process, and has none yet.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        before = supervisor.is_kept("prepare"), supervisor.pid_of("prepare")
+
+        preparing.cancel()
+        await supervisor.stop_all()
+
+        assert before == (True, None)
+        assert not supervisor.is_kept("postgres")
+    names = ("postgres", "prepare")
+    assert not any(lives(pid) for name in names for pid in pids_of(tmp_path, name))
+
+
+async def test_a_program_to_run_once_that_cannot_be_started_is_told_and_hinders_no_stop(tmp_path: Path) -> None:
+    def fails() -> None:
+        raise OSError("no number is left for it")
+
+    async with supervising() as supervisor:
+        await supervisor.start(program("postgres", "time.sleep(600)", tmp_path))
+        with pytest.raises(OSError, match="no number is left"):
+            await supervisor.run_once(program("prepare", "pass", tmp_path, before_start=fails))
+
+        await supervisor.stop_all()
+
+        assert not supervisor.is_kept("postgres")
+
+
 async def test_programs_stop_in_reverse_order(tmp_path: Path) -> None:
     log = io.StringIO()
     says = "signal.signal(15, lambda *_: (print('goodbye'), sys.exit(0))); print('here', flush=True); time.sleep(600)"
