@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import IO, Final
 
+import structlog
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
@@ -29,7 +30,10 @@ from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.languages import speaking
+from hyperagent.lib.outage import StorageAway
 from hyperagent.lib.refusals import Conflict, NotThere
+
+log = structlog.get_logger(__name__)
 
 FOLDER: Final = "exports"
 MAKE: Final = "hyperagent.accounts.tasks.make_export"
@@ -101,13 +105,18 @@ def tell(export_id: uuid.UUID) -> None:
 
 
 def go_on() -> None:
-    """What a lost job left, and files whose time is over."""
-    over = DataExport.objects.filter(state=ExportState.READY, ends_at__lte=Now())
-    for export in over:
-        end(export)
+    """What a lost job left, and files whose time is over. Raises StorageAway, for then none can go."""
     lost = DataExport.objects.filter(Q(lease_until__lt=Now()) | Q(lease_until=None), state=ExportState.WAITING)
     for export_id in lost.filter(asked_at__lt=Now() - timedelta(minutes=1)).values_list("pk", flat=True):
         queue.enqueue(MAKE, export_id)
+    for export in DataExport.objects.filter(state=ExportState.READY, ends_at__lte=Now()):
+        try:
+            end(export)
+        except StorageAway:
+            raise
+        except OSError as error:
+            # It opens for nobody any more, and is tried again the next time.
+            log.warning("export.file_not_removed", export=str(export.pk), error=str(error))
 
 
 def end(export: DataExport) -> None:

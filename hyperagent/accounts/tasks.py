@@ -85,9 +85,14 @@ def erase_account(user_id: str) -> None:
 
 
 @task(every_s=60)
-def go_on_with_farewells() -> None:
-    """What lost or killed jobs left of exports and closed accounts, and exports whose time is over."""
+def go_on_with_exports() -> None:
+    """What lost or killed jobs left of exports, and those whose time is over."""
     exporting.go_on()
+
+
+@task(every_s=60)
+def go_on_with_farewells() -> None:
+    """What lost or killed jobs left of closed accounts."""
     closing.go_on()
 
 

@@ -13,11 +13,12 @@ from django.core import mail
 from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
+from django_q.models import OrmQ
 
-from hyperagent.accounts import exporting
+from hyperagent.accounts import closing, exporting
 from hyperagent.accounts.archive import Archive, safe_path
-from hyperagent.accounts.models import DataExport, ExportState
-from hyperagent.accounts.tasks import sweep_letters
+from hyperagent.accounts.models import DataExport, ExportState, User
+from hyperagent.accounts.tasks import go_on_with_exports, go_on_with_farewells, sweep_letters
 from hyperagent.lib.refusals import Conflict
 from tests.accounts.keeping import SECRET, keep_something_of
 
@@ -109,6 +110,24 @@ def test_the_link_ends_after_seven_days_and_the_file_with_it(alice: Any, alices_
     export.refresh_from_db()
     assert (days, refused.status_code, export.state) == (7, 404, ExportState.ENDED)
     assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == []
+
+
+def test_an_export_whose_file_cannot_be_removed_holds_up_nothing_else(alice: Any, bob: Any, charlie: Any) -> None:
+    before, ending, after = (made_for(user) for user in (alice, bob, charlie))
+    erased = User.objects.create_user("dora@example.org", None)
+    closing.close(erased, by=erased)
+    OrmQ.objects.all().delete()
+    # A folder with something in it is not removed as a file is.
+    for stuck in (before, after):
+        DataExport.objects.filter(pk=stuck.pk).update(stored_as=f"{exporting.FOLDER}/{stuck.user_id}")
+    DataExport.objects.update(ends_at=timezone.now() - timedelta(seconds=1))
+
+    go_on_with_exports()
+    go_on_with_farewells()
+
+    states = dict(DataExport.objects.values_list("pk", "state"))
+    assert states == {before.pk: ExportState.READY, ending.pk: ExportState.ENDED, after.pk: ExportState.READY}
+    assert [(job.task["func"], job.task["args"]) for job in OrmQ.objects.all()] == [(closing.ERASE, (str(erased.pk),))]
 
 
 def test_a_job_that_was_killed_is_taken_up_again_and_one_that_always_dies_is_given_up(alice: Any) -> None:
