@@ -78,7 +78,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     getRequest: (id) => call("GET", `/api/v1/hitl/requests/${encodeURIComponent(id)}`),
     listRequests: (executionId, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/hitl/requests?mine=all&execution=${encodeURIComponent(executionId)}`),
     previewRule: (asked) => call("POST", "/api/v1/hitl/rules/preview", asked),
-    steerExecution: (id, text) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/steer`, { text }),
+    steerExecution: (id, words) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/steer`, words),
     listProjectConversations: (id, next = null) => call("GET", next ? sameOriginPath(next) : `/api/v1/projects/${encodeURIComponent(id)}/conversations`),
     addProjectDocuments: (id, documentIds) => call("POST", `/api/v1/projects/${encodeURIComponent(id)}/documents`, { document_ids: documentIds }),
     changeDocument: (id, change) => call("PATCH", ofDocument(id), change),

@@ -188,6 +188,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
           if (connection.value === "missing") onMissing(conversationId);
           if (status !== "open") {
             joinedAs = null;
+            steering.parted({ forGood: status === "closed" });
             dispatch({ type: "parted" });
             return;
           }
@@ -196,6 +197,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
           joinedAs = null;
           socket.send({ type: "ping" });
           state.value.outbox.filter(({ error, held }) => !error && !held).forEach(send);
+          steering.opened();
           release();
         },
         reload: readAgain,

@@ -144,6 +144,12 @@ class Stage:
         for event in turn.run.events[after:]:
             self.socket.send(json.dumps({"type": "event", "event": event}))
 
+    def break_off(self) -> None:
+        """The connection is lost; the page makes another."""
+        socket, self.socket = self.socket, None
+        assert socket is not None
+        socket.close(code=1012)
+
     def html(self) -> str:
         request = RequestFactory().get("/")
         request.user = AnonymousUser()
