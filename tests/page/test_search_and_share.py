@@ -96,7 +96,7 @@ def test_a_conversation_is_shared_read_gone_on_with_and_revoked(live_site: Any, 
     address = dialog.get_by_label("Address of the link")
     expect(address).to_be_focused()
     url = address.input_value()
-    expect(dialog.locator(".share-facts")).to_contain_text("not seen yet · ends in 6 days")
+    expect(dialog.locator(".share-facts")).to_contain_text("not seen yet · ends in 7 days")
     strangers = visit(None)
     reading = strangers.new_page()
     assert reading.goto(url).status == 200
