@@ -53,6 +53,23 @@ def test_a_finished_answer_is_given_again_and_both_are_kept(page: Page, live_sit
     expect(versions).to_contain_text("1 / 2")
 
 
+def test_a_long_question_is_folded_and_shown_whole_on_demand(page: Page) -> None:
+    ask(page, "\n".join(f"Line {number} of the report." for number in range(1, 61)))
+    answered(page)
+    bubble = page.locator(".bubble")
+
+    def height() -> float:
+        found = bubble.bounding_box()
+        assert found is not None
+        return found["height"]
+
+    assert height() < 450
+    bubble.get_by_role("button", name="Show all of it").click()
+    assert height() > 1_200
+    bubble.get_by_role("button", name="Show less").click()
+    assert height() < 450
+
+
 def test_a_file_is_dropped_on_the_chat_and_goes_along_with_the_question(page: Page, live_site: Any) -> None:
     chips = page.get_by_role("list", name="Files for this question").get_by_role("listitem")
     drop(page, sales_csv="region,revenue\nNorth,4.2\n")

@@ -7,6 +7,9 @@ import { Branches } from "./branches.js";
 import { Icon } from "./icons.js";
 import { CopyButton } from "./prose.js";
 
+const LONG_LINES = 18;
+const LONG_CHARS = 1_500;
+
 // The id of a question that is to be opened for editing, from wherever that is asked.
 export const toEdit = signal(null);
 
@@ -47,13 +50,22 @@ export function Question({ row, session, application }) {
     <${Attachments} list=${message.attachments} />
     ${editing
       ? html`<${EditForm} before=${message.text} kept=${readEdit(user.id, message.id)} keep=${keep} opened=${opened} limit=${limit} send=${send} close=${close} />`
-      : html`<div class="question-line"><div class="bubble" dir="auto">${message.text}</div>
+      : html`<div class="question-line"><${Bubble} text=${message.text} />
           <span class="question-tools">
             <button type="button" ref=${opener} class="icon-button small" aria-label=${t("Edit question")} title=${t("Edit question")} onClick=${open}><${Icon} name="pencil" /></button>
             <${CopyButton} text=${message.text} label=${t("Copy question")} />
           </span></div>
         <${Branches} siblings=${siblings} message=${message} session=${session} />`}
   </article>`;
+}
+
+// What takes more than a screen is folded: one comes back for the answer.
+function Bubble({ text }) {
+  const [isOpen, setOpen] = useState(false);
+  const isLong = text.length > LONG_CHARS || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
+  if (!isLong) return html`<div class="bubble" dir="auto">${text}</div>`;
+  return html`<div class="bubble"><div class=${isOpen ? "" : "is-folded"} dir="auto">${text}</div>
+    <button type="button" class="link-button" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}>${isOpen ? t("Show less") : t("Show all of it")}</button></div>`;
 }
 
 function EditForm({ before, kept, keep, opened, limit, send, close }) {
@@ -108,7 +120,7 @@ export function PendingQuestion({ item, session, takeBack }) {
   const isOpen = session.connection.value === "open" && navigator.onLine !== false; // a socket does not notice at once
   return html`<article class=${`question is-pending ${item.held ? "is-held" : ""}`} aria-label=${item.held ? t("Question that waits") : t("Question, not sent yet")}>
     <${Attachments} list=${item.attachments} />
-    <div class="question-line"><div class="bubble" dir="auto">${item.text}</div></div>
+    <div class="question-line"><${Bubble} text=${item.text} /></div>
     <${Standing} item=${item} session=${session} takeBack=${takeBack} isOpen=${isOpen} />
   </article>`;
 }
