@@ -14,10 +14,10 @@ from agents.engine.states import ExecutionStatus
 from agents.models import Execution
 from conversations import history
 from conversations.models import Conversation, Message
+from conversations.private import provider_kept
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.conf import Switch
 from hyperagent.lib.llm.config import LLMSettings
-from hyperagent.lib.llm.types import Tier
 
 PIPELINE: Final = "follow_ups"
 ON_FINISH: Final = "conversations.tasks.follow_ups_finished"
@@ -51,7 +51,7 @@ def begin_if_wanted(conversation: Conversation, execution: Execution) -> None:
             conversation_id=None,
             question=QUESTION,
             history=[dict(message.said) for message in branch[:-2][-TOLD_MESSAGES:]],
-            options=_provider_of(reply.parent),
+            options=provider_kept(reply.parent),
             on_finish=ON_FINISH,
             pipeline=PIPELINE,
             execution_id=run_of(reply.id),
@@ -83,14 +83,4 @@ def announcement(reply: Message) -> dict[str, Any]:
 
 def is_on() -> bool:
     """Only where a cheaper model than the answering one is there for it, as with titles."""
-    models = LLMSettings.from_env(os.environ)
-    if settings.CONFIG.follow_ups is not Switch.ON or models.default is None or models.bundled_only:
-        return False
-    flash = models.default.model_of(Tier.FLASH)
-    return flash is not None and flash != models.default.model_of(Tier.PRO)
-
-
-def _provider_of(question: Message) -> dict[str, Any]:
-    """Where the person chose a provider, what was said is shown to no other."""
-    chosen = question.metadata.get("options", {})
-    return {"provider": chosen["provider"]} if chosen.get("provider") else {}
+    return settings.CONFIG.follow_ups is Switch.ON and LLMSettings.from_env(os.environ).has_cheaper

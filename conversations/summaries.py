@@ -5,7 +5,7 @@ turn, and a run that fails leaves the conversation as it was.
 import os
 import uuid
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import transaction
 from django.db.models import OuterRef, Q, Subquery
@@ -15,6 +15,7 @@ from agents.engine.states import ExecutionStatus
 from agents.models import Execution
 from conversations import history
 from conversations.models import Conversation, ConversationSummary, Message, Role
+from conversations.private import provider_kept
 from hyperagent.lib.llm.config import LLMSettings
 from memory.models import Memory, MemoryUse
 
@@ -68,7 +69,7 @@ def begin_if_due(conversation: Conversation, execution: Execution) -> None:
             conversation_id=None,
             question=QUESTION,
             history=[dict(said) for said in told.messages],
-            options=_provider_of(reply),
+            options=provider_kept(reply.parent) if reply.parent else {},
             on_finish=ON_FINISH,
             pipeline=PIPELINE,
             execution_id=run_of(reply.id),
@@ -144,9 +145,3 @@ def _as_id(text: str) -> uuid.UUID | None:
 def _is_capable() -> bool:
     models = LLMSettings.from_env(os.environ)
     return models.default is not None and not models.bundled_only
-
-
-def _provider_of(reply: Message) -> dict[str, Any]:
-    """Where the person chose a provider, what was said is shown to no other."""
-    chosen = (reply.parent.metadata if reply.parent else {}).get("options", {})
-    return {"provider": chosen["provider"]} if chosen.get("provider") else {}

@@ -419,16 +419,12 @@ def _shown(context: AgentContext, plan: Plan, outputs: Mapping[str, AgentOutput]
 
 
 def _served_by(models: LLMSettings) -> dict[str, Any]:
-    """What people are told of the models, and what the run decides by; recorded, so that a replay decides the same.
-
-    A title is worth a call only where a cheaper model than the answering one is there for it.
-    """
+    """What people are told of the models, and what the run decides by; recorded, so that a replay decides the same."""
     provider = models.default
-    pro, flash = (provider.model_of(tier) if provider else None for tier in (Tier.PRO, Tier.FLASH))
     return {
         "provider": provider.name if provider else None,
-        "model": pro,
+        "model": provider.model_of(Tier.PRO) if provider else None,
         "capable": not models.bundled_only,
-        "titles": not models.bundled_only and flash is not None and flash != pro,
+        "titles": models.has_cheaper,
         "notice": BUNDLED_NOTICE if models.bundled_only else None,
     }

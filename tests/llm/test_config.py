@@ -108,6 +108,24 @@ def test_fallbacks_follow_the_choice_in_order_and_once() -> None:
     assert _chosen(env) == [("mine", "m"), ("mine", "b"), ("openai", "gpt-9")]
 
 
+def test_work_that_nobody_asked_for_has_a_model_where_a_cheaper_one_than_the_answering_one_is_there() -> None:
+    def has_cheaper(env: dict[str, str]) -> bool:
+        return LLMSettings.from_env(env).has_cheaper
+
+    def own(**models: str) -> dict[str, str]:
+        return {
+            "OPENAI_COMPATIBLE_PROVIDERS": json.dumps(
+                [{"name": "mine", "base_url": "http://x/v1", "tier_models": models}]
+            )
+        }
+
+    assert has_cheaper({"OPENAI_API_KEY": KEY})
+    assert has_cheaper(own(pro="large", flash="small"))
+    assert not has_cheaper(own(pro="one", flash="one"))
+    assert not has_cheaper({"BUNDLED_MODEL_URL": "http://127.0.0.1:7/v1"})
+    assert not has_cheaper({})
+
+
 def test_the_bundled_model_serves_only_when_nothing_else_does() -> None:
     bundled = {"BUNDLED_MODEL_URL": "http://127.0.0.1:7/v1"}
 

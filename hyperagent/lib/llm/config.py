@@ -85,6 +85,14 @@ class LLMSettings(BaseModel):
         return bool(self.providers) and not named and all(provider.name == BUNDLED for provider in self.providers)
 
     @property
+    def has_cheaper(self) -> bool:
+        """Whether the default provider has a cheaper model than the answering one, for calls that nobody asked for."""
+        if self.default is None or self.bundled_only:
+            return False
+        flash = self.default.model_of(Tier.FLASH)
+        return flash is not None and flash != self.default.model_of(Tier.PRO)
+
+    @property
     def needs_litellm(self) -> bool:
         """Whether any configured call goes through LiteLLM, so that a runner should load it at its start."""
         named = [name for names in self.fallbacks.values() for name in names]
