@@ -74,7 +74,10 @@ class Outcome(StrEnum):
 
 
 class SkippedWhy(StrEnum):
+    """`restored`: it came after a backup was taken that was put back since, and may have been asked then."""
+
     STILL_RUNNING = "still_running"
     STILL_WAITING = "still_waiting"
     MISSED = "missed"
+    RESTORED = "restored"
     OWNER_INACTIVE = "owner_inactive"

@@ -65,6 +65,20 @@ def start_due(schedule_id: uuid.UUID) -> ScheduledRun | None:
         return run
 
 
+def pass_over(schedule_id: uuid.UUID) -> None:
+    """Moves it to its first time from now on, and asks nothing: its times until now may have been asked after the
+    backup that was put back, by runs that are not in it."""
+    with transaction.atomic():
+        rows = Schedule.objects.due().select_related("user")
+        schedule = rows.select_for_update(no_key=True, of=("self",)).filter(pk=schedule_id).first()
+        if schedule is None or schedule.next_due_at is None:
+            return
+        now, due_at = db_now(), schedule.next_due_at
+        if _taken(schedule, due_at, now, after=now, is_stopped=False):
+            missed = count_between(schedule.rhythm, due_at, _last(schedule, now), most=MOST_MISSED)
+            _asked_or_not(schedule, due_at, Cause.TIME, missed, SkippedWhy.RESTORED)
+
+
 def hindrance(schedule: Schedule) -> SkippedWhy | None:
     """Why it cannot be asked now: while a run of it goes on, or another try of one."""
     if not schedule.user.is_active:

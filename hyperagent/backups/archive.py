@@ -118,7 +118,8 @@ def _checked(path: Path) -> Manifest:
 
 
 def entries(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Each name with its content, in order, to be read before the next. Raises BadArchive, and tarfile's errors."""
+    """Each name with its content, in order, to be read before the next. Of a name that comes again the last one holds:
+    a file that was still being written when it was taken first. Raises BadArchive, and tarfile's errors."""
     with tarfile.open(path, mode="r|") as tar:
         for entry in tar:
             content = tar.extractfile(entry) if entry.isreg() else None

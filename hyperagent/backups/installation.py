@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.models import Execution, Runner
+from conversations.schedules import clock as schedules
 from hyperagent.accounts.letter_models import Letter
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
@@ -27,14 +28,15 @@ from hyperagent.backups import server
 from hyperagent.backups.archive import DATABASE, FILES, KEY, BadArchive, Manifest, Writer, checked, entries
 from hyperagent.embedded import instance
 from hyperagent.lib.outbox import WAITING
-from hyperagent.notices.models import Mail
+from hyperagent.notices.kinds import OPEN, DeliveryStatus
+from hyperagent.notices.models import Delivery, Mail
 from hyperagent.settings import CONFIG
 
 ALIVE = timedelta(seconds=30)
 """A runner that was seen so lately works."""
 
 
-RESTORED = "It waited when the backup was taken that was restored since."
+RESTORED = "It waited when the backup was taken that was restored since, and may have been sent meanwhile."
 
 
 class NotDone(Exception):
@@ -111,7 +113,7 @@ def restore(path: Path, *, lets_runs_go_on: bool, is_forced: bool) -> Restored:
     record(AuditKind.BACKUP_RESTORED, actor=None, details={"made_at": manifest.made_at})
     stopped = 0 if lets_runs_go_on else _stop_runs()
     if not lets_runs_go_on:
-        _keep_mails_back()
+        _keep_back()
     return Restored(manifest, stopped, is_other_key=manifest.key != _mark_of_key())
 
 
@@ -155,10 +157,12 @@ def _stop_runs() -> int:
     return Execution.objects.live().filter(cancel_requested_at=None).update(cancel_requested_at=now, woken_at=now)
 
 
-def _keep_mails_back() -> None:
-    """Most of them have left since, and whom they were about has gone on."""
+def _keep_back() -> None:
+    """Most of what was to leave has left since, and whom it was about has gone on; what was due has been asked."""
     for mails in (Letter.objects, Mail.objects):
         mails.filter(WAITING).update(given_up_at=Now(), last_error=RESTORED)
+    Delivery.objects.filter(status__in=OPEN).update(status=DeliveryStatus.GIVEN_UP, last_error=RESTORED)
+    schedules.pass_over_due()
 
 
 def _migrations() -> dict[str, str]:

@@ -22,13 +22,16 @@ from hyperagent.accounts.letter_models import LetterKind
 from hyperagent.backups import installation, server
 from hyperagent.backups.archive import BadArchive, Manifest, Writer, checked
 from hyperagent.notices.actions import tell_people
-from hyperagent.notices.kinds import MailKind
+from hyperagent.notices.kinds import EventType, MailKind
+from hyperagent.notices.models import Delivery, Endpoint
 from tests.faces.web import ROOT, database_url
+from tests.schedules.making import falls_due, made
 
 _MAILS = (
     "SELECT kind FROM (SELECT kind, given_up_at FROM notices_mail UNION ALL SELECT kind, given_up_at FROM"
     " accounts_letter) mails"
 )
+_DUE = "SELECT count(*) FROM conversations_schedule WHERE next_due_at <= now()"
 NOW = "2026-11-22T12:00:00+00:00"
 
 
@@ -59,6 +62,9 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     said = actions.say_in_new(alice, "Alice's question")
     letters.write(LetterKind.SECURITY_NEWS, alice, what="mfa.added", kind="totp")
     tell_people([alice.pk], MailKind.REQUEST_WAITING, subject_id="r1", title="Decide", path="/inbox/r1")
+    endpoint = Endpoint.objects.create(user=alice, url="https://example.org/hook", events=[EventType.RUN_COMPLETED])
+    Delivery.objects.create(endpoint=endpoint, event_id="evt_1", type=EventType.RUN_COMPLETED, payload={})
+    falls_due(made(alice))
     old, new, backup = tmp_path / "old", tmp_path / "new", tmp_path / "it.tar"
     stored = Path("media", "documents", "a b.pdf")
     (old / stored).parent.mkdir(parents=True)
@@ -70,6 +76,9 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
         question = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
         run = connection.execute("SELECT id, cancel_requested_at IS NULL FROM agents_execution").fetchall()
         mails = connection.execute(f"{_MAILS} WHERE given_up_at IS NULL").fetchall()
+        deliveries = connection.execute("SELECT status, last_error FROM notices_delivery").fetchall()
+        due = connection.execute(_DUE).fetchone()
+        passed_over = connection.execute("SELECT skipped_why FROM conversations_scheduledrun").fetchall()
         audit = connection.execute("SELECT kind FROM audit_event WHERE kind LIKE 'backup.%'").fetchall()
         with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
             connection.execute("UPDATE audit_event SET kind = ''")
@@ -80,6 +89,8 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
         again = connection.execute("SELECT text FROM conversations_message WHERE role = 'user'").fetchall()
         waiting = connection.execute(f"{_MAILS} WHERE given_up_at IS NULL").fetchall()
         goes_on = connection.execute("SELECT cancel_requested_at IS NULL FROM agents_execution").fetchall()
+        open_ones = connection.execute("SELECT status FROM notices_delivery").fetchall()
+        still_due = connection.execute(_DUE).fetchone()
         other = connection.execute("SELECT to_regclass('of_another_version')").fetchall()
 
     assert ("1 files" in told, "without a key" in told) == (True, True)
@@ -88,6 +99,8 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     assert audit == [("backup.restored",)]
     assert (question, run) == ([("Alice's question",)], [(said.execution.id, False)])
     assert (mails, sorted(waiting)) == ([], [("request_waiting",), ("security_news",)])
+    assert (deliveries, due, passed_over) == ([("given_up", installation.RESTORED)], (0,), [("restored",)])
+    assert (open_ones, still_due) == ([("pending",)], (1,))
     assert (again, goes_on, other) == ([("Alice's question",)], [(True,)], [(None,)])
     assert (new / stored).read_bytes() == b"bytes"
 

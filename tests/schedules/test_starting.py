@@ -266,6 +266,29 @@ def test_what_is_too_much_now_is_tried_again_at_the_next_time(alice: Any, settin
 
 
 @pytest.mark.spec("B27")
+def test_times_of_before_a_restore_are_passed_over_and_told_and_the_next_is_asked(alice: Any) -> None:
+    hours, once = made(alice), made(alice, wish(kind=Kind.ONCE, at=timezone.now() + timedelta(hours=1)))
+    to_come, unknown = made(alice), made(alice, hourly(time_zone="Europe/Rome"))
+    for schedule in (hours, once, unknown):
+        falls_due(schedule, timedelta(hours=2, minutes=30))
+    Schedule.objects.filter(pk=unknown.pk).update(kind=Kind.CRON, cron="0 * * * *", time_zone="No/Where")
+    stays = to_come.next_due_at
+
+    clock.pass_over_due()
+    clock.pass_over_due()
+
+    for schedule in (hours, once, to_come):
+        schedule.refresh_from_db()
+    assert history(hours) == [(Cause.TIME, Outcome.SKIPPED, 2, SkippedWhy.RESTORED)]
+    assert history(once) == [(Cause.TIME, Outcome.SKIPPED, 0, SkippedWhy.RESTORED)]
+    assert hours.next_due_at is not None
+    assert timedelta() < hours.next_due_at - timezone.now() <= timedelta(hours=1)
+    assert (once.state, to_come.next_due_at, history(to_come)) == (State.OVER, stays, [])
+    assert not Execution.objects.exists()
+    assert come_again(hours).outcome == Outcome.STARTED
+
+
+@pytest.mark.spec("B27")
 def test_nothing_runs_in_the_name_of_who_is_deactivated_and_it_says_why(alice: Any) -> None:
     schedule = made(alice)
     alice.is_active = False
