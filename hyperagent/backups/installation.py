@@ -36,6 +36,11 @@ ALIVE = timedelta(seconds=30)
 """A runner that was seen so lately works."""
 
 
+MOST_PASSES = 3
+"""Over the files, before the database is dumped: one that is being written all the while is taken in each."""
+_Mark = tuple[int, int] | None
+"""Size and time of a file on a disk."""
+
 RESTORED = "It waited when the backup was taken that was restored since, and may have been sent meanwhile."
 
 
@@ -53,8 +58,9 @@ class Restored:
 
 
 def take(path: Path) -> Manifest:
-    """Writes a backup of the running installation. Files first, then the database, then the files that came meanwhile:
-    whatever the database names is there. Raises NotDone."""
+    """Writes a backup of the running installation. Files first, then the database, then the files that came or changed
+    meanwhile: whatever the database names is there, and whole; but for what is stored in the moment between the last
+    look and the dump, and deleted before the dump ends. Raises NotDone."""
     try:
         writer = Writer(path)
     except OSError as error:
@@ -71,18 +77,17 @@ def take(path: Path) -> Manifest:
 
 
 def _written(writer: Writer) -> Manifest:
-    had = set()
-    for name in _stored_files():
-        _add_file(writer, name)
-        had.add(name)
+    had: dict[str, _Mark] = {}
+    # The first takes as long as there are files, and what came meanwhile may be gone again once the database is dumped.
+    for _ in range(MOST_PASSES):
+        if not _take_files(writer, had):
+            break
     with tempfile.TemporaryDirectory(prefix="hyperagent-backup-") as folder:
         dumped = Path(folder, DATABASE)
         server.dump(CONFIG.direct_database_url, dumped)
         with dumped.open("rb") as content:
             writer.add(DATABASE, content, dumped.stat().st_size)
-    for name in _stored_files():
-        if name not in had:
-            _add_file(writer, name)
+    _take_files(writer, had)
     own_key = CONFIG.data_path / instance.KEY_FILE
     if own_key.exists():
         with own_key.open("rb") as content:
@@ -191,6 +196,28 @@ def _stored_files(folder: str = "") -> Iterator[str]:
         yield from _stored_files(f"{folder}/{inner}" if folder else inner)
 
 
+def _take_files(writer: Writer, had: dict[str, _Mark]) -> int:
+    """Those that are not as they were when they were taken before. How many."""
+    taken = 0
+    for name in _stored_files():
+        # Looked at before it is read: what is written to it meanwhile is seen by the next pass.
+        mark = _mark_of(name)
+        if name not in had or had[name] != mark:
+            _add_file(writer, name)
+            had[name] = mark
+            taken += 1
+    return taken
+
+
+def _mark_of(name: str) -> _Mark:
+    """On a disk a file has its name while it is still being written. In a bucket it is there whole or not at all."""
+    try:
+        found = Path(default_storage.path(name)).stat()
+    except (NotImplementedError, FileNotFoundError):
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
 def _add_file(writer: Writer, name: str) -> None:
     """One that is gone meanwhile was deleted by somebody."""
     try:
@@ -217,8 +244,9 @@ def _unpacked(path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _write(path: Path, content: IO[bytes]) -> None:
+    """In the place of what an earlier pass took under this name."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file:
+    with path.open("wb") as file:
         shutil.copyfileobj(content, file)
 
 

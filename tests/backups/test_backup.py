@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tarfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -25,6 +27,7 @@ from hyperagent.notices.actions import tell_people
 from hyperagent.notices.kinds import EventType, MailKind
 from hyperagent.notices.models import Delivery, Endpoint
 from tests.faces.web import ROOT, database_url
+from tests.house.waiting import until
 from tests.schedules.making import falls_due, made
 
 _MAILS = (
@@ -32,6 +35,7 @@ _MAILS = (
     " accounts_letter) mails"
 )
 _DUE = "SELECT count(*) FROM conversations_schedule WHERE next_due_at <= now()"
+_WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'conversations_schedule'::regclass)"
 NOW = "2026-11-22T12:00:00+00:00"
 
 
@@ -105,6 +109,43 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     assert (new / stored).read_bytes() == b"bytes"
 
 
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_file_that_was_half_there_at_first_comes_back_whole(empty_database: str, tmp_path: Path) -> None:
+    old, new, backup = tmp_path / "old", tmp_path / "new", tmp_path / "it.tar"
+    half = stored(old, "documents/alice/d", b"one half, ")
+
+    with while_it_dumps(old, backup), half.open("ab") as upload:
+        upload.write(b"and the other")
+    told = manage("backup", "--check", str(backup), url=database_url(), data=old)
+    manage("restore", str(backup), "--yes", url=empty_database, data=new)
+
+    assert "1 files" in told
+    assert (new / "media/documents/alice/d").read_bytes() == b"one half, and the other"
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_there_that_came_while_others_were_copied_and_went_while_the_database_was(tmp_path: Path) -> None:
+    """As snapshots of sandboxes come and go: the database names it at the moment of which the backup is."""
+    old, backup = tmp_path / "old", tmp_path / "it.tar"
+    first = stored(old, "sandboxes/alice/1.tar", os.urandom(100_000))
+    # Whoever opens it to read waits until it is opened to be written to.
+    door = stored(old, "z/before", b"").with_name("door")
+    os.mkfifo(door)
+
+    def comes() -> None:
+        being_written = backup.with_name(f"{backup.name}.part")
+        until(lambda: being_written.exists() and being_written.stat().st_size > 50_000, what="the first to be copied")
+        first.with_name("2.tar").write_bytes(b"two")
+        door.open("wb").close()
+
+    with while_it_dumps(old, backup, before=comes):
+        first.with_name("2.tar").unlink()
+
+    assert "files/sandboxes/alice/2.tar" in checked(backup).parts
+
+
 @pytest.mark.django_db
 def test_what_must_not_be_restored_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     newer, working = tmp_path / "newer.tar", tmp_path / "working.tar"
@@ -175,6 +216,28 @@ def test_a_damaged_or_hostile_archive_is_no_backup(tmp_path: Path) -> None:
         link.type, link.linkname = kind, "/etc/passwd"
         with pytest.raises(BadArchive, match="which no backup has"):
             checked(hostile(tmp_path, link))
+
+
+def stored(data: Path, name: str, content: bytes) -> Path:
+    """As Django's file storage keeps it on the disk of an installation."""
+    path = data / "media" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+@contextmanager
+def while_it_dumps(data: Path, backup: Path, *, before: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """`before` is done once the backup is being written. What is done within comes after the moment that the dump is
+    of, and before its end: it waits for a table."""
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(database_url()) as other:
+        other.execute("LOCK TABLE conversations_schedule IN ACCESS EXCLUSIVE MODE")
+        taken = pool.submit(manage, "backup", str(backup), url=database_url(), data=data)
+        before()
+        until(lambda: taken.done() or other.execute(_WAITS).fetchone() == (True,), what="the dump to wait")
+        yield
+        other.commit()
+        taken.result()
 
 
 def written(path: Path, *, migrations: dict[str, str] | None = None, key: bytes = b"") -> None:
