@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from agents.mcp.folders import program_env, program_words
 from agents.mcp.values import ServerConfig
 from agents.sandbox.base import Box, Command, SandboxError
+from agents.sandbox.host.client import Hold, HostedBox
 from hyperagent.lib.text import clean_text
 
 LINE_BYTES: Final = 16 << 20
@@ -25,11 +26,12 @@ ENDS_S: Final = 1.0
 LOOK_EVERY_S: Final = 0.05
 KEPT_CHARS: Final = 2_000
 DAY_S: Final = 86_400.0
+HELD_AS: Final = "mcp"
 _SHIM: Final = (Path(__file__).parent / "shim.py").read_text()
 
 
 class OpensBoxes(Protocol):
-    async def __call__(self, config: ServerConfig) -> Box:
+    async def __call__(self, config: ServerConfig) -> HostedBox:
         """The box for this server and this person. Raises SandboxError."""
 
 
@@ -43,8 +45,9 @@ async def program(config: ServerConfig, open_box: OpensBoxes) -> AsyncIterator[A
     try:
         port = await said.port(lambda: box.running(started))
         reader, writer = await box.connect(port)
+        owed = _Owed(box)
         try:
-            async with _streams(reader, writer) as streams:
+            async with _streams(reader, writer, owed) as streams:
                 yield streams
         except Exception as error:
             if await _ended(box, started):
@@ -53,6 +56,7 @@ async def program(config: ServerConfig, open_box: OpensBoxes) -> AsyncIterator[A
             raise
         finally:
             writer.close()
+            await owed.nothing_more()
     finally:
         with suppress(SandboxError):
             await box.stop(started)
@@ -99,8 +103,40 @@ class _Said:
                     raise SandboxError(f"The program cannot be run: {self.complaint or 'it ended at once'}")
 
 
+class _Owed:
+    """The answers that the program owes. While there are any, its box is held."""
+
+    def __init__(self, box: HostedBox) -> None:
+        self._box = box
+        self._ids: set[Any] = set()
+        self._hold: Hold | None = None
+
+    async def say(self, message: Any) -> None:
+        """Before it is sent. Raises SandboxError where the box is gone."""
+        if isinstance(message, mcp_types.JSONRPCRequest):
+            self._ids.add(message.id)
+            if self._hold is None:
+                self._hold = await self._box.hold(HELD_AS)
+        elif isinstance(message, mcp_types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            await self._settle((message.params or {}).get("requestId"))
+
+    async def hear(self, message: Any) -> None:
+        if isinstance(message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
+            await self._settle(message.id)
+
+    async def nothing_more(self) -> None:
+        self._ids.clear()
+        await self._settle(None)
+
+    async def _settle(self, id_: Any) -> None:
+        self._ids.discard(id_)
+        if not self._ids and self._hold is not None:
+            hold, self._hold = self._hold, None
+            await hold.let_go()
+
+
 @asynccontextmanager
-async def _streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncIterator[Any]:
+async def _streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, owed: _Owed) -> AsyncIterator[Any]:
     """Lines of JSON as messages, both ways. A line that is no message is an error that the session tells."""
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_program, from_session = anyio.create_memory_object_stream[SessionMessage](0)
@@ -108,14 +144,18 @@ async def _streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     async def read() -> None:
         async with to_session:
             async for line in _lines(reader):
+                message = _parsed(line)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    await to_session.send(_parsed(line))
+                    await to_session.send(message)
+                if isinstance(message, SessionMessage):
+                    await owed.hear(message.message)
         # Else the session would stay, and wait for answers that nobody gives.
         raise SandboxError("The program does not speak any more.")
 
     async def write() -> None:
         async with from_session:
             async for message in from_session:
+                await owed.say(message.message)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 try:
                     writer.write(f"{text}\n".encode())

@@ -10,8 +10,8 @@ from agents.mcp.oauth import kept_sign_in
 from agents.mcp.programs import OpensBoxes, program
 from agents.mcp.values import ServerConfig
 from agents.runtime.driven import About
-from agents.sandbox.base import Box, BoxType
-from agents.sandbox.host.client import sandbox_host
+from agents.sandbox.base import BoxType
+from agents.sandbox.host.client import HostedBox, sandbox_host
 from hyperagent.lib.outside.http_client import Auth
 
 _BOXES: Final = UUID("6f0e4e36-9d0b-4c1c-8a3b-7f52b2d0a7c4")
@@ -40,7 +40,7 @@ class Ways:
 def ways_of(user_id: UUID | None, *, signed_in: SignedIn = _kept) -> Ways:
     """For this person: the boxes of programs are theirs alone. `signed_in`: how, where a server asks who we are."""
 
-    async def open_box(config: ServerConfig) -> Box:
+    async def open_box(config: ServerConfig) -> HostedBox:
         task = uuid5(_BOXES, config.where)
         return await sandbox_host().box(About(task, user_id=user_id), BoxType.CODE, task_id=task, run_seconds=False)
 

@@ -6,6 +6,7 @@ Knows no connection: who speaks for whom is the server's business. Rows and stor
 import asyncio
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -60,10 +61,11 @@ class Terms:
 
 @dataclass(eq=False)
 class Session:
-    """One living box. `busy`: calls that are at work in it. `changed`: since the last snapshot was begun. `is_unkept`:
-    what that was to keep, it has not; that is tried again once something changes, and at the box's end. `is_live`: a
-    program was started that goes on by itself, and nobody tells what it writes. `remembered`: what its callers left
-    here."""
+    """One living box. `busy`: calls that are at work in it, and holds. `held`: how many hold it, by their names.
+    `said_at`: when something was last said over a connection into it, which is no call. `changed`: since the last
+    snapshot was begun. `is_unkept`: what that was to keep, it has not; that is tried again once something changes, and
+    at the box's end. `is_live`: a program was started that goes on by itself, and nobody tells what it writes.
+    `remembered`: what its callers left here."""
 
     id: UUID
     owner: Owner
@@ -73,14 +75,21 @@ class Session:
     folder: "tempfile.TemporaryDirectory[str]"
     note: str = ""
     busy: int = 0
+    held: Counter[str] = field(default_factory=Counter)
     changed: bool = False
     is_unkept: bool = False
     is_live: bool = False
     used_at: float = field(default_factory=time.monotonic)
+    said_at: float = float("-inf")
     remembered: dict[str, Any] = field(default_factory=dict)
 
     @property
     def idle_s(self) -> float:
+        return 0.0 if self.busy else time.monotonic() - max(self.used_at, self.said_at)
+
+    @property
+    def uncalled_s(self) -> float:
+        """Whoever speaks with an app without a pause holds no snapshot off."""
         return 0.0 if self.busy else time.monotonic() - self.used_at
 
 
@@ -208,7 +217,7 @@ class Sessions:
                 await self.close(session, EndedBecause.LOST, keeps=False)
             elif session.idle_s >= self.terms.idle_s:
                 await self.close(session, EndedBecause.IDLE)
-            elif session.changed and session.idle_s >= self.terms.checkpoint_after_s:
+            elif session.changed and session.uncalled_s >= self.terms.checkpoint_after_s:
                 async with self._lock(session.owner):
                     await self._snapshot(session)
         except Exception:
@@ -303,7 +312,7 @@ class Sessions:
         idle = [one for one in sessions if not one.busy and not self._lock(one.owner).locked()]
         if not idle:
             raise SandboxError(why_not)
-        await self.close(min(idle, key=lambda one: one.used_at), EndedBecause.ROOM)
+        await self.close(max(idle, key=lambda one: one.idle_s), EndedBecause.ROOM)
 
     async def _fulfil_wishes(self) -> None:
         """One after the other, in the order of the wishes: S203 wants desktops closed last."""

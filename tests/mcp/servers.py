@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server import MCPServer
-from mcp_types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+from mcp_types import METHOD_NOT_FOUND, CallToolResult, ImageContent, TextContent, ToolAnnotations
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -152,3 +152,23 @@ def liar() -> MCPServer:
         )
 
     return server
+
+
+class ChangingTools:
+    """What a server of the older protocol answers that has one more tool each time it lists them."""
+
+    def __init__(self) -> None:
+        self.listed = 0
+
+    def answer(self, method: str, params: Any) -> dict[str, Any]:
+        match method:
+            case "initialize":
+                about = {"name": "changing", "version": "1"}
+                told = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
+                return {"result": told | {"serverInfo": about}}
+            case "tools/list":
+                self.listed += 1
+                schema = {"type": "object"}
+                tools = [{"name": f"tool{number}", "inputSchema": schema} for number in range(self.listed)]
+                return {"result": {"tools": tools}}
+        return {"error": {"code": METHOD_NOT_FOUND, "message": "no such method"}}

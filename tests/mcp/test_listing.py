@@ -10,11 +10,12 @@ from uuid import uuid4
 import anyio
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
-from mcp_types import METHOD_NOT_FOUND, ListToolsResult, Tool, jsonrpc_message_adapter
+from mcp_types import ListToolsResult, Tool, jsonrpc_message_adapter
 
 from agents.mcp.connecting import definitions_of
 from agents.mcp.sessions import Session
 from agents.mcp.values import ServerConfig
+from tests.mcp.servers import ChangingTools
 from tests.pauses import with_longest_pause_s
 
 
@@ -58,24 +59,11 @@ async def test_a_server_that_lists_the_same_for_ever_is_left_after_as_many_as_ar
 
 
 class Changing:
-    """A server of the older protocol that has one more tool each time it is asked. The first time it says so before it
-    answers, and answers with what there was. Its `Transports` too."""
+    """A server that says that its tools changed before it lists them for the first time, and lists what there was. Its
+    `Transports` too."""
 
     def __init__(self) -> None:
-        self.asked = 0
-
-    def _answer(self, method: str, params: Any) -> dict[str, Any]:
-        match method:
-            case "initialize":
-                about = {"name": "changing", "version": "1"}
-                told = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}}
-                return {"result": told | {"serverInfo": about}}
-            case "tools/list":
-                self.asked += 1
-                schema = {"type": "object"}
-                tools = [{"name": f"tool{number}", "inputSchema": schema} for number in range(self.asked)]
-                return {"result": {"tools": tools}}
-        return {"error": {"code": METHOD_NOT_FOUND, "message": "no such method"}}
+        self._tools = ChangingTools()
 
     @asynccontextmanager
     async def program(self, _: Any) -> AsyncIterator[Any]:
@@ -92,8 +80,8 @@ class Changing:
         async for heard in hears:
             asked = heard.message.model_dump(by_alias=True)
             if "id" in asked:
-                answer = self._answer(asked["method"], asked["params"])
-                if asked["method"] == "tools/list" and self.asked == 1:
+                answer = self._tools.answer(asked["method"], asked["params"])
+                if asked["method"] == "tools/list" and self._tools.listed == 1:
                     await say({"method": "notifications/tools/list_changed"})
                 await say({"id": asked["id"], **answer})
 

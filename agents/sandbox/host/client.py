@@ -41,6 +41,25 @@ _STOPPING_S: Final = 5.0
 _MOST_READ_BYTES: Final = 1 << 30
 
 
+class Hold:
+    """As long as it is there, its box counts as at work: it is closed neither for its idleness nor to make room. It
+    ends with the process that has it. `others`: how many held the box by the same name already."""
+
+    def __init__(self, wire: Wire, others: int) -> None:
+        self.others = others
+        self._wire = wire
+
+    async def let_go(self) -> None:
+        """Comes back once the host has taken note. Raises nothing."""
+        try:
+            with suppress(OSError, TimeoutError):
+                self._wire.writer.write_eof()
+                async with asyncio.timeout(_STOPPING_S):
+                    await self._wire.reader.read()
+        finally:
+            self._wire.close()
+
+
 class HostedBox(Box):
     """A box that the host holds. Whoever else has the same user and task has the same box."""
 
@@ -104,6 +123,15 @@ class HostedBox(Box):
             wire.close()
             raise
         return wire.reader, wire.writer
+
+    async def hold(self, name: str) -> Hold:
+        """`name`: by which those who hold it are counted."""
+        wire = await self._call({"op": "hold", "name": name})
+        try:
+            return Hold(wire, await self._guarded(_value(wire)))
+        except BaseException:
+            wire.close()
+            raise
 
     async def write(self, path: str, content: bytes) -> BoxFile:
         return file_of(await self._ask({"op": "write", "path": path, "size": len(content)}, content))

@@ -52,6 +52,7 @@ class Answering:
             "stop": self._stop,
             "running": self._running,
             "connect": self._connect,
+            "hold": self._hold,
             "write": self._write,
             "read": self._read,
             "files": self._files,
@@ -204,19 +205,33 @@ class Answering:
         await wire.say({"value": await session.box.running(str(asked["started"]))})
 
     async def _connect(self, wire: Wire, session: Session, asked: Any) -> None:
+        def said() -> None:
+            session.said_at = time.monotonic()
+
         reader, writer = await session.box.connect(int(asked["port"]))
         try:
             await wire.say({"value": None})
-            # A preview that is left open does not keep the box open: what comes later does.
+            # A preview that is left open does not keep the box open: what is said through it does, and what follows.
             session.busy -= 1
             try:
-                await _joined((wire.reader, wire.writer), (reader, writer))
+                await _joined((wire.reader, wire.writer), (reader, writer), said=said)
             finally:
                 session.busy += 1
                 session.changed = True
         finally:
             # What is not sent by now is for a program that does not read it.
             writer.transport.abort()
+
+    async def _hold(self, wire: Wire, session: Session, asked: Any) -> None:
+        """Until the caller hangs up. How many hold it by that name already is told."""
+        name = str(asked["name"])
+        others = session.held[name]
+        session.held[name] += 1
+        try:
+            await wire.say({"value": others})
+            await wire.reader.read()
+        finally:
+            session.held[name] -= 1
 
     async def _write(self, wire: Wire, session: Session, asked: Any) -> None:
         content = await _content(wire, int(asked["size"]))
@@ -309,10 +324,14 @@ async def _content(wire: Wire, size: int) -> bytes:
 
 
 async def _joined(
-    caller: tuple[asyncio.StreamReader, asyncio.StreamWriter], app: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    caller: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    app: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    *,
+    said: Callable[[], None],
 ) -> None:
-    """Carries bytes both ways until both sides have ended, or the caller has hung up."""
-    both = asyncio.gather(_carried(caller[0], app[1]), _carried(app[0], caller[1]))
+    """Carries bytes both ways until both sides have ended, or the caller has hung up. `said`: called with each piece
+    of what the caller says."""
+    both = asyncio.gather(_carried(caller[0], app[1], said), _carried(app[0], caller[1], lambda: None))
     tasks: list[asyncio.Future[Any]] = [both, asyncio.ensure_future(_hung_up(caller[1]))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -331,9 +350,10 @@ async def _hung_up(writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def _carried(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _carried(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, carries: Callable[[], None]) -> None:
     with suppress(OSError):
         while content := await reader.read(_PIPE_BYTES):
+            carries()
             writer.write(content)
             await writer.drain()
     with suppress(OSError):

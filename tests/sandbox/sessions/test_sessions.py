@@ -304,6 +304,74 @@ async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_wh
     await asyncio.gather(*running, return_exceptions=True)
 
 
+async def test_a_box_that_somebody_holds_is_closed_neither_for_its_idleness_nor_to_make_room(
+    hosting: Any, people: Any
+) -> None:
+    alive = await hosting(boxes_per_user=2, idle_s=0.2)
+    alice = [await people("alice") for _ in range(3)]
+    first, second = [await alive.client.box(about) for about in alice[:2]]
+    holds = [await box.hold("test") for box in (first, second)]
+
+    with pytest.raises(SandboxError, match="All 2 sandboxes of this user"):
+        await alive.client.box(alice[2])
+    await holds[1].let_go()
+
+    async def is_closed() -> bool:
+        return not alive.provider.opened[1].alive
+
+    await _until(is_closed)
+    assert alive.provider.opened[0].alive
+    await holds[0].let_go()
+
+
+async def test_who_holds_a_box_is_told_how_many_others_do_by_the_same_name_and_are_still_there(
+    hosting: Any, people: Any
+) -> None:
+    alive = await hosting()
+    box = await alive.client.box(await people("alice"))
+
+    holds = [await box.hold(name) for name in ("script", "script", "mcp")]
+    await holds[0].let_go()
+    again = await box.hold("script")
+
+    assert [hold.others for hold in (*holds, again)] == [0, 1, 0, 1]
+    for hold in (*holds[1:], again):
+        await hold.let_go()
+    assert (await box.hold("script")).others == 0
+
+
+async def test_what_is_said_through_a_preview_keeps_its_box_and_one_that_is_only_open_does_not(
+    hosting: Any, people: Any
+) -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while said := await reader.read(100):
+            writer.write(said)
+
+    served = await asyncio.start_server(echo, "127.0.0.1", 0)
+    alive = await hosting(idle_s=0.4, checkpoint_after_s=0.1)
+    alice = await people("alice")
+    box = await alive.client.box(alice)
+    await box.write(f"{HOME}/a", b"x")
+    (inside,) = alive.provider.opened
+    reader, writer = await box.connect(served.sockets[0].getsockname()[1])
+
+    until = time.monotonic() + 1.2
+    while time.monotonic() < until:
+        writer.write(b"said")
+        assert await reader.readexactly(4) == b"said"
+        await asyncio.sleep(0.05)
+
+    assert inside.alive
+    assert len(await in_thread(_snapshots)()) == 1
+
+    async def is_closed() -> bool:
+        return not inside.alive
+
+    await _until(is_closed)
+    writer.close()
+    served.close()
+
+
 @pytest.mark.threat("T30")
 async def test_who_has_used_up_the_seconds_of_a_day_is_told_and_others_go_on(hosting: Any, people: Any) -> None:
     from agents.sandbox.models import SandboxSession
