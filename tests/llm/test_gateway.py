@@ -31,6 +31,7 @@ from hyperagent.lib.llm import (
     Tier,
 )
 from hyperagent.lib.llm.errors import Reason
+from hyperagent.lib.llm.types import Delta
 from tests.llm.asking import KEY, SEARCH, ask, compatible, deltas_of, env_for, providers, seen, text_of
 from tests.llm.conftest import MakeGateway
 from tests.scripted import Script, ScriptedCall, ScriptedServer, ScriptedUsage
@@ -151,6 +152,36 @@ async def test_a_retry_after_that_is_too_long_is_not_waited_for(
         await gateway_with().complete(ask())
 
     assert raised.value.retry_after_s == 3600
+
+
+async def test_what_came_of_a_stream_that_broke_stands_until_there_is_something_in_its_place(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(Script(text="one two three", cut_after=2), Script(status=503), Script(text="one"))
+
+    async with aclosing(gateway_with().stream(ask())) as items:
+        calls_then = [len(scripted_server.calls) async for item in items if item == Restarted("stream_cut")]
+
+    assert calls_then == [3], "it was taken back for what the third call gave"
+
+
+async def test_what_came_last_stands_where_no_attempt_comes_to_its_end(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    scripted_server.script(
+        Script(text="one two three", cut_after=1), Script(text="one two three", cut_after=2), Script(status=503)
+    )
+    items: list[Delta] = []
+
+    async def read() -> None:
+        async for item in gateway_with().stream(ask()):
+            items.append(item)
+
+    with pytest.raises(ModelBusy):
+        await read()
+
+    restart = items.index(Restarted("stream_cut"))
+    assert (text_of(items[:restart]), text_of(items[restart + 1 :])) == ("one ", "one two ")
 
 
 async def test_a_stream_that_breaks_is_taken_back_and_begun_again(

@@ -195,6 +195,24 @@ def test_a_failed_run_says_why_and_is_asked_again_with_one_click(page: Page, liv
     answered(page, "failed")
 
 
+def test_what_was_read_of_an_answer_that_breaks_off_for_good_stays_above_the_error(page: Page, live_site: Any) -> None:
+    live_site.model.script(
+        Script(match="Why", text="It is because of this.", cut_after=3),
+        Script(match="Why", status=503, first_delay_s=2),
+        Script(match="Why", status=503),
+    )
+    ask(page, "Why?")
+
+    wait_for_words(page, "It is because")
+    assert prose(page).strip() == "It is because", "also while it is asked again"
+    failed = answered(page, "failed")
+
+    expect(failed.get_by_role("alert")).to_contain_text("broke the connection")
+    expect(failed.locator(".prose")).to_have_text("It is because")
+    page.reload()
+    expect(answered(page, "failed").locator(".prose")).to_have_text("It is because")
+
+
 def test_a_lost_connection_loses_and_repeats_nothing(page: Page, alices: Watched, live_site: Any) -> None:
     live_site.model.script(Script(match="Tell", text=LONG, tokens_per_s=40))
     ask(page, "Tell me all of it")

@@ -104,6 +104,26 @@ async def test_a_provider_with_a_wrong_key_fails_the_run_in_words_for_people(
     assert (await events(run.id))[-1]["type"] == "error"
 
 
+@pytest.mark.spec("B16")
+async def test_what_was_read_before_a_provider_broke_off_for_good_stays_above_the_error(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(
+        Script(text="one two three four", cut_after=3),
+        Script(text="one two three four", cut_after=2),
+        Script(status=503),
+    )
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, "Hi", mode="chat"))
+
+    assert (run.status, run.error_code, run.answer) == ("failed", "model_busy", "one two ")
+    told = await events(run.id)
+    assert shown(told) == run.answer
+    kinds = [event["type"] for event in told if event["type"] in ("token", "token_reset", "error")]
+    assert kinds[-3:] == ["token_reset", "token", "error"], "taken back for what came in its place, and not at the end"
+
+
 async def test_text_that_postgres_cannot_store_is_replaced_not_refused(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

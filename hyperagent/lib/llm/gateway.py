@@ -64,7 +64,7 @@ class ModelGateway:
         await self._transport.aclose()
 
     async def stream(self, request: ModelRequest, *, taken: Taken | None = None) -> AsyncGenerator[Delta, None]:
-        """Pieces as they come, Restarted where all of them must be taken back, the ModelReply last.
+        """Pieces as they come, Restarted where something else comes in the place of all of them, the ModelReply last.
 
         Leave it early with `contextlib.aclosing` or by cancelling the task: either stops the provider at once, and
         `taken`, to which everything is added that was paid for, then has what each attempt took. Raises ModelError:
@@ -75,13 +75,17 @@ class ModelGateway:
         clock = asyncio.get_running_loop().time
         began = clock()
         first_error: ModelError | None = None
+        broken: Reason | None = None
+        """Why what was given last came to no end."""
         for target in resolve.targets(self.settings, request):
             for attempt in count(1):
                 shown = False
                 try:
                     async with aclosing(self._attempt(target, request, taken, before)) as items:
                         async for item in items:
-                            shown = True
+                            if broken is not None:
+                                yield Restarted(reason=broken.value)
+                            broken, shown = None, True
                             yield item
                     return
                 except ModelError as error:
@@ -92,7 +96,7 @@ class ModelGateway:
                 )
                 _log(failed, attempt, step)
                 if shown:
-                    yield Restarted(reason=failed.reason.value)
+                    broken = failed.reason
                 if not isinstance(step, retry.Again):
                     break
                 await asyncio.sleep(step.wait_s)

@@ -210,7 +210,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The stream begins again from nothing: whoever showed its text takes all of it back."""
+    """The stream begins again from nothing, with what comes next: whoever showed its text takes all of it back."""
 
     reason: str
 
