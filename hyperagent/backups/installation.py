@@ -251,9 +251,19 @@ def _write(path: Path, content: IO[bytes]) -> None:
 
 
 def _add_files(folder: Path) -> None:
-    """Files keep their names for good, so one that is there already is the same; what no row names is swept later."""
+    """Files keep their names for good, so one that is there already is the same, unless somebody was killed amid it:
+    then it is shorter. What no row names is swept later."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not default_storage.exists(name):
+        if path.is_file() and _size_here(name) < path.stat().st_size:
+            default_storage.delete(name)
             with path.open("rb") as content:
                 default_storage.save(name, File(content))
+
+
+def _size_here(name: str) -> int:
+    """-1 where there is none."""
+    try:
+        return default_storage.size(name)
+    except FileNotFoundError:
+        return -1

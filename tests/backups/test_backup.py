@@ -218,6 +218,23 @@ def test_a_damaged_or_hostile_archive_is_no_backup(tmp_path: Path) -> None:
             checked(hostile(tmp_path, link))
 
 
+def test_a_restore_that_was_killed_amid_a_file_puts_it_back_whole_the_next_time(settings: Any, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "here/media"
+    half, same = stored(tmp_path / "here", "a", b"one half, "), stored(tmp_path / "here", "b", b"as it was")
+    longer = stored(tmp_path / "here", "e", b"of which an older backup has a part only")
+    when = same.stat().st_mtime_ns
+    for name, content in (("a", b"one half, and the other"), ("b", b"as it was"), ("c/d", b"gone"), ("e", b"of")):
+        stored(tmp_path / "unpacked", name, content)
+
+    installation._add_files(tmp_path / "unpacked/media")
+
+    assert half.read_bytes() == b"one half, and the other"
+    assert same.stat().st_mtime_ns == when
+    assert half.with_name("c").joinpath("d").read_bytes() == b"gone"
+    assert longer.read_bytes() == b"of which an older backup has a part only"
+    assert sorted(path.name for path in half.parent.rglob("*")) == ["a", "b", "c", "d", "e"]
+
+
 def stored(data: Path, name: str, content: bytes) -> Path:
     """As Django's file storage keeps it on the disk of an installation."""
     path = data / "media" / name
