@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents.sandbox.base import APP, HOME, OUTPUTS
-from agents.sandbox.models import SandboxSnapshot
+from agents.sandbox.models import CloseWanted, SandboxSession, SandboxSnapshot
 from agents.sandbox.records import Owner
 from hyperagent.lib.outage import StorageAway, or_undo
 
@@ -33,13 +33,14 @@ GRACE: Final = timedelta(hours=1)
 
 
 def keep(owner: Owner, archive: bytes) -> None:
-    """Takes the place of the one before. Raises OSError where the storage has no room; then the one before stays."""
+    """Takes the place of the one before. Where its box is to be forgotten meanwhile, nothing is kept. Raises OSError
+    where the storage has no room; then the one before stays."""
     name = f"{FOLDER}/{owner.user_id}/{uuid.uuid4()}.tar"
     stored_as = default_storage.save(name, ContentFile(archive))
     with or_undo(lambda: default_storage.delete(stored_as)):
-        before = _kept(owner, archive, stored_as)
-    if before:
-        _remove(before)
+        left = _kept(owner, archive, stored_as)
+    if left:
+        _remove(left)
 
 
 def find(owner: Owner) -> bytes | None:
@@ -89,8 +90,12 @@ def _of(owner: Owner) -> QuerySet[SandboxSnapshot]:
 
 
 def _kept(owner: Owner, archive: bytes, stored_as: str) -> str:
-    """Where the one before lies; empty if there was none."""
+    """Where what has no row any more lies: the one before, or this one; empty if there is nothing."""
     with transaction.atomic():
+        # Held to the end: who wants it forgotten from now on waits, and finds the snapshot then.
+        session = SandboxSession.objects.select_for_update().filter(key=owner.key, ended_at=None).first()
+        if session is not None and session.close_wanted == CloseWanted.REMOVE:
+            return stored_as
         before = _of(owner).select_for_update().first()
         assert owner.user_id is not None
         SandboxSnapshot.objects.update_or_create(

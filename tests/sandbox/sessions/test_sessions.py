@@ -5,7 +5,7 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -503,7 +503,7 @@ def test_a_snapshot_that_is_made_while_the_one_before_is_swept_away_stays(people
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             snapshots.keep(owner, b"new")
-            sweeping = pool.submit(_swept)
+            sweeping = pool.submit(_in_own_connection, lambda: snapshots.sweep(retention_hours=24))
             while not sweeping.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
                 time.sleep(0.01)
         sweeping.result(20)
@@ -511,13 +511,11 @@ def test_a_snapshot_that_is_made_while_the_one_before_is_swept_away_stays(people
     assert snapshots.find(owner) == b"new"
 
 
-def _swept() -> None:
+def _in_own_connection(does: Callable[[], None]) -> None:
     from django.db import connection
 
-    from agents.sandbox import snapshots
-
     try:
-        snapshots.sweep(retention_hours=24)
+        does()
     finally:
         connection.close()
 
@@ -547,6 +545,52 @@ async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_o
     await _until(is_ended)
     assert [inside.alive for inside in alive.provider.opened] == [False, True]
     assert await in_thread(_snapshots)() == []
+
+
+async def test_of_a_conversation_that_is_deleted_while_its_box_is_being_closed_nothing_is_kept(
+    hosting: Any, people: Any
+) -> None:
+    may_go_on = asyncio.Event()
+    provider = InterruptedProvider()
+    provider.how = may_go_on.wait
+    alive = await hosting(provider)
+    alice = await people("alice")
+    await (await alive.client.box(alice)).write(f"{HOME}/secret", b"x")
+    (inside,) = provider.opened
+    assert isinstance(inside, InterruptedBox)
+    alive.host.stop()
+    await asyncio.wait_for(inside.has_begun.wait(), 10)
+
+    await in_thread(forget_task)(alice.user_id, alice.conversation_id)
+    may_go_on.set()
+
+    async def is_ended() -> bool:
+        return bool((await in_thread(_rows)())[0].ended_at)
+
+    await _until(is_ended)
+    assert await in_thread(_snapshots)() == []
+
+
+def test_of_a_conversation_that_is_deleted_while_a_snapshot_is_stored_nothing_is_kept(people: Any, media: Path) -> None:
+    from django.db import transaction
+
+    from agents.sandbox import records, snapshots
+    from hyperagent.accounts.models import User
+    from hyperagent.lib import rows
+
+    owner = records.Owner(User.objects.create(email="alice@example.org").pk, uuid4())
+    records.open_row(owner, provider="memory", host="here")
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            snapshots.keep(owner, b"secret")
+            forgetting = pool.submit(_in_own_connection, lambda: forget_task(owner.user_id, owner.task_id))
+            while not forgetting.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
+                time.sleep(0.01)
+        forgetting.result(20)
+
+    assert _snapshots() == []
+    assert not list(media.rglob("*.tar"))
 
 
 async def test_who_only_asks_whether_there_is_a_box_leaves_nothing_behind(hosting: Any, people: Any) -> None:
