@@ -3,8 +3,6 @@
 A script that is run again finds the folder as it was before it: the workspace is the truth of what lies there.
 """
 
-import secrets
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 from uuid import UUID
@@ -23,6 +21,11 @@ from agents.tools.values import CodeRun
 from hyperagent.lib.text import clean_text
 
 SCRIPT: Final = f"{PROGRAMS}/current_script.py"
+"""A copy of the newest, for whoever looks (S200). What is run lies at a path of its own: another process may be about
+to run a script in the same box."""
+HELD_AS: Final = "script "
+"""Before its seed."""
+_NAME_CHARS: Final = 12
 BY: Final = "code"
 PUT_BACK_S: Final = 60.0
 _BEFORE: Final = "script:"
@@ -37,7 +40,6 @@ class HostedScripts:
     def __init__(self, host: Callable[[], SandboxHost], workspace: Workspace) -> None:
         self._host = host
         self._workspace = workspace
-        self._running: Counter[str] = Counter()
 
     async def why_not_for(self, about: About) -> str:
         return await self._host().why_not()
@@ -56,7 +58,10 @@ class HostedScripts:
     ) -> CodeRun:
         try:
             box = await self._host().box(about)
-            self._running[box.key] += 1
+            name = f"{HELD_AS}{seed}"
+            hold = await box.hold(name)
+            # One of the same seed is this script, of a driver that has lost the run and ends.
+            is_alone = not any(other.startswith(HELD_AS) and other != name for other in hold.others)
             try:
                 return await self._ran(
                     box,
@@ -64,13 +69,14 @@ class HostedScripts:
                     code,
                     seed=seed,
                     again=again,
+                    is_alone=is_alone,
                     wall_s=wall_s,
                     heard=heard,
                     answer=answer,
                     only_over=only_over,
                 )
             finally:
-                self._running[box.key] -= 1
+                await hold.let_go()
         except BoxGone as error:
             raise ToolError(LOST) from error
         except SandboxError as error:
@@ -86,20 +92,21 @@ class HostedScripts:
         *,
         seed: str,
         again: bool,
+        is_alone: bool,
         wall_s: float,
         heard: Heard,
         answer: Answer,
         only_over: Sequence[UUID] | None,
     ) -> CodeRun:
-        if again and self._running[box.key] == 1:
+        if again and is_alone:
             await _put_back(box, seed)
         before = await put_files(box, about, self._workspace)
         if not again:
             listed = [[file.path, file.size_bytes, file.changed_ns] for file in before.files]
             await box.remember({f"{_BEFORE}{seed}": listed})
-        # Another script of this conversation may be about to be read from there.
-        path = SCRIPT if self._running[box.key] == 1 else f"{PROGRAMS}/script_{secrets.token_hex(6)}.py"
-        await box.write(path, clean_text(code).encode())
+        path = f"{PROGRAMS}/script_{seed[:_NAME_CHARS]}.py"
+        for place in (path, SCRIPT):
+            await box.write(place, clean_text(code).encode())
         env = {"HYPERAGENT_SEED": seed, "PYTHONHASHSEED": "0"}
         command = Command(argv_of("python", path), env=env, wall_s=wall_s)
         outcome = await box.run(command, heard=heard, answer=answer)

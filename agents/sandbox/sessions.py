@@ -6,7 +6,6 @@ Knows no connection: who speaks for whom is the server's business. Rows and stor
 import asyncio
 import tempfile
 import time
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -61,7 +60,7 @@ class Terms:
 
 @dataclass(eq=False)
 class Session:
-    """One living box. `busy`: calls that are at work in it, and holds. `held`: how many hold it, by their names.
+    """One living box. `busy`: calls that are at work in it, and holds. `held`: by which names it is held.
     `said_at`: when something was last said over a connection into it, which is no call. `changed`: since the last
     snapshot was begun. `is_unkept`: what that was to keep, it has not; that is tried again once something changes, and
     at the box's end. `is_live`: a program was started that goes on by itself, and nobody tells what it writes.
@@ -75,7 +74,7 @@ class Session:
     folder: "tempfile.TemporaryDirectory[str]"
     note: str = ""
     busy: int = 0
-    held: Counter[str] = field(default_factory=Counter)
+    held: list[str] = field(default_factory=list)
     changed: bool = False
     is_unkept: bool = False
     is_live: bool = False

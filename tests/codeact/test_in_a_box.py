@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ from tests.tools.doubles import fake_providers
 
 WORKS = """
 import hyperagent, os, sys
-print(__file__, hyperagent.call("list_files", prefix="x"), hyperagent.web_search("y"))
+there = open("/tmp/hyperagent/current_script.py").read() == open(__file__).read()
+print(there, hyperagent.call("list_files", prefix="x"), hyperagent.web_search("y"))
 try:
     hyperagent.fetch_url("z")
 except hyperagent.ToolError as error:
@@ -41,12 +43,22 @@ def answering(said: list[Any]) -> Any:
     return answer
 
 
-async def run(agent: Any, code: str, *, again: bool = False, answer: Any = None, heard: Any = None) -> CodeRun:
-    scripts = HostedScripts(lambda: agent.client, agent.workspace)
+async def run(
+    agent: Any,
+    code: str,
+    *,
+    seed: str = "5eed",
+    again: bool = False,
+    answer: Any = None,
+    heard: Any = None,
+    scripts: HostedScripts | None = None,
+) -> CodeRun:
+    """By a process of its own, unless it is given."""
+    scripts = scripts or HostedScripts(lambda: agent.client, agent.workspace)
     return await scripts.run_script(
         agent.about,
         code,
-        seed="5eed",
+        seed=seed,
         again=again,
         wall_s=60,
         heard=heard or (lambda stream, text: None),
@@ -64,7 +76,7 @@ async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working
 
     assert (ran.stderr, ran.exit_code) == ("", 0)
     assert ran.stdout.splitlines() == [
-        f"{SCRIPT} [] [1]",
+        "True [] [1]",
         "denied not today",
         "read-only",
         "['HYPERAGENT_SEED', 'HYPERAGENT_TOKEN']",
@@ -100,7 +112,78 @@ async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working
     box = await agent.client.box(agent.about)
     stays = await run(agent, "import hyperagent, os\nprint(sorted(name for name in os.listdir() if name[0] != '.'))")
     assert stays.stdout == "['made.txt', 'other.txt']\n"
-    assert (await box.files("/tmp/hyperagent"))[0].path == SCRIPT
+    assert SCRIPT in [file.path for file in await box.files("/tmp/hyperagent")]
+
+
+class Overtaken:
+    """A host whose boxes run a program only when `first` is done; what is put there before lies there meanwhile."""
+
+    def __init__(self, host: Any, first: Callable[[], Awaitable[None]]) -> None:
+        self._host = host
+        self._first = first
+
+    async def box(self, about: Any) -> Any:
+        return OvertakenBox(await self._host.box(about), self._first)
+
+
+class OvertakenBox:
+    def __init__(self, box: Any, first: Callable[[], Awaitable[None]]) -> None:
+        self._box = box
+        self._first = first
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._box, name)
+
+    async def run(self, *arguments: Any, **more: Any) -> Any:
+        await self._first()
+        return await self._box.run(*arguments, **more)
+
+
+@needs_walls
+async def test_scripts_of_two_processes_in_one_box_do_not_run_each_other(working: Any) -> None:
+    agent = await working("alice")
+    others: list[CodeRun] = []
+
+    async def another() -> None:
+        others.append(await run(agent, "print('theirs')", seed="other"))
+
+    overtaken: Any = Overtaken(agent.client, another)
+    mine = HostedScripts(lambda: overtaken, agent.workspace)
+    ran = await run(agent, "print('mine')", scripts=mine)
+
+    assert (ran.stdout, others[0].stdout) == ("mine\n", "theirs\n")
+
+
+@needs_walls
+@pytest.mark.parametrize(
+    ("seed", "found"),
+    [
+        pytest.param("other", "x\n", id="another script"),
+        pytest.param("5eed", "", id="the same one, of a driver that has lost the run"),
+    ],
+)
+async def test_a_folder_is_not_put_back_while_another_script_runs_in_it_in_another_process(
+    working: Any, seed: str, found: str
+) -> None:
+    agent = await working("alice")
+    calls = (
+        "import hyperagent\nopen('theirs.txt', 'w').write('x')\n"
+        "hyperagent.call('list_files')\nprint(open('theirs.txt').read())"
+    )
+    called, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def later(line: dict[str, Any]) -> dict[str, Any]:
+        called.set()
+        await may_answer.wait()
+        return {"id": line["id"], "value": []}
+
+    await run(agent, "print('first')")
+    theirs = asyncio.create_task(run(agent, calls, seed=seed, answer=later))
+    await asyncio.wait_for(called.wait(), 20)
+    await run(agent, "print('first')", again=True)
+    may_answer.set()
+
+    assert (await theirs).stdout == found
 
 
 FORKS = """

@@ -43,9 +43,9 @@ _MOST_READ_BYTES: Final = 1 << 30
 
 class Hold:
     """As long as it is there, its box counts as at work: it is closed neither for its idleness nor to make room. It
-    ends with the process that has it. `others`: how many held the box by the same name already."""
+    ends with the process that has it. `others`: by which names the box was held already."""
 
-    def __init__(self, wire: Wire, others: int) -> None:
+    def __init__(self, wire: Wire, others: tuple[str, ...]) -> None:
         self.others = others
         self._wire = wire
 
@@ -125,10 +125,10 @@ class HostedBox(Box):
         return wire.reader, wire.writer
 
     async def hold(self, name: str) -> Hold:
-        """`name`: by which those who hold it are counted."""
+        """`name`: what others who hold it are told of this one."""
         wire = await self._call({"op": "hold", "name": name})
         try:
-            return Hold(wire, await self._guarded(_value(wire)))
+            return Hold(wire, tuple(await self._guarded(_value(wire))))
         except BaseException:
             wire.close()
             raise

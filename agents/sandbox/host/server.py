@@ -223,15 +223,14 @@ class Answering:
             writer.transport.abort()
 
     async def _hold(self, wire: Wire, session: Session, asked: Any) -> None:
-        """Until the caller hangs up. How many hold it by that name already is told."""
-        name = str(asked["name"])
-        others = session.held[name]
-        session.held[name] += 1
+        """Until the caller hangs up. By which names it is held already is told."""
+        name, others = str(asked["name"]), list(session.held)
+        session.held.append(name)
         try:
             await wire.say({"value": others})
             await wire.reader.read()
         finally:
-            session.held[name] -= 1
+            session.held.remove(name)
 
     async def _write(self, wire: Wire, session: Session, asked: Any) -> None:
         content = await _content(wire, int(asked["size"]))
