@@ -58,6 +58,6 @@ export function asAsked(request) {
     text: request.answer?.text ?? null,
     by: null,
     askedAt: Date.parse(request.created_at),
-    endedAt: request.responded_at ? Date.parse(request.responded_at) : null,
+    endedAt: request.ended_at ? Date.parse(request.ended_at) : null,
   };
 }

@@ -124,6 +124,7 @@ def approval(asked: Json, **more: Any) -> Json:
         "snoozed_until": None,
         "expires_at": (now + timedelta(hours=72, minutes=1)).isoformat(),
         "responded_at": None,
+        "ended_at": None,
         "decided_by": None,
         "decided_by_name": "",
         "decided_via": "",

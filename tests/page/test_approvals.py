@@ -53,7 +53,7 @@ def press(page: Page, key: str) -> None:
 
 def decided(request: Json, status: str, **more: Any) -> Json:
     now = datetime.now(UTC).isoformat()
-    return {**request, "status": status, "may_decide": False, "responded_at": now, "decided_by": "1", **more}
+    return {**request, "status": status, "may_decide": False, "ended_at": now, "decided_by": "1", **more}
 
 
 # What never ends, a spinner for one, cannot be finished.

@@ -15,7 +15,7 @@ export function ClosedApproval({ request, me, isLate }) {
   const [open, setOpen] = useState(false);
   const { words, who } = outcome(request, me);
   const call = callOf(request);
-  const when = request.responded_at ? moment(request.responded_at, Date.now()) : "";
+  const when = request.ended_at ? moment(request.ended_at, Date.now()) : "";
   const said = request.user_instructions;
   const line = useRef(null);
   useTarget(line, request.request_id);
