@@ -26,7 +26,7 @@ from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
-from hyperagent.lib.api import ListSerializer, OneOf, refuse_format
+from hyperagent.lib.api import ListSerializer, OneOf, with_format
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
@@ -243,8 +243,7 @@ class ExportQuerySerializer(serializers.Serializer[Any]):
         return {"as": serializers.ChoiceField(choices=list(EXPORTED_AS), default=None)}
 
     def to_internal_value(self, data: Any) -> Any:
-        refuse_format(data, say="as", allowed=EXPORTED_AS)
-        return super().to_internal_value(data)
+        return super().to_internal_value(with_format(data, counts_as="as"))
 
 
 class WaitingSerializer(FinishedSerializer):

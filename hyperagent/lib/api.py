@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
 from django.db import DataError, models
-from django.http import Http404
+from django.http import Http404, QueryDict
 from django.utils.translation import gettext as _
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
@@ -195,12 +195,13 @@ class NullIsLeftOut(serializers.Serializer[Any]):
         return field is None or field.required
 
 
-def refuse_format(given: Mapping[str, Any], *, say: str, allowed: Iterable[str]) -> None:
-    """Raises ValidationError for `format`, by which many another API takes the form of a file: left alone it would be
-    a file in another form than was asked for. `say`: the parameter by which it is said here."""
-    if "format" in given:
-        said = _("Say it by `{name}`: {allowed}.").format(name=say, allowed=", ".join(allowed))
-        raise serializers.ValidationError({"format": [said]})
+def with_format(given: QueryDict, *, counts_as: str) -> QueryDict:
+    """The query, in which `format`, by which many another API takes the form of a file, is another name of
+    `counts_as`; where that is given itself, it counts."""
+    query = given.copy()
+    if form := query.pop("format", None):
+        query.setdefault(counts_as, form[-1])
+    return query
 
 
 def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:

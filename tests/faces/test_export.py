@@ -138,13 +138,13 @@ def test_a_form_that_there_is_not_is_refused_by_the_name_that_was_sent(alice: An
     assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"as"})
 
 
-def test_whoever_asks_for_a_format_is_told_what_it_is_called_here(alice: Any, api_of: Callable[..., Any]) -> None:
-    refused = api_of(alice).get(f"{BASE}/{actions.create(alice).id}/export?format=json")
+def test_its_form_is_taken_as_format_too(alice: Any, api_of: Callable[..., Any]) -> None:
+    api, where = api_of(alice), f"{BASE}/{actions.create(alice).id}/export"
 
-    assert (refused.status_code, refused.json()["error"]["fields"]) == (
-        400,
-        {"format": ["Say it by `as`: markdown, json."]},
-    )
+    assert api.get(f"{where}?format=json")["content-type"] == "application/json"
+    assert api.get(f"{where}?format=json&as=markdown")["content-type"].startswith("text/markdown")
+    refused = api.get(f"{where}?format=pdf")
+    assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"as"})
 
 
 @pytest.mark.django_db

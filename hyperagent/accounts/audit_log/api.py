@@ -22,7 +22,7 @@ from hyperagent.audit.recording import actor_of, record
 from hyperagent.audit.sealing import seal
 from hyperagent.audit.shapes import told
 from hyperagent.lib.admin_lists import people_called
-from hyperagent.lib.api import ErrorSerializer, Pages, refuse_format
+from hyperagent.lib.api import ErrorSerializer, Pages, with_format
 from hyperagent.lib.async_api import (
     AsyncAnswerView,
     Later,
@@ -92,8 +92,7 @@ class ExportSerializer(FilterSerializer):
     form = serializers.ChoiceField(choices=[form.value for form in Form], default=Form.JSON_LINES.value)
 
     def to_internal_value(self, data: Any) -> Any:
-        refuse_format(data, say="form", allowed=[form.value for form in Form])
-        return super().to_internal_value(data)
+        return super().to_internal_value(with_format(data, counts_as="form"))
 
 
 class AfterSerializer(serializers.Serializer[Any]):
