@@ -136,9 +136,9 @@ def test_the_search_narrows_while_one_types_and_without_javascript_by_the_server
     page = visit(alice).new_page()
     page.goto(f"{live_site.base_url}/memory/")
 
-    page.get_by_role("searchbox").fill("cello")
+    page.get_by_role("searchbox", name="Search the memories").fill("cello")
     expect(page.locator(".memory-kind .memory:visible")).to_have_count(1)
-    page.get_by_role("searchbox").fill("no such thing")
+    page.get_by_role("searchbox", name="Search the memories").fill("no such thing")
     expect(page.get_by_text("No memory here has these words.")).to_be_visible()
     page.goto(f"{live_site.base_url}/memory/?q=lyon")
 
@@ -157,9 +157,9 @@ def test_a_long_list_unfolds_and_what_is_sought_in_it_is_found(live_site: Any, p
     folded = page.locator(".memory-rest .memory").first.get_attribute("data-memory")
     assert folded is not None
 
-    page.get_by_role("searchbox").fill(folded)
+    page.get_by_role("searchbox", name="Search the memories").fill(folded)
     expect(shown).to_have_count(1)
-    page.get_by_role("searchbox").fill("")
+    page.get_by_role("searchbox", name="Search the memories").fill("")
     expect(shown).to_have_count(20)
     page.get_by_text("Show all 25").click()
 
