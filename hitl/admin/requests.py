@@ -1,7 +1,6 @@
 """The queue: what waits for a person, decided one by one or many at once. All of it goes through `hitl.actions`."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -224,8 +223,8 @@ class RequestAdmin(ForReviewers):
         return end_of_id(row.request_id)
 
     @admin.display(description=_("ended at"))
-    def ended_at(self, row: Request) -> datetime | None:
-        return row.responded_at
+    def ended_at(self, row: Request) -> str:
+        return moment(row.responded_at)
 
     @admin.display(description=_("Tools"))
     def tools(self, row: Request) -> str:

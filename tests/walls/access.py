@@ -358,6 +358,7 @@ agents.App: started
 agents.Effect: key tool
 agents.Event: type
 agents.Execution: error_code error_message leased_by mode on_finish pipeline tuning
+agents.Intervention: client_id
 agents.MailAccount: address display_name imap_host smtp_host trouble
 agents.McpServer: agents folder name secret_names
 agents.McpTool: called name pin reviewed_pin
