@@ -28,6 +28,10 @@ class NotStarted(Exception):
         self.said = said
 
 
+class PortTaken(NotStarted):
+    """Something listens there already."""
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """One that was started, and what it wrote last. `id`: the box's name for it."""
@@ -44,10 +48,10 @@ async def launch(box: Box, command: str, *, port: int) -> Server:
     """Starts a line of a shell in the app's folder. Its id is to be kept before it is waited for: whoever waits may be
     gone before it answers, and a server that nobody knows holds the port for as long as the box lives.
 
-    Raises NotStarted where another holds the port, and what a Box raises.
+    Raises PortTaken, and what a Box raises.
     """
     if await listens(box, port):
-        raise NotStarted(f"Another program in the box listens at port {port}. Stop it, or take another port.")
+        raise PortTaken(f"Another program in the box listens at port {port}. Stop it, or take another port.")
     pieces: deque[str] = deque(maxlen=_KEPT_PIECES)
     env = {"PORT": str(port), "HOST": "127.0.0.1", "NEXT_TELEMETRY_DISABLED": "1"}
     if suffix := settings.CONFIG.preview_name:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 
 from agents.apps import records
 from agents.apps.records import AppRow
-from agents.apps.starting import NotStarted, Server, answering, launch, listens
+from agents.apps.starting import NotStarted, PortTaken, Server, answering, launch, listens
 from agents.runtime.driven import About
 from agents.sandbox.base import BoxType, SandboxError
 from agents.sandbox.host.client import sandbox_host
@@ -80,7 +80,11 @@ async def _awake(app: AppRow) -> None:
         return
     server = Server(app.started)
     if not await box.running(server.id):
-        server = await launch(box, app.command, port=app.port)
+        try:
+            server = await launch(box, app.command, port=app.port)
+        except PortTaken:
+            # By another window, since the look above.
+            return
         kept = await in_thread(records.started_again)(app, server.id)
         if kept is None or kept.started != server.id:
             await box.stop(server.id)

@@ -146,6 +146,46 @@ async def test_an_app_that_is_opened_in_two_windows_at_once_is_started_once_and_
     assert await shown(agent) == "new"
 
 
+class Overtaken:
+    """A box, of which somebody else starts the app as one looks whether it runs."""
+
+    def __init__(self, box: Any, comes: Callable[[], Any]) -> None:
+        self._box = box
+        self._comes = comes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._box, name)
+
+    async def running(self, started: str) -> bool:
+        ran = await self._box.running(started)
+        await self._comes()
+        return bool(ran)
+
+
+async def test_a_window_that_is_overtaken_by_another_shows_what_that_has_started(
+    working: Callable[..., Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await working("alice", provider=with_libraries(tmp_path))
+    started = await told(agent, "Hello")
+    await handed_on(agent.client, agent.about)
+    settings.CONFIG = settings.CONFIG.model_copy(update={"preview_host": "previews.example.org"})
+    window = AsyncClient()
+    await window.aforce_login(await in_thread(User.objects.get)(pk=agent.about.user_id))
+
+    class Host:
+        async def box(self, *asked: Any) -> Any:
+            return Overtaken(await agent.client.box(*asked), another_opens_it)
+
+    async def another_opens_it() -> None:
+        monkeypatch.setattr("agents.apps.views.sandbox_host", lambda: agent.client)
+        assert (await window.get(started.url)).status_code == 302
+
+    monkeypatch.setattr("agents.apps.views.sandbox_host", Host)
+
+    assert (await window.get(started.url)).status_code == 302
+    assert await shown(agent) == "Hello"
+
+
 async def test_a_server_that_nobody_waits_for_any_more_gives_way_to_the_next(
     working: Callable[..., Any], tmp_path: Path
 ) -> None:
