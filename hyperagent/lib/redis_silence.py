@@ -5,12 +5,12 @@ Each call of such a Redis costs its time-out, and a request makes several. So a 
 does without Redis for a moment; then one call finds out, while the others still do without.
 """
 
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from hyperagent.lib.pause import Pause
 
 SILENT_S = 2.0
 
@@ -19,33 +19,7 @@ class Silent(RedisTimeoutError):
     """Redis was not asked: it was silent just now."""
 
 
-class _Silence:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until = 0.0
-
-    def lasts(self) -> bool:
-        with self._lock:
-            return time.monotonic() < self._until
-
-    def enter(self) -> None:
-        """Raises Silent while it lasts. Who comes first after it finds out for all."""
-        with self._lock:
-            if time.monotonic() < self._until:
-                raise Silent("it was silent just now")
-            if self._until:
-                self._until = time.monotonic() + SILENT_S
-
-    def begin(self) -> None:
-        with self._lock:
-            self._until = time.monotonic() + SILENT_S
-
-    def end(self) -> None:
-        with self._lock:
-            self._until = 0.0
-
-
-_silence = _Silence()
+_silence = Pause(SILENT_S)
 
 
 def is_silent() -> bool:
@@ -61,7 +35,8 @@ def forget_silence() -> None:
 def unless_silent() -> Iterator[None]:
     """Around calls of Redis by a client that has a time-out. Raises Silent, a TimeoutError of redis-py, where Redis is
     not to be asked."""
-    _silence.enter()
+    if not _silence.may_try():
+        raise Silent("it was silent just now")
     try:
         yield
     except RedisTimeoutError:

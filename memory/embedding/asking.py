@@ -2,8 +2,6 @@
 
 import logging
 import math
-import threading
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ import redis
 from pydantic import ValidationError
 
 from hyperagent.lib.announcing import client_at, redis_options
+from hyperagent.lib.pause import Pause
 from hyperagent.lib.redis_silence import unless_silent
 from hyperagent.lib.text import clean_text
 from memory.embedding.messages import (
@@ -55,7 +54,7 @@ def texts_vectors(
 ) -> list[QueryVector] | None:
     """One for each of a few short texts, in order; what is very long counts by its beginning. None when no embedder
     answers in time, and at once for a few seconds after that."""
-    if not texts or _quiet.is_set():
+    if not texts or _quiet.lasts():
         return None if texts else []
     if len(texts) > MOST_TEXTS:
         raise ValueError(f"{len(texts)} texts are asked for at once; {MOST_TEXTS} is the most")
@@ -112,27 +111,8 @@ def _vectors(answer: Answer, count: int) -> list[QueryVector] | None:
     ]
 
 
-class _Quiet:
-    """Whether nobody answered just now, so that not every search waits for it anew."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until = 0.0
-
-    def is_set(self) -> bool:
-        with self._lock:
-            return time.monotonic() < self._until
-
-    def begin(self) -> None:
-        with self._lock:
-            self._until = time.monotonic() + QUIET_S
-
-    def end(self) -> None:
-        with self._lock:
-            self._until = 0.0
-
-
-_quiet = _Quiet()
+# Whether nobody answered just now, so that not every search waits for it anew.
+_quiet = Pause(QUIET_S)
 
 
 def embedder_lives() -> bool:
