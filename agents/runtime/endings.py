@@ -20,6 +20,7 @@ from agents.runtime.driven import DrivenRun
 from agents.runtime.leases import Claim
 from agents.runtime.outbox import Moved
 from agents.tools.taint import taint_of
+from hyperagent.lib.tool_labels import quoted_tool
 
 UNSETTLED = (EffectStatus.STARTED, EffectStatus.IN_DOUBT)
 IN_THE_MIDST = (
@@ -101,7 +102,7 @@ def _left_in_doubt(run: DrivenRun) -> list[str]:
     """What the run had begun to change in the world and nobody knows the end of: whoever reads on has to look."""
     own = {agent.id for agent in run.loaded.agents.values()}
     begun = [effect for effect in run.loaded.effects.values() if effect.agent_id in own and effect.status in UNSETTLED]
-    return [f"{effect.tool} {IN_THE_MIDST}" for effect in begun]
+    return [f"{quoted_tool(effect.tool)} {IN_THE_MIDST}" for effect in begun]
 
 
 def _made_of(run: DrivenRun | None, answer: str) -> dict[str, Any] | None:
