@@ -64,6 +64,19 @@ def claims(**values: Any) -> dict[str, Any]:
     return {"id_token": values, "userinfo": values}
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"), [("Asia/Tokyo", "Asia/Tokyo"), ("Mars/Olympus", ""), ("", "")], ids=["known", "unknown", "none"]
+)
+def test_a_new_account_lives_by_the_clock_of_the_browser_that_made_it(
+    provider: Provider, page: Client, told: str, kept: str
+) -> None:
+    provider.walk(page, f"/accounts/sso/?time_zone={told}")
+    page.logout()
+    provider.walk(page, "/accounts/sso/?time_zone=Europe/Berlin")
+
+    assert User.objects.get().time_zone == kept
+
+
 @pytest.mark.spec("B21")
 def test_a_stranger_with_a_verified_address_gets_an_account_and_comes_back_to_it(
     provider: Provider, page: Client

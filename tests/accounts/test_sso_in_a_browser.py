@@ -4,6 +4,7 @@ Chromium plays.
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -55,6 +56,24 @@ def sign_out(page: Page) -> None:
     page.locator("summary.frame-person").click()
     page.get_by_role("button", name="Sign out", exact=True).first.click()
     page.get_by_role("heading", name="Sign in").wait_for()
+
+
+@pytest.mark.slow
+def test_the_way_to_the_provider_says_which_zone_the_browser_is_in(
+    browser: Browser, live_server: Any, settings: Any
+) -> None:
+    calls.forget()
+    with Provider() as provider:
+        settings.SITE_URL, settings.SIGN_ON = live_server.url, provider.sign_on()
+        context = browser.new_context(base_url=live_server.url, timezone_id="Asia/Tokyo")
+        page = context.new_page()
+        page.goto("/accounts/login/?next=/settings/profile/")
+        leads = page.get_by_role("link", name="Continue with Acme").get_attribute("href")
+        context.close()
+    calls.forget()
+
+    assert leads is not None
+    assert parse_qs(urlsplit(leads).query) == {"next": ["/settings/profile/"], "time_zone": ["Asia/Tokyo"]}
 
 
 @pytest.mark.slow

@@ -25,22 +25,23 @@ from hyperagent.lib.refusals import Conflict
 from hyperagent.lib.sign_on import SignOn
 
 
-def account_of(arrival: Identity, sign_on: SignOn) -> User:
-    """Whoever signs in by this: linked before, linked now by a verified address, or new. With the roles that came."""
+def account_of(arrival: Identity, sign_on: SignOn, *, time_zone: str = "") -> User:
+    """Whoever signs in by this: linked before, linked now by a verified address, or new. With the roles that came.
+    `time_zone`: of one that is new."""
     if sign_on.allowed_domains and not (arrival.is_verified and is_of_domain(arrival.email, sign_on.allowed_domains)):
         raise NotSignedOn(Why.FOREIGN_DOMAIN, name=sign_on.name)
     try:
-        return _account_of(arrival, sign_on)
+        return _account_of(arrival, sign_on, time_zone)
     except IntegrityError:
         # The same person came twice at the same instant, for the first time: now there is an account.
-        return _account_of(arrival, sign_on)
+        return _account_of(arrival, sign_on, time_zone)
 
 
 @transaction.atomic
-def _account_of(arrival: Identity, sign_on: SignOn) -> User:
+def _account_of(arrival: Identity, sign_on: SignOn, time_zone: str) -> User:
     identity = _identities(arrival).select_for_update(of=("self",)).select_related("user").first()
     if identity is None:
-        user, how = _first_time(arrival, sign_on)
+        user, how = _first_time(arrival, sign_on, time_zone)
         identity = _link(user, arrival, by=user, how=how)
     user = identity.user
     if not user.is_active or user.is_service:
@@ -94,7 +95,7 @@ def identities_of(user: User) -> list[ProviderIdentity]:
     return list(ProviderIdentity.objects.filter(user=user))
 
 
-def _first_time(arrival: Identity, sign_on: SignOn) -> tuple[User, str]:
+def _first_time(arrival: Identity, sign_on: SignOn, time_zone: str) -> tuple[User, str]:
     """An account for somebody whom this provider never brought before, and how it was found."""
     if not arrival.email:
         raise NotSignedOn(Why.NO_EMAIL, name=sign_on.name)
@@ -106,7 +107,7 @@ def _first_time(arrival: Identity, sign_on: SignOn) -> tuple[User, str]:
     invited = invitations.open_for(arrival.email)
     if not sign_on.creates_users and invited is None:
         raise NotSignedOn(Why.NO_ACCOUNT, name=sign_on.name)
-    user = User.objects.create_user(arrival.email, None, display_name=arrival.name)
+    user = User.objects.create_user(arrival.email, None, display_name=arrival.name, time_zone=time_zone)
     _tell(AuditKind.USER_CREATED, user, by=None, by_sso=True)
     if invited is not None:
         invitations.accept(invited, user)

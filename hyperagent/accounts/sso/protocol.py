@@ -41,26 +41,32 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """What is kept while a person is at the provider: their coming back has to fit."""
+    """What is kept while a person is at the provider: their coming back has to fit. `time_zone`: of the browser's
+    clock, for an account that is made then."""
 
     state: str
     nonce: str
     verifier: str
     doing: Doing
     next: str
+    time_zone: str = ""
 
     @classmethod
-    def fresh(cls, doing: Doing, *, next_url: str) -> Self:
-        return cls(oauth.fresh_state(), secrets.token_urlsafe(24), oauth.fresh_verifier(), doing, next_url)
+    def fresh(cls, doing: Doing, *, next_url: str, time_zone: str = "") -> Self:
+        return cls(oauth.fresh_state(), secrets.token_urlsafe(24), oauth.fresh_verifier(), doing, next_url, time_zone)
 
     def stored(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def read(cls, stored: Any) -> "PendingSignIn | None":
-        if not isinstance(stored, dict) or stored.keys() != {field.name for field in fields(cls)}:
+        if not isinstance(stored, dict):
             return None
-        return cls(**{**stored, "doing": Doing(stored["doing"])})
+        # Whoever went there before a deploy has no zone.
+        found = {"time_zone": "", **stored}
+        if found.keys() != {field.name for field in fields(cls)}:
+            return None
+        return cls(**{**found, "doing": Doing(found["doing"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.sso import arriving, protocol, provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.accounts.sso.protocol import Doing, PendingSignIn
+from hyperagent.accounts.zones import is_choosable
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
 from hyperagent.lib import oauth
@@ -51,7 +52,8 @@ def begin(request: HttpRequest) -> HttpResponse:
     next_url = entering.safe_next(request, request.GET.get("next", ""))
     if doing is Doing.SIGN_IN and request.user.is_authenticated:
         return redirect(next_url)
-    going = PendingSignIn.fresh(doing, next_url=next_url)
+    zone = request.GET.get("time_zone", "")
+    going = PendingSignIn.fresh(doing, next_url=next_url, time_zone=zone if is_choosable(zone) else "")
     try:
         there = provider.discover(sign_on)
     except NotSignedOn as problem:
@@ -121,7 +123,7 @@ def _arrived(request: HttpRequest, sign_on: SignOn, going: PendingSignIn) -> Htt
         raise NotSignedOn(Why.DENIED if denied else Why.REFUSED, name=sign_on.name, detail=said.get("error", "")[:60])
     arrival = provider.exchange(sign_on, going, code=said["code"], redirect_url=redirect_url())
     if going.doing is Doing.SIGN_IN:
-        user = arriving.account_of(arrival, sign_on)
+        user = arriving.account_of(arrival, sign_on, time_zone=going.time_zone)
         return entering.enter(request, user, next_url=going.next, with_factor=arrival.has_second_factor)
     # Who began it may have signed out since, in another window.
     if not isinstance(request.user, User):
