@@ -28,7 +28,7 @@ from hyperagent.accounts.models import User
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 from memory.ingestion.files import open_file
-from memory.kinds import SEARCHABLE, DocumentStatus
+from memory.kinds import SEARCHABLE, UNFINISHED, DocumentStatus
 from memory.models import Document, Project
 from memory.retrieval.search import search
 from memory.retrieval.sources import confidence_of
@@ -115,7 +115,7 @@ def _found(user_id: UUID, wanted: Wanted, project_id: UUID | None) -> FoundChunk
             first = _searched(user_id, replace(wanted, document_ids=within))
             if first.chunks and first.chunks[0].score >= ENOUGH:
                 return first
-    return _searched(user_id, wanted)
+    return _searched(user_id, wanted).model_copy(update={"unread": _unread(user_id, wanted.document_ids)})
 
 
 def _searched(user_id: UUID, wanted: Wanted) -> FoundChunks:
@@ -123,6 +123,15 @@ def _searched(user_id: UUID, wanted: Wanted) -> FoundChunks:
     chunks = tuple(chunk_of(passage) for passage in found.passages)
     confidence = round(confidence_of(found.passages), 4)
     return FoundChunks(query=wanted.query, chunks=chunks, confidence=confidence, note=found.note)
+
+
+def _unread(user_id: UUID, document_ids: Sequence[UUID]) -> int:
+    """How many of those that this user may see, or of these alone, are still being read."""
+    waiting = Document.objects.filter(status__in=UNFINISHED)
+    if document_ids:
+        waiting = waiting.filter(id__in=document_ids)
+    # Most of the time nothing at all is being read; whose it is, is a dearer question.
+    return waiting.seen_by(_user(user_id)).count() if waiting.exists() else 0
 
 
 def _documents_of(project_id: UUID, user_id: UUID) -> tuple[UUID, ...]:

@@ -33,6 +33,8 @@ MOVES: Final[dict[DocumentStatus, frozenset[DocumentStatus]]] = {
 }
 SEARCHABLE: Final = (DocumentStatus.EMBEDDING, DocumentStatus.READY)
 """The only documents that a search looks at; part of the SQL in `memory.sight`."""
+UNFINISHED: Final = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.INDEXING)
+"""What a job has to be done for before any search finds them."""
 AT_WORK: Final = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.INDEXING, DocumentStatus.EMBEDDING)
 
 

@@ -73,12 +73,14 @@ class Chunk(Value):
 
 
 class FoundChunks(Value):
-    """`confidence`: 0..1, the mean score (S173). `note`: what the search had to do without, for people."""
+    """`confidence`: 0..1, the mean score (S173). `note`: what the search had to do without, for people. `unread`: how
+    many documents are still being read, so that no search finds them yet."""
 
     query: str
     chunks: tuple[Chunk, ...] = ()
     confidence: float | None = None
     note: str = ""
+    unread: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
 
 
 class DocumentFilters(Value):

@@ -19,7 +19,7 @@ from hyperagent.lib.queue import UnknownTask, enqueue, is_stopping
 from memory.embedding.wake import wake
 from memory.ingestion import chunks, content, facts, files, lease, pages
 from memory.ingestion.files import HEAD_BYTES
-from memory.kinds import DocumentStatus
+from memory.kinds import UNFINISHED, DocumentStatus
 from memory.models import Document
 from memory.reading.dates import date_of
 from memory.reading.kinds import doc_type_of, picture_type_of
@@ -85,7 +85,7 @@ def _work(document: Document, slice_s: float | None) -> bool:
             told = now
         worked_s = now - began.setdefault(document.status, now)
         is_over = slice_s is not None and worked_s >= slice_s
-        if (is_over or is_stopping()) and document.status in lease.UNFINISHED:
+        if (is_over or is_stopping()) and document.status in UNFINISHED:
             return False
     tell(document.pk)
     return True

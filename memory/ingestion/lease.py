@@ -16,7 +16,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory.kinds import MOVES, DocumentStatus
+from memory.kinds import MOVES, UNFINISHED, DocumentStatus
 from memory.models import Document
 
 log = structlog.get_logger(__name__)
@@ -27,8 +27,6 @@ LEASE_S: Final = 20.0
 RENEW_EVERY_S: Final = 5.0
 MAX_ATTEMPTS: Final = 3
 """So often may a document be begun without one batch of it getting stored."""
-UNFINISHED: Final = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.INDEXING)
-"""What a job has to be done for."""
 
 
 class Lost(Exception):

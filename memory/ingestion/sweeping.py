@@ -18,7 +18,8 @@ from django.db.models.functions import Now
 from hyperagent.accounts.models import User
 from hyperagent.lib.queue import enqueue, oldest_waiting_s
 from memory.ingestion import files, pictures
-from memory.ingestion.lease import INGEST, UNFINISHED
+from memory.ingestion.lease import INGEST
+from memory.kinds import UNFINISHED
 from memory.models import Document
 from memory.stray_bytes import remove_strays
 

@@ -204,6 +204,36 @@ async def test_in_a_project_its_documents_are_searched_first(alice: Any, charlie
     assert await names(charlie, "budget of the project Falcon") == set()
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "Which unicorns live in the garden?",
+            "Your documents do not answer that. One document is still being read: ask again in a moment.",
+        ),
+        (
+            "Welche Einhörner leben im Garten?",
+            "Ihre Dokumente beantworten das nicht. Ein Dokument wird noch gelesen: Fragen Sie in einem Augenblick noch "
+            "einmal.",
+        ),
+    ],
+    ids=["english", "german"],
+)
+async def test_while_documents_are_being_read_an_answer_that_is_not_there_may_be_in_them(
+    alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners, question: str, said: str
+) -> None:
+    scripted_server.script(*[Script(text=json.dumps({"query": "unicorns"}), match=question) for _ in range(2)])
+    await make_runner(scripted_server.url, providers=OWN)
+    await sync_to_async(uploaded)(alice, REPORT)
+
+    runs = [await start(person, question, mode="rag", about=TEMPORARY) for person in (alice, charlie)]
+    alices, charlies = [await ended(run, timeout_s=40) for run in runs]
+
+    assert alices.answer == said
+    assert "gelesen" not in charlies.answer
+    assert "read" not in charlies.answer
+
+
 async def test_what_is_half_read_is_not_given_for_the_whole(alice: Any, transactional_db: None) -> None:
     document = await sync_to_async(uploaded)(alice, REPORT)
     about = About(uuid4(), user_id=alice.pk)

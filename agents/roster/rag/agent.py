@@ -73,13 +73,13 @@ class Query(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Found:
     """`widened`: nothing that fits was found under the filters, so they were dropped. `fits`: whether any of it has to
-    do with the question. `trouble`: why nothing was searched."""
+    do with the question. `unread`: documents that no search finds yet. `trouble`: why nothing was searched."""
 
     query: str
     chunks: tuple[Chunk, ...] = ()
     fits: bool = False
     widened: bool = False
-    note: str = ""
+    unread: int = 0
     trouble: str = ""
     code: str = ""
 
@@ -106,7 +106,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
     found = replace(found, chunks=await _best(context, task, found))
     if not found.fits and not pictures and not (task.capable and found.chunks):
-        return _work(found, unanswered(task.task, found.passages()), model=None)
+        return _work(found, unanswered(task.task, found.passages(), unread=found.unread), model=None)
     with stage(context, "synthesize", "Answering from what was found"):
         reply = await _answer(context, task, found, pictures)
     return _work(found, _cited(task, found, reply), model=reply.model)
@@ -150,7 +150,7 @@ async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found
         chunks.chunks[:TOP_K],
         fits=_fits(task, f"{words} {query.otherwise}" if task.capable else words, chunks),
         widened=widened,
-        note=chunks.note,
+        unread=chunks.unread,
     )
 
 
@@ -178,8 +178,7 @@ def _in(reply: ToolReply) -> FoundChunks:
 
 def _together(first: FoundChunks, second: FoundChunks) -> FoundChunks:
     chunks = merged(first.chunks, second.chunks)
-    note = first.note or second.note
-    return FoundChunks(query=first.query, chunks=chunks, confidence=_mean(chunks), note=note)
+    return FoundChunks(query=first.query, chunks=chunks, confidence=_mean(chunks), unread=second.unread)
 
 
 def _fits(task: AgentInput, words: str, found: FoundChunks) -> bool:
@@ -233,6 +232,11 @@ def _caution(found: Found) -> str:
         )
     if not found.fits:
         said.append("Little of this seems to be about the question: most likely the documents do not answer it.")
+        if found.unread:
+            said.append(
+                f"Documents that are still being read, and were not searched: {found.unread}. Say so, if you say that "
+                "the documents do not answer it."
+            )
     return "".join(f"\n{sentence}" for sentence in said)
 
 

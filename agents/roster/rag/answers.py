@@ -28,11 +28,26 @@ class _Place:
         return f"- {self.name}{f': {self.quote}' if self.quote else ''} [{self.number}]"
 
 
-def unanswered(question: str, near: Sequence[Passage]) -> str:
-    """That the documents do not answer it for sure, and what they have that comes nearest."""
+def unanswered(question: str, near: Sequence[Passage], *, unread: int = 0) -> str:
+    """That the documents do not answer it for sure, and what they have that comes nearest. `unread`: how many of them
+    nobody could search yet."""
     german = _is_german(question)
     if not near:
-        return "Ihre Dokumente beantworten das nicht." if german else "Your documents do not answer that."
+        nothing = "Ihre Dokumente beantworten das nicht." if german else "Your documents do not answer that."
+        return f"{nothing} {_unread(unread, german=german)}" if unread else nothing
+    listed = _nearest(question, near, german=german)
+    return f"{listed}\n\n{_unread(unread, german=german)}" if unread else listed
+
+
+def _unread(count: int, *, german: bool) -> str:
+    if german:
+        which = "Ein Dokument wird" if count == 1 else f"{count} Dokumente werden"
+        return f"{which} noch gelesen: Fragen Sie in einem Augenblick noch einmal."
+    which = "One document is" if count == 1 else f"{count} documents are"
+    return f"{which} still being read: ask again in a moment."
+
+
+def _nearest(question: str, near: Sequence[Passage], *, german: bool) -> str:
     if german:
         said = "In Ihren Dokumenten habe ich darauf keine sichere Antwort gefunden. Am nächsten kommt:"
     else:

@@ -106,10 +106,19 @@ def sources_of(chunks: tuple[Chunk, ...]) -> tuple[Source, ...]:
 
 
 def _passages(found: FoundChunks) -> str:
+    notes = [note for note in (found.note, _unread(found.unread)) if note]
     if not found.chunks:
-        return f"No passage was found for '{found.query}'. Try other words, or fewer filters. {found.note}".strip()
+        nothing = f"No passage was found for '{found.query}'. Try other words, or fewer filters."
+        return " ".join([nothing, *notes])
     passages = [f"{number}. {_where(chunk)}\n{chunk.text}" for number, chunk in enumerate(found.chunks, start=1)]
-    return "\n\n".join([*passages, found.note] if found.note else passages)
+    return "\n\n".join([*passages, *notes])
+
+
+def _unread(count: int) -> str:
+    if not count:
+        return ""
+    which = "One document is" if count == 1 else f"{count} documents are"
+    return f"{which} still being read and cannot be searched yet: what they say may be missing here."
 
 
 def _list(found: DocumentList) -> str:
