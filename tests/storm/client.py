@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from agents.engine.states import TERMINAL_STATUSES
 from tests.invariants import Answered
 
 # A machine that is busy with other things as well takes half a minute to start a process.
@@ -104,9 +105,12 @@ class Watcher:
                 continue
         raise Away(f"a socket was told nothing of what was said for {PATIENCE_S:.0f} s")
 
-    def knows(self, execution_id: str) -> None:
-        """Of a run that was begun: it is asked for by name, as a page does, also where no event of it has come."""
-        self.events.setdefault(execution_id, [])
+    async def knows(self, execution: dict[str, Any]) -> None:
+        """Of a run that was begun: it is asked for by name, as a page does, also where no event of it has come. What
+        had ended before the socket opened is told on none that did not ask for it."""
+        seen = self.events.setdefault(execution["id"], [])
+        if not seen and execution["status"] in TERMINAL_STATUSES and self._socket is not None:
+            await self._socket.close()
 
     def has(self, execution_id: str) -> int:
         """The number of the last event of a run that came."""
@@ -161,8 +165,8 @@ class Watcher:
             case "resync":
                 self.events[frame["execution_id"]] = []
             case "said":
-                self.knows(frame["reply"]["execution"]["id"])
                 self.said.put_nowait(frame)
+                await self.knows(frame["reply"]["execution"])
             case "error":
                 self._line.answers.append(Answered(400, json.dumps(frame["error"]), "a socket"))
             case _:

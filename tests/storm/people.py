@@ -98,7 +98,7 @@ class People:
                 self.faults.append(f"{planned.tag} was refused with {status}: {said}")
                 return
             reply = said["reply"]
-            begun.watcher.knows(reply["execution"]["id"])
+            await begun.watcher.knows(reply["execution"])
         begun.executions.append(UUID(reply["execution"]["id"]))
 
     async def _do(self, line: Line, begun: Begun) -> None:
@@ -143,7 +143,7 @@ class People:
             status, said = await self._post(line, f"executions/{id_}/fork", body, expected=(202, 409))
         if status == 202:
             begun.executions.append(UUID(said["id"]))
-            begun.watcher.knows(said["id"])
+            await begun.watcher.knows(said)
 
     async def _post(self, line: Line, path: str, body: Any, *, expected: tuple[int, ...]) -> tuple[int, Any]:
         status, said = await line.post(path, body)
