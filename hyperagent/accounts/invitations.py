@@ -131,6 +131,15 @@ def remembered(session: SessionBase) -> Invitation | None:
     return Invitation.objects.open().filter(pk=uuid.UUID(kept[0]), number=kept[1]).first()
 
 
+def was_accepted(session: SessionBase, user: User) -> bool:
+    """Whether the invitation that was opened in this browser is one that this person has accepted: whoever comes by the
+    provider of single sign-on has done so by coming."""
+    kept = session.get(_KEY)
+    if not kept:
+        return False
+    return Invitation.objects.filter(pk=uuid.UUID(kept[0]), accepted_by=user).exists()
+
+
 def forget(session: SessionBase) -> None:
     session.pop(_KEY, None)
 

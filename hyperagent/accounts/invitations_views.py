@@ -47,7 +47,8 @@ class Accept(SecretForm):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         found = invitations.remembered(request.session)
         if found is None:
-            return _over(request)
+            is_theirs = isinstance(request.user, User) and invitations.was_accepted(request.session, request.user)
+            return _accepted(request) if is_theirs else _over(request)
         self.invitation = found
         if request.method == "POST" and request.user.is_authenticated:
             return self._accept_signed_in(request)
@@ -99,9 +100,13 @@ class Accept(SecretForm):
         except Refused as refused:
             messages.error(request, refused.message)
             return redirect("accounts:invited_here")
-        invitations.forget(request.session)
-        messages.success(request, _("You have accepted the invitation."))
-        return redirect("settings:overview")
+        return _accepted(request)
+
+
+def _accepted(request: HttpRequest) -> HttpResponse:
+    invitations.forget(request.session)
+    messages.success(request, _("You have accepted the invitation."))
+    return redirect("settings:overview")
 
 
 def _over(request: HttpRequest) -> HttpResponse:

@@ -10,7 +10,7 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from hyperagent.accounts import actions, people, people_groups
+from hyperagent.accounts import actions, invitations, people, people_groups
 from hyperagent.accounts.attempts import Try, take
 from hyperagent.accounts.limits import Door
 from hyperagent.accounts.mfa import factors, session_marks
@@ -27,6 +27,7 @@ from hyperagent.lib.refusals import Conflict
 from hyperagent.lib.sign_on import SignOn
 from hyperagent.management.commands.doctor import check_sign_on
 from tests.accounts.provider.driving import CALLBACK, Provider
+from tests.accounts.test_invitations import path_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.threat("T25")]
 SITE = "http://testserver"
@@ -93,6 +94,19 @@ def test_a_stranger_with_a_verified_address_gets_an_account_and_comes_back_to_it
     assert SignIn.objects.filter(user=user).exists()
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {"user.created", "sso.linked", "sign_in.succeeded"} <= kinds
+
+
+def test_whoever_was_invited_and_comes_by_the_provider_is_told_that_they_are_in(
+    provider: Provider, page: Client, bob: User
+) -> None:
+    page.get(path_of(invitations.invite(bob, "alice@example.org", roles=["auditor"])))
+
+    arrived = provider.walk(page, "/accounts/sso/?next=/accounts/invited/")
+
+    assert (arrived.status_code, arrived.redirect_chain[-1][0]) == (200, "/settings/")
+    assert "You have accepted the invitation." in arrived.content.decode()
+    assert User.objects.get(email="Alice@example.org").roles() == [Role.USER, Role.AUDITOR]
+    assert page.get("/accounts/invited/").status_code == 410
 
 
 def test_an_address_that_the_provider_has_not_verified_takes_over_no_account_and_makes_none(
