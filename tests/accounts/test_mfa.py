@@ -35,7 +35,7 @@ def with_app(user: User) -> tuple[str, list[str]]:
     """Sets one up; its secret and the recovery codes. Its first code is used by that."""
     sealed = factors.new_secret()
     secret = unseal(sealed, purpose=PURPOSE, keys=installation_keys())
-    return secret, factors.add_app(user, sealed, code_of(secret, steps=-1))
+    return secret, factors.add_app(user, sealed, code_of(secret, steps=-1), address=None)
 
 
 def sign_in(page: Client, user: User, next_url: str = "/settings/profile/") -> Any:
@@ -96,6 +96,23 @@ def test_alice_sets_up_an_app_on_the_page_and_is_asked_for_its_code_from_then_on
     tasks.sweep_letters()
     assert "An authenticator app was set up" in mail.outbox[-1].body
     assert mail.outbox[-1].to == [alice.email]
+
+
+def test_wrong_codes_of_others_hold_up_nobody_who_sets_up_an_app(page: Client, alice: User) -> None:
+    """As on the day on which everybody has to have a second factor."""
+    for number in range(7):
+        other = User.objects.create_user(f"other-{number}@example.org", PASSWORD)
+        elsewhere = Client(REMOTE_ADDR=f"192.0.2.{number}")
+        sign_in(elsewhere, other)
+        for _ in range(5):
+            elsewhere.post("/settings/security/second-factor/app/", {"code": "000000"})
+    sign_in(page, alice)
+    shown = page.get("/settings/security/second-factor/app/").content.decode()
+    secret = re.findall(r'<code class="secret">([A-Z2-7 ]+)</code>', shown)[0].replace(" ", "")
+
+    done = page.post("/settings/security/second-factor/app/", {"code": code_of(secret)})
+
+    assert (done.status_code, factors.has_factor(alice)) == (200, True)
 
 
 def test_a_code_is_taken_once_of_many_that_come_at_once(alice: User, together: Any) -> None:

@@ -94,9 +94,9 @@ def setting_up(user: User, sealed: str) -> tuple[str, str]:
     return " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)), picture
 
 
-def add_app(user: User, sealed: str, code: str) -> list[str]:
+def add_app(user: User, sealed: str, code: str, *, address: str | None) -> list[str]:
     """Raises WrongCode, Conflict, TooManyTries. The recovery codes, if these are the first ones."""
-    tried = _try(user)
+    tried = _try(user, address)
     secret = get_adapter().decrypt(sealed)
     step = step_of(secret, code, after=-1, now_s=time.time())
     if step is None:
@@ -229,7 +229,7 @@ def tidy(code: str) -> str:
     return f"{code[: len(code) // 2]} {code[len(code) // 2 :]}"
 
 
-def _try(user: User, address: str | None = None) -> Try:
+def _try(user: User, address: str | None) -> Try:
     tried = Try(Door.SECOND, user.email, address)
     attempts.take(tried)
     return tried

@@ -90,7 +90,9 @@ class AddApp(Guarded, SecretForm):
 
     def act(self, form: Form) -> HttpResponse:
         try:
-            codes = factors.add_app(person(self.request), self._sealed(), form.cleaned_data["code"])
+            codes = factors.add_app(
+                person(self.request), self._sealed(), form.cleaned_data["code"], address=address_of(self.request)
+            )
         except Refused as refused:
             form.add_error("code", refused.message)
             return self.form_invalid(form)
