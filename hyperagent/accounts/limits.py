@@ -123,7 +123,15 @@ def client_address(*, remote: str | None, forwarded_for: str | None, trusted_pro
     hops = [hop.strip() for hop in forwarded_for.split(",")]
     if len(hops) < trusted_proxies:
         return remote
-    return hops[-trusted_proxies]
+    return _without_port(hops[-trusted_proxies])
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write the port of the connection behind its address."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    host, _colon, port = hop.rpartition(":")
+    return host if port.isdigit() and "." in host else hop
 
 
 def address_subject(address: str | None) -> str:

@@ -106,6 +106,11 @@ def test_after_the_longest_memory_every_counter_is_as_new(key: tuple[Door, Subje
         ("6.6.6.6, 1.2.3.4, 10.0.0.9", 2, "1.2.3.4"),
         ("1.2.3.4", 2, "10.0.0.1"),
         ("", 1, "10.0.0.1"),
+        # As Azure's gateway and IIS write it.
+        ("6.6.6.6, 1.2.3.4:50123", 1, "1.2.3.4"),
+        ("[2001:db8::7]:50123", 1, "2001:db8::7"),
+        ("[2001:db8::7]", 1, "2001:db8::7"),
+        ("2001:db8::7", 1, "2001:db8::7"),
     ],
 )
 @pytest.mark.threat("T26")
