@@ -32,17 +32,15 @@ class TooManyTries(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One knock at one door: the name that was given and the network address that it came from."""
+    """One knock at one door: the name that was given, if one was, and the network address that it came from."""
 
     door: Door
     email: str
     address: str | None
 
     def subjects(self) -> dict[SubjectKind, str]:
-        return {
-            SubjectKind.ACCOUNT: email_key(self.email)[:254],
-            SubjectKind.ADDRESS: address_subject(self.address),
-        }
+        account = {SubjectKind.ACCOUNT: email_key(self.email)[:254]} if self.email else {}
+        return {**account, SubjectKind.ADDRESS: address_subject(self.address)}
 
 
 def take(attempt: Try) -> None:
@@ -69,7 +67,8 @@ def succeeded(attempt: Try) -> None:
         _lock(attempt)
         address = _counters(attempt)[SubjectKind.ADDRESS]
         _save(attempt, {SubjectKind.ADDRESS: give_back(address, LIMITS[attempt.door, SubjectKind.ADDRESS])})
-        forgive_account(attempt.door, attempt.email)
+        if attempt.email:
+            forgive_account(attempt.door, attempt.email)
 
 
 def forgive_account(door: Door, email: str) -> None:

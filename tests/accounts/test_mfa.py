@@ -280,6 +280,20 @@ def test_what_is_no_passkey_opens_nothing_and_breaks_nothing(page: Client, alice
     assert not is_in(page)
 
 
+def test_a_few_wrong_passkeys_do_not_shut_the_door_for_all_who_come_from_one_address(page: Client) -> None:
+    """A whole office may: whose passkey it is, is known only once it is right."""
+
+    def tries(times: int) -> str:
+        for _ in range(times):
+            Client().post("/accounts/login/passkey/", {"credential": "{}"})
+        return str(page.post("/accounts/login/passkey/", {"credential": "{}"}, follow=True).content.decode())
+
+    few, many = tries(10), tries(30)
+
+    assert "This passkey opens no account here" in few
+    assert "Too many tries" in many
+
+
 def test_a_passkey_whose_count_goes_back_is_a_copy(alice: User) -> None:
     row = Authenticator.objects.create(user=alice, type="webauthn", data={"name": "Key", "sign_count": 7})
 

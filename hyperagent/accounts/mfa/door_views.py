@@ -85,7 +85,7 @@ def _whose(request: HttpRequest, expected: User | None) -> User:
         raise passkeys.WrongPasskey
     # Which account it is for is said by what is yet to be looked at: counted for the address alone.
     address = address_of(request)
-    tried = Try(Door.SECOND, expected.email if expected else f"passkey from {address}", address)
+    tried = Try(Door.SECOND, expected.email if expected else "", address)
     attempts.take(tried)
     user = passkeys.check(request, expected, form.cleaned_data["credential"])
     if not user.is_active or user.is_service:
