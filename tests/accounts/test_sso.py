@@ -513,6 +513,31 @@ def test_a_second_factor_here_is_asked_for_unless_the_provider_asked_for_one(
     assert (nobody_yet, who(page)) == ("", user.email)
 
 
+def test_the_providers_word_alone_confirms_nobody_who_has_a_second_factor_here(
+    provider: Provider, page: Client
+) -> None:
+    provider.walk(page)
+    factor = Authenticator.objects.create(user=User.objects.get(), type="webauthn", data={"name": "Key"})
+    session = page.session
+    session[session_marks.CONFIRMED_AT], session[session_marks.SHOWN] = 0, True
+    session.save()
+    remove, confirm = (
+        f"/settings/security/second-factor/{factor.pk}/remove/",
+        "/accounts/sso/?confirm=1&next=/settings/",
+    )
+
+    provider.control(claims={"id_token": {"auth_time": int(time.time())}})
+    led = provider.walk(page, confirm)
+    refused = page.post(remove)["Location"]
+    provider.control(claims={"id_token": {"auth_time": int(time.time()), "amr": ["pwd", "mfa"]}})
+    provider.walk(page, confirm)
+    page.post("/settings/security/second-factor/codes/")
+
+    assert led.redirect_chain[-1][0] == "/settings/security/confirm/?next=%2Fsettings%2F"
+    assert refused.startswith("/settings/security/confirm/")
+    assert factors.recovery_codes_left(User.objects.get()) == 10
+
+
 def test_the_session_ends_with_all_others_and_a_sign_out_asks_the_provider_nothing(
     provider: Provider, page: Client
 ) -> None:

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from hyperagent.accounts import attempts
 from hyperagent.accounts.attempts import TooManyTries, Try
 from hyperagent.accounts.limits import Door, address_subject, too_many_tries
-from hyperagent.accounts.mfa import entering, session_marks
+from hyperagent.accounts.mfa import entering, factors, session_marks
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.sso import arriving, protocol, provider
@@ -133,6 +133,9 @@ def _arrived(request: HttpRequest, sign_on: SignOn, going: PendingSignIn) -> Htt
         messages.success(request, _("{name} is linked: from now on it signs you in.").format(name=sign_on.name))
         return redirect("settings:security")
     arriving.check_same(request.user, arrival, sign_on)
+    if factors.has_factor(request.user) and not arrival.has_second_factor:
+        # The provider stands in for the password: who has more shows that, as at the sign-in.
+        return redirect(_back_to(going.doing, going.next))
     session_marks.mark(request.session, with_factor=arrival.has_second_factor)
     return redirect(going.next)
 
