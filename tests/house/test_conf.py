@@ -49,7 +49,16 @@ def test_every_bad_value_is_named_with_what_is_allowed() -> None:
         ("DATABASE_URL", "mysql://root:hunter22@host/db"),
         ("REDIS_URL", "http://:hunter22@host"),
         ("HYPERAGENT_ADMIN_PASSWORD", "hunter2"),
+        ("REDIS_URL", "redis://:hunter22@host:port/0"),
+        # A sign of the password that ends the host, for it was not written as %23.
+        ("REDIS_URL", "redis://someone:hunter22#2@host/0"),
+        ("DATABASE_URL", "postgresql://someone:hunter22@host:99999/db"),
         ("EMAIL_URL", "pigeon://hunter22@loft"),
+        ("EMAIL_URL", "submission://someone:hunter22@mail.example.org"),
+        ("EMAIL_URL", "smtp+tls://someone:hunter22#2@mail.example.org:587"),
+        ("EMAIL_URL", "smtp://someone:22/hunter22@mail.example.org"),
+        ("EMAIL_URL", "smtp://someone:hunter22@mail.example.org:port"),
+        ("EMAIL_URL", "smtp://someone:hunter22@"),
     ],
 )
 def test_a_secret_that_cannot_be_read_is_named_but_not_shown(name: str, value: str) -> None:
@@ -58,6 +67,14 @@ def test_a_secret_that_cannot_be_read_is_named_but_not_shown(name: str, value: s
     assert f"{name}=(hidden) is not allowed" in text
     assert value not in text
     assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["smtp://mail", "smtp+tls://u%40x.org:p%23%2F@mail.example.org:587", "smtps://[::1]:465", "consolemail://"],
+)
+def test_mail_servers_that_django_can_reach_are_taken(address: str) -> None:
+    assert conf.load({**GOOD, "EMAIL_URL": address}).email_url.get_secret_value() == address
 
 
 def test_the_models_faults_stand_beside_the_others() -> None:

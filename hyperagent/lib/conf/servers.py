@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr, field_validator
 from hyperagent.lib.bucket_address import BUCKET_FORM, bucket_at
 from hyperagent.lib.conf.choices import LogFormat, LogLevel
 from hyperagent.lib.conf.environment import BASE_DIR
-from hyperagent.lib.conf.values import FLAG, Topic
+from hyperagent.lib.conf.values import FLAG, Topic, is_ended_by_its_host
 from hyperagent.lib.fault_address import DSN_FORM, fault_address
 
 COLLECTOR = "the address of a collector: http(s)://host[:port][/path]"
@@ -86,7 +86,9 @@ class Servers(Topic):
         url = value.get_secret_value()
         parts = urlsplit(url)
         named = parts.path.strip("/") if parts.scheme == "unix" else parts.hostname
-        if url and (parts.scheme not in ("redis", "rediss", "unix") or not named):
+        # To look at a port that is no number raises.
+        is_reached = parts.scheme in ("redis", "rediss") and parts.port != 0 and is_ended_by_its_host(url)
+        if url and not (named and (is_reached or parts.scheme == "unix")):
             raise ValueError("not a Redis address")
         return value
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from hyperagent.lib.conf.choices import SandboxProvider, SearchProvider
-from hyperagent.lib.conf.values import FLAG, Lower, Topic, Words, web_address
+from hyperagent.lib.conf.values import FLAG, Lower, Topic, Words, is_ended_by_its_host, web_address
 from hyperagent.lib.mail_servers import IMAP_FORM, SMTP_FORM, imap_server, smtp_server
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 
@@ -86,8 +86,14 @@ class Services(Topic):
     @field_validator("email_url")
     @classmethod
     def _mail(cls, value: SecretStr) -> SecretStr:
-        scheme = urlsplit(value.get_secret_value()).scheme
-        if scheme not in ("smtp", "smtp+tls", "smtp+ssl", "smtps", "submission", "consolemail", "memorymail"):
+        url = value.get_secret_value()
+        parts = urlsplit(url)
+        # To look at a port that is no number raises.
+        if parts.scheme in ("smtp", "smtp+tls", "smtp+ssl", "smtps"):
+            is_whole = parts.hostname and parts.port != 0 and is_ended_by_its_host(url)
+        else:
+            is_whole = parts.scheme in ("consolemail", "memorymail")
+        if not is_whole:
             raise ValueError("not a mail server's address")
         return value
 

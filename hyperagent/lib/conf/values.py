@@ -49,6 +49,12 @@ def host_pattern(value: str) -> str:
     return value
 
 
+def is_ended_by_its_host(url: str) -> bool:
+    """False where a sign of the password ends what is taken for the host: `/` and `#` are written as %2F and %23."""
+    parts = urlsplit(url)
+    return "@" not in f"{parts.path}{parts.fragment}"
+
+
 def web_address(value: str) -> str:
     """Raises ValueError."""
     parts = urlsplit(value)
