@@ -5,9 +5,9 @@ scopes reach and until their end; a person answers for each of them, and decides
 import secrets
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q
@@ -94,6 +94,24 @@ def change(by: User, user_id: uuid.UUID, wish: ServiceAccountInput) -> User:
         _tell(AuditKind.SERVICE_ACCOUNT_CHANGED, by, user, fit)
         people.set_groups(by, user.pk, fit.group_ids)
     return user
+
+
+def change_some(by: User, user_id: uuid.UUID, **given: Any) -> User:
+    """Fields of `ServiceAccountInput`; what is left out stays as it is at this moment, whoever has just changed it."""
+    with transaction.atomic():
+        user = of(hold(by, user_id).user)
+        program = user.service_account
+        # Whoever answered for it may be gone; that is refused as such.
+        owner_id: Any = program.owner_id
+        now = ServiceAccountInput(
+            name=user.display_name,
+            owner_id=owner_id,
+            scopes=program.scopes,
+            ends_at=program.ends_at,
+            group_ids=tuple(people.plain_groups().filter(user=user).values_list("pk", flat=True)),
+            purpose=program.purpose,
+        )
+        return change(by, user_id, replace(now, **given))
 
 
 def make_token(

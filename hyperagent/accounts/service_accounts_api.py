@@ -11,16 +11,17 @@ from rest_framework.response import Response
 
 from hyperagent.accounts import service_accounts
 from hyperagent.accounts.api import NewToken, TokenSerializer
-from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.people_api import REFUSALS, AdministratorsView
 from hyperagent.accounts.people_models import ServiceAccount
-from hyperagent.accounts.people_reading import PersonState, programs, shown
+from hyperagent.accounts.people_reading import PersonState, programs
 from hyperagent.accounts.scopes import SERVICE_SCOPES
 from hyperagent.accounts.service_accounts import GRACES, ServiceAccountInput
 from hyperagent.lib.api import Pages, whole_list
 from hyperagent.lib.refusals import NotThere
 
 _SCOPES_HELP = f"Of {', '.join(SERVICE_SCOPES)}."
+_INPUT_NAMES = {"owner": "owner_id", "groups": "group_ids"}
 _HOURS = [int(grace.total_seconds() // 3600) for grace in GRACES]
 
 
@@ -122,20 +123,9 @@ class ServiceAccountDetail(AdministratorsView):
         """
         asked = ServiceAccountChange(data=request.data)
         asked.is_valid(raise_exception=True)
-        program, values = _program(service_id), asked.validated_data
-        one = shown(User.objects.filter(pk=service_id))[0]
-        service_accounts.change(
-            self.caller,
-            service_id,
-            ServiceAccountInput(
-                name=values.get("name", program.user.display_name),
-                owner_id=values.get("owner", program.owner_id),
-                scopes=values.get("scopes", program.scopes),
-                ends_at=values.get("ends_at", program.ends_at),
-                group_ids=values.get("groups", [group.pk for group in one.groups]),
-                purpose=values.get("purpose", program.purpose),
-            ),
-        )
+        _program(service_id)
+        given = {_INPUT_NAMES.get(name, name): value for name, value in asked.validated_data.items()}
+        service_accounts.change_some(self.caller, service_id, **given)
         return Response(_shape(_program(service_id)))
 
 

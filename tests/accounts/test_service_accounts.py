@@ -15,7 +15,7 @@ from hitl.deadlines import Deadlines
 from hitl.models import Request
 from hitl.store import OPEN_REQUEST, opening
 from hitl.telling import tell_of_new
-from hyperagent.accounts import actions, people, service_accounts
+from hyperagent.accounts import actions, people, people_groups, service_accounts
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.service_accounts import ServiceAccountInput
 from hyperagent.accounts.tasks import mail_password_reset, stop_the_inactive, sweep_letters
@@ -220,6 +220,21 @@ def test_a_program_ends_at_its_end_and_with_its_owner(
 
 
 @pytest.mark.threat("T25")
+@pytest.mark.threat("T25")
+def test_what_one_program_leaves_out_stays_as_another_has_just_made_it(bob: Any, api: Any, during: Any) -> None:
+    made = service_accounts.make(bob, a_wish(bob, scopes=["run", "read", "documents"]))
+    legal, sales = people_groups.make(bob, "Legal"), people_groups.make(bob, "Sales")
+    people.set_groups(bob, made.pk, [legal.pk])
+    admin = with_token(api, bob, "admin")
+
+    with during(lambda: admin.patch(f"{PROGRAMS}/{made.pk}", {"purpose": "Reports"})):
+        service_accounts.change(bob, made.pk, a_wish(bob, scopes=["read"], group_ids=[sales.pk]))
+
+    program = User.objects.get(pk=made.pk).service_account
+    assert (program.purpose, program.scopes) == ("Reports", ["read"])
+    assert list(made.groups.all()) == [sales]
+
+
 def test_its_tokens_stay_when_whoever_answers_for_it_changes_their_own_password(bob: Any) -> None:
     program = service_accounts.make(bob, a_wish(bob))
     _, raw = service_accounts.make_token(bob, program.pk, name="nightly")
