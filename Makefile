@@ -3,7 +3,6 @@
 # The first that is new enough and runs; without one, python3, and deploy/bootstrap.py says what to do.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && exit; done; echo python3)
-export DATA_DIR ?= var
 BIN := .venv/bin
 
 .PHONY: run test lint lint-format lint-rules lint-types lint-imports lint-migrations format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean

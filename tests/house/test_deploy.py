@@ -1,5 +1,6 @@
 """The scripts behind make: what a wrong Python is told, and the table of requirements."""
 
+import os
 import re
 import subprocess
 import sys
@@ -57,3 +58,14 @@ def test_a_requirement_is_as_good_as_its_worst_test_and_never_silent() -> None:
         "B2  skipped  b::z",
         "S3  missing",
     ]
+
+
+def test_make_leaves_the_folder_to_the_settings_unless_it_is_told_one() -> None:
+    """What it said by itself would win over `.env`, and the other commands would look elsewhere."""
+
+    def told(*given: str) -> str:
+        env = {name: value for name, value in os.environ.items() if name != "DATA_DIR"}
+        command = ["make", "-s", "--eval=told: ; @echo $${DATA_DIR-nothing}", "told", *given]
+        return subprocess.run(command, cwd=BASE_DIR, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert (told(), told("DATA_DIR=/srv/data")) == ("nothing", "/srv/data")
