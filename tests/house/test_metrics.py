@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -182,3 +183,11 @@ def test_what_a_worker_counted_goes_with_it(port: MetricsPort) -> None:
     port.stop()
 
     assert not port.folder.exists()
+
+
+def test_who_connects_and_says_nothing_holds_up_neither_prometheus_nor_the_end(port: MetricsPort) -> None:
+    with socket.create_connection(("127.0.0.1", port.port)):
+        answered = asked(port)[0]
+        port.stop()
+
+    assert answered == 200

@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+SILENT_S: Final = 10.0
 _Start = Callable[..., Any]
 
 
@@ -41,7 +43,9 @@ class MetricsPort:
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=str(self.folder))  # type: ignore[no-untyped-call]
         host = "0.0.0.0" if self._token else "127.0.0.1"
-        self._server = make_server(host, self._port, self._guarded(make_wsgi_app(registry)), handler_class=_Silent)
+        self._server = make_server(
+            host, self._port, self._guarded(make_wsgi_app(registry)), server_class=_Server, handler_class=_Silent
+        )
         threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
 
     def stop(self) -> None:
@@ -67,6 +71,14 @@ class MetricsPort:
         return answer
 
 
+class _Server(ThreadingMixIn, WSGIServer):
+    """Whoever connects and says nothing holds up nobody else, nor the end of the worker."""
+
+    daemon_threads = True
+
+
 class _Silent(WSGIRequestHandler):
+    timeout = SILENT_S
+
     def log_message(self, *_: Any) -> None:
         """Asked every few seconds by those who watch us."""
