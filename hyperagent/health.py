@@ -5,7 +5,7 @@ import hmac
 import ipaddress
 import os
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, cast
 
 import psycopg
@@ -74,10 +74,15 @@ async def _within(check: Callable[[], Awaitable[str | None]]) -> str | None:
 
 
 def _conninfo() -> dict[str, Any]:
-    """A connection of its own: the pool would make us wait for what is not there."""
+    """Of a connection of its own: the pool would make us wait for what is not there. All that libpq is told by the
+    address, certificates say, and nothing that is Django's."""
     options = connections[DEFAULT_DB_ALIAS].get_connection_params()
-    names = ("dbname", "user", "password", "host", "port", "options", "sslmode", "sslrootcert")
-    return {name: options[name] for name in names if name in options}
+    return {name: value for name, value in options.items() if name in _libpqs() and name != "connect_timeout"}
+
+
+@cache
+def _libpqs() -> frozenset[str]:
+    return frozenset(option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults())
 
 
 async def _database() -> str | None:

@@ -18,7 +18,7 @@ from agents.engine.events import Complete
 from agents.models import Execution, Runner
 from agents.usage.models import ModelCall
 from conversations import actions
-from hyperagent import urls
+from hyperagent import health, urls
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
@@ -144,6 +144,17 @@ def test_not_ready_names_the_workers_when_nobody_takes_what_has_been_due_for_a_w
         served = Client().get("/readyz").json()["missing"]
 
     assert (set(alone), served) == (missing, {})
+
+
+def test_what_the_address_says_of_the_connection_holds_for_this_look_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that demands a certificate of its clients refused who came without, and nobody was ever ready."""
+    said = {"sslmode": "verify-full", "sslcert": "/etc/ours.crt", "sslkey": "/etc/ours.key", "connect_timeout": 5}
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", {**said, "pool": False, "prepare_threshold": 2})
+
+    asked = health._conninfo()
+
+    assert asked.items() >= {name: value for name, value in said.items() if name != "connect_timeout"}.items()
+    assert psycopg.conninfo.make_conninfo(**asked, connect_timeout=2)
 
 
 def test_not_ready_names_postgres_at_once_when_it_is_away(
