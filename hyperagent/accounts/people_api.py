@@ -187,10 +187,7 @@ class GroupDetail(AdministratorsView):
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
         _group(group_id)
-        if "name" in values:
-            people_groups.rename(self.caller, group_id, values["name"])
-        if "members" in values:
-            people_groups.set_members(self.caller, group_id, values["members"])
+        people_groups.change(self.caller, group_id, name=values.get("name"), user_ids=values.get("members"))
         return Response(_group(group_id))
 
     @extend_schema(responses={204: None, **REFUSALS})

@@ -48,6 +48,15 @@ def tell_of_another_name(before: str, after: str) -> None:
         part.group_renamed(before, after)
 
 
+def change(by: User, group_id: int, *, name: str | None, user_ids: Collection[uuid.UUID] | None) -> None:
+    """Name and members together, both or nothing; what is None stays as it is."""
+    with transaction.atomic():
+        if name is not None:
+            rename(by, group_id, name)
+        if user_ids is not None:
+            set_members(by, group_id, user_ids)
+
+
 def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Group:
     """Makes these the members. Raises Refused for somebody who is not there."""
     with transaction.atomic():
@@ -55,6 +64,10 @@ def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Gro
         group = _locked(group_id)
         held = set(User.objects.filter(groups=group).values_list("pk", flat=True))
         wanted = set(user_ids)
+        there = set(User.objects.filter(pk__in=wanted, deleted_at=None).values_list("pk", flat=True))
+        if unknown := wanted - there:
+            said = _("There is nobody with the id {user_id}.").format(user_id=min(unknown))
+            raise Refused("unknown_person", said, fields={"members": [said]})
         for user_id in sorted(wanted ^ held):
             _set_member(by, group, user_id, is_member=user_id in wanted)
     return group

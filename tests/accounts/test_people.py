@@ -209,6 +209,27 @@ def test_groups_are_made_renamed_filled_and_deleted(alice: Any, bob: Any, bobs_p
     assert bobs_page.get(f"/people/groups/{Group.objects.get(name='auditor').pk}/").status_code == 404
 
 
+def test_a_change_of_a_group_that_cannot_be_made_whole_is_not_made(alice: Any, bob: Any, api: Any) -> None:
+    group, nobody = people_groups.make(bob, "Legal"), "00000000-0000-4000-8000-000000000000"
+    admin, path = with_token(api, bob, "admin"), f"/api/v1/groups/{group.pk}"
+
+    refused = admin.patch(path, {"name": "Law", "members": [str(alice.pk), nobody]})
+    missing = admin.patch("/api/v1/groups/999999", {"members": []})
+    group.refresh_from_db()
+    kept = (group.name, list(group.user_set.all()))
+    made = admin.patch(path, {"name": "Law", "members": [str(alice.pk)]})
+
+    assert (refused.status_code, error(refused)["code"], list(error(refused)["fields"])) == (
+        400,
+        "unknown_person",
+        ["members"],
+    )
+    assert nobody in error(refused)["message"]
+    assert missing.status_code == 404
+    assert kept == ("Legal", [])
+    assert made.json() == {"id": group.pk, "name": "Law", "members": 1}
+
+
 @pytest.mark.parametrize(
     "verb",
     [
