@@ -81,6 +81,11 @@ class Login(Entrance):
     template_name = "accounts/login.html"
     form_class = LoginForm
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Whoever had shown a first factor and comes back here may be somebody else.
+        entering.forget(request)
+        return super().get(request, *args, **kwargs)
+
     def act(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
         user = actions.check_credentials(typed["email"], typed["password"], address=address_of(self.request))

@@ -157,6 +157,21 @@ def test_codes_are_not_guessed_and_nobody_is_half_in_for_ever(page: Client, alic
     assert changed["Location"] == "/accounts/login/"
 
 
+def test_whoever_goes_back_to_sign_in_as_somebody_else_begins_anew(page: Client, alice: User, charlie: User) -> None:
+    with_app(alice)
+    Authenticator.objects.create(user=charlie, type="webauthn", data={"name": "Key"})
+    sign_in(page, alice)
+    link = re.search(r'href="([^"]+)">Sign in as somebody else', page.get("/accounts/login/second/").content.decode())
+    assert link
+
+    page.get(link[1])
+    wrong = page.post("/accounts/login/passkey/", {"credential": "{}"})
+
+    # Else it was Alice's passkey that was asked for, whoever held theirs to it.
+    assert wrong["Location"] == "/accounts/login/"
+    assert page.get("/accounts/login/second/")["Location"] == "/accounts/login/"
+
+
 @pytest.mark.spec("B21")
 def test_the_password_alone_gets_no_token_where_there_is_a_second_factor(api: Any, alice: User) -> None:
     secret, codes = with_app(alice)

@@ -37,10 +37,15 @@ def enter(request: HttpRequest, user: User, *, next_url: str, with_factor: bool 
         request.session.cycle_key()
         request.session[HALF_IN] = asdict(HalfIn(str(user.pk), user.get_session_auth_hash(), next_url, time.time()))
         return redirect("accounts:second_factor")
-    request.session.pop(HALF_IN, None)
+    forget(request)
     sign_ins.sign_in(request, user)
     session_marks.mark(request.session, with_factor=with_factor)
     return sign_ins.with_choices(redirect(next_url), user)
+
+
+def forget(request: HttpRequest) -> None:
+    """Nobody is half in any more."""
+    request.session.pop(HALF_IN, None)
 
 
 def half_in(request: HttpRequest) -> tuple[User, str] | None:
