@@ -85,7 +85,7 @@ class Family(StrEnum):
 
 _FAMILIES: Final[Mapping[Family, frozenset[str]]] = {
     Family.SIGNING_IN: frozenset({"sign_in", "sign_out", "sessions", "password", "mfa", "sso"}),
-    Family.PEOPLE: frozenset({"user", "role", "group", "quota", "budget"}),
+    Family.PEOPLE: frozenset({"user", "invitation", "role", "group", "quota", "budget", "price"}),
     Family.PROGRAMS: frozenset({"token", "service_account", "connection", "webhook"}),
     Family.APPROVALS: frozenset({"decision", "rule", "policy", "switch", "tuning"}),
     Family.DATA: frozenset({"export", "share", "document", "project", "content", "audit"}),

@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 
-from hyperagent.accounts import actions
+from hyperagent.accounts import actions, invitations
 from hyperagent.accounts.audit_log import streaming
 from hyperagent.accounts.models import ApiToken
 from hyperagent.audit import reading
@@ -242,6 +242,21 @@ def test_the_page_finds_by_whatever_an_auditor_has_in_hand_and_asks_few_queries(
         32,
         30,
     ]
+
+
+def test_what_became_of_an_invitation_is_found_among_what_is_told_of_people(
+    bob: Any, client_of: Callable[..., Any]
+) -> None:
+    invitations.revoke(bob, invitations.invite(bob, "dora@example.org").pk)
+    record("price.changed", actor=actor_of(bob))
+    record("retention.ran", actor=None)
+    page = client_of(bob)
+
+    def told_of(family: str) -> set[str]:
+        return {row.kind for row in page.get(PAGE, {"family": family}).context_data["cl"].result_list}
+
+    assert {"user.invited", "invitation.revoked", "price.changed"} <= told_of("people")
+    assert told_of("house") == {"retention.ran"}
 
 
 @pytest.mark.spec("B21")
