@@ -52,7 +52,7 @@ def invite(by: User | None, email: str, *, roles: Collection[str] = (), group_id
             people.hold(by, by.pk)
         _check_free(email)
         held = [role.value for role in Role if role in set(roles) and role is not Role.USER]
-        made = Invitation.objects.create(email=email, roles=held, invited_by=by, ends_at=_end())
+        made = Invitation.objects.create(email=email, roles=held, invited_by=by, ends_at=end())
         made.groups.set(groups.values())
         _tell(AuditKind.USER_INVITED, by, made, roles=held, groups=sorted(groups))
         mail(made)
@@ -65,7 +65,7 @@ def send_again(by: User | None, invitation_id: uuid.UUID) -> Invitation:
         if by is not None:
             people.hold(by, by.pk)
         found = _unanswered(invitation_id)
-        Invitation.objects.filter(pk=found.pk).update(number=F("number") + 1, ends_at=_end(), mailed_at=None)
+        Invitation.objects.filter(pk=found.pk).update(number=F("number") + 1, ends_at=end(), mailed_at=None)
         found.refresh_from_db()
         _tell(AuditKind.USER_INVITED, by, found, number=found.number)
         mail(found)
@@ -216,7 +216,8 @@ def _unanswered(invitation_id: uuid.UUID) -> Invitation:
     return found
 
 
-def _end() -> datetime:
+def end() -> datetime:
+    """Of a link that is sent now."""
     return timezone.now() + timedelta(days=settings.CONFIG.invitation_days)
 
 

@@ -36,7 +36,8 @@ class Letters(Outbox[Letter]):
             return _to_person(mail, mail.user)
 
     def handed_over(self, mail: Letter) -> None:
-        Invitation.objects.filter(letters=mail).update(mailed_at=Now())
+        # It may have waited for a day or two, and says how long its link is good from when it is read.
+        Invitation.objects.filter(letters=mail).update(mailed_at=Now(), ends_at=invitations.end())
 
 
 outbox = Letters(Letter.objects)

@@ -92,6 +92,19 @@ def test_an_invitation_says_when_it_was_mailed_and_until_then_why_it_was_not(bob
     assert "Greylisted" not in page.get("/people/invitations/").content.decode()
 
 
+def test_an_invitation_that_leaves_late_is_good_for_as_long_as_it_says(bob: Any, sink: Sink) -> None:
+    sink.says = GREY
+    made = invitations.invite(bob, "dora@example.org")
+    do_jobs()
+    Invitation.objects.update(ends_at=F("ends_at") - timedelta(days=2))
+    sink.says = "250 taken"
+
+    later()
+
+    assert "within 7 days" in text_of(sink, 0)
+    assert Invitation.objects.get(pk=made.pk).ends_at > timezone.now() + timedelta(days=6, hours=23)
+
+
 def test_an_address_that_the_mail_server_does_not_know_is_shown_with_its_words(bob: Any, sink: Sink) -> None:
     sink.refused = frozenset({"dora@example.org"})
 
