@@ -69,6 +69,16 @@ def test_it_warns_of_what_is_unsafe_and_finds_what_people_could_not_open(tmp_pat
     assert "has no https" in report.stdout
 
 
+@pytest.mark.spec("B31")
+def test_it_finds_an_https_of_which_nobody_in_front_is_believed(tmp_path: Path) -> None:
+    """The web server has no TLS of its own: each request came without, and was sent back to where it had come from."""
+    alone = doctor(tmp_path, SECRET_KEY="k" * 40, SITE_URL="https://agents.example.org")
+    behind = doctor(tmp_path, SECRET_KEY="k" * 40, SITE_URL="https://agents.example.org", TRUSTED_PROXIES="1")
+
+    assert "ERROR    SITE_URL=https://agents.example.org is https, and TRUSTED_PROXIES is 0" in alone.stdout
+    assert "TRUSTED_PROXIES" not in behind.stdout
+
+
 OWN = '[{"name": "mine", "base_url": "http://127.0.0.1:1/v1", "tier_models": {"pro": "m"}}]'
 
 

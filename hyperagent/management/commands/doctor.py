@@ -121,6 +121,12 @@ def check_addresses(config: Config) -> Iterable[Finding]:
             f"SITE_URL={config.site_url} has no https: passwords travel in the clear",
             "put a proxy with TLS in front, and set SITE_URL=https://… and TRUSTED_PROXIES=1",
         )
+    if config.is_https and not config.trusted_proxies:
+        yield Finding(
+            State.ERROR,
+            f"SITE_URL={config.site_url} is https, and TRUSTED_PROXIES is 0: all are sent back to it, again and again",
+            "set TRUSTED_PROXIES to the number of proxies in front, which say by X-Forwarded-Proto that it was https",
+        )
 
 
 def fits(host: str, pattern: str) -> bool:
