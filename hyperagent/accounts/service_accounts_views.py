@@ -120,12 +120,19 @@ class ServiceAccountPage(ForAdministrators):
             "form": form or ServiceForm(initial=_as_it_is(one.user, [group.pk for group in one.groups])),
             "token_form": token_form or ServiceTokenForm(scopes=user.service_account.scopes),
             "rotate_form": RotateForm(auto_id=False),
-            "tokens": ApiToken.objects.owned_by(user)[:TOKENS_SHOWN],
+            "tokens": _tokens_of(user),
             "now": timezone.now(),
             "made": made,
             "raw": raw,
         }
         return render(self.request, "people/service_account.html", context, status=status)
+
+
+def _tokens_of(user: User) -> list[ApiToken]:
+    """All that open a door, for here they are revoked; then the newest of those that open none any more."""
+    own = ApiToken.objects.owned_by(user)
+    usable = list(own.usable())
+    return [*usable, *own.exclude(pk__in=[token.pk for token in usable])[:TOKENS_SHOWN]]
 
 
 def _as_it_is(user: User, group_ids: list[int]) -> dict[str, Any]:

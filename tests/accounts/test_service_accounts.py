@@ -191,6 +191,22 @@ def test_a_token_is_shown_once_and_replaced_with_a_grace(alice: Any, bob: Any, p
     assert page.post(address, {"verb": "rotate", "token": str(old.pk), "grace": "5"}).status_code == 404
 
 
+def test_a_token_that_still_works_is_shown_however_many_came_after_it(bob: Any, page: Client) -> None:
+    page.force_login(bob)
+    program = service_accounts.make(bob, a_wish(bob))
+    oldest, raw = service_accounts.make_token(bob, program.pk, name="The oldest")
+    for number in range(60):
+        token, _ = service_accounts.make_token(bob, program.pk, name=f"No. {number}")
+        service_accounts.revoke(bob, program.pk, token.pk)
+    address = f"/people/service-accounts/{program.pk}/"
+
+    shown = page.get(address).context["tokens"]
+    page.post(address, {"verb": "revoke", "token": str(oldest.pk)})
+
+    assert (shown[0].pk, len(shown)) == (oldest.pk, 51)
+    assert user_for_token(raw) is None
+
+
 @pytest.mark.spec("B21")
 def test_a_program_ends_at_its_end_and_with_its_owner(
     alice: Any, bob: Any, api: Any, django_capture_on_commit_callbacks: Any
