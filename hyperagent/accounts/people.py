@@ -189,13 +189,14 @@ def tell(kind: AuditKind, by: User | None, user: User, **details: JSON) -> None:
     record(kind, actor=actor_of(by), target=Target("user", str(user.pk), user.email), details=marked)
 
 
-def hold(by: User | None, user_id: uuid.UUID) -> Locked:
+def hold(by: User | None, user_id: uuid.UUID, *others: uuid.UUID) -> Locked:
     """The person's row, its administrator's and those of all administrators, locked in one order: of the last two that
-    take each other's right at the same instant, one stays. Within the caller's transaction.
+    take each other's right at the same instant, one stays. Within the caller's transaction. `others`: who is held next,
+    and has to be by the same statement, for each after another would be in no order.
 
     Raises NotThere for who is not there any more, and NotAllowed for who may not change them.
     """
-    wanted = Q(pk__in=[user_id, *([by.pk] if by else [])]) | Q(is_staff=True) | Q(is_superuser=True)
+    wanted = Q(pk__in=[user_id, *others, *([by.pk] if by else [])]) | Q(is_staff=True) | Q(is_superuser=True)
     # No key: what refers to these rows is written all the while.
     rows = {row.pk: row for row in User.objects.select_for_update(no_key=True).filter(wanted).order_by("pk")}
     user = rows.get(user_id)

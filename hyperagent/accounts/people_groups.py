@@ -60,9 +60,10 @@ def change(by: User, group_id: int, *, name: str | None, user_ids: Collection[uu
 def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Group:
     """Makes these the members. Raises Refused for somebody who is not there."""
     with transaction.atomic():
-        people.hold(by, by.pk)
+        members = User.objects.filter(groups=group_id).values_list("pk", flat=True)
+        people.hold(by, by.pk, *user_ids, *members)
         group = _locked(group_id)
-        held = set(User.objects.filter(groups=group).values_list("pk", flat=True))
+        held = set(members.all())
         wanted = set(user_ids)
         there = set(User.objects.filter(pk__in=wanted, deleted_at=None).values_list("pk", flat=True))
         if unknown := wanted - there:
@@ -80,14 +81,14 @@ def add_member(by: User, group_id: int, email: str) -> User:
         said = _("Nobody here has the address {email}.").format(email=clean_text(email)[:254])
         raise Refused("unknown_person", said, fields={"email": [said]})
     with transaction.atomic():
-        people.hold(by, by.pk)
+        people.hold(by, by.pk, user.pk)
         _set_member(by, _locked(group_id), user.pk, is_member=True)
     return user
 
 
 def remove_member(by: User, group_id: int, user_id: uuid.UUID) -> None:
     with transaction.atomic():
-        people.hold(by, by.pk)
+        people.hold(by, by.pk, user_id)
         _set_member(by, _locked(group_id), user_id, is_member=False)
 
 
