@@ -23,6 +23,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import FormView, RedirectView, TemplateView
+from django.views.generic.base import ContextMixin
 
 from hyperagent.accounts import actions
 from hyperagent.accounts.attempts import TooManyTries
@@ -33,6 +34,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.requests import address_of
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import actor_of, record
+from hyperagent.lib.outbox import mails_leave
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
@@ -137,7 +139,14 @@ class Logout(LogoutView):
         return forgotten(super().post(request, *args, **kwargs))
 
 
-class PasswordReset(SecretForm):
+class ByMail(ContextMixin):
+    """Where no mails leave, none is promised."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"mails_leave": mails_leave()}
+
+
+class PasswordReset(ByMail, SecretForm):
     template_name = "accounts/password_reset.html"
     form_class = PasswordResetForm
 
@@ -146,7 +155,7 @@ class PasswordReset(SecretForm):
         return redirect("accounts:password_reset_done")
 
 
-class PasswordResetDone(TemplateView):
+class PasswordResetDone(ByMail, TemplateView):
     template_name = "accounts/password_reset_done.html"
 
 

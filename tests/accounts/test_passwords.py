@@ -295,3 +295,16 @@ def test_whatever_nobody_guesses_is_a_password_as_it_was_typed(alice: Any, alice
 
     alice.refresh_from_db()
     assert alice.check_password(good)
+
+
+def test_where_no_mails_leave_no_link_is_promised(page: Client, settings: Any) -> None:
+    silent = type(settings.CONFIG.email_url)("consolemail://")
+    settings.CONFIG = settings.CONFIG.model_copy(update={"email_url": silent})
+
+    asked = page.get("/accounts/password/reset/").content.decode()
+    done = page.get("/accounts/password/reset/done/").content.decode()
+
+    assert "No mails leave from here" in asked
+    assert "No mails leave from here" in done
+    assert "We send a link" not in asked
+    assert "is on its way" not in done
