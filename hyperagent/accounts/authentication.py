@@ -61,10 +61,14 @@ def HasScope(*scopes: Scope) -> type[BasePermission]:  # noqa: N802 - reads as t
     named = " or ".join(f"'{scope}'" for scope in scopes)
 
     class _HasScope(BasePermission):
-        message = _("This needs the scope {named}. Make a token that has it, or ask an administrator.").format(
-            named=named
-        )
         code = "scope_missing"
+
+        @property
+        def message(self) -> str:
+            """In the language of whoever is refused: this class is made when its module is read."""
+            return _("This needs the scope {named}. Make a token that has it, or ask an administrator.").format(
+                named=named
+            )
 
         def has_permission(self, request: Request, view: "APIView") -> bool:
             if not isinstance(request.user, User):

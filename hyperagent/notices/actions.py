@@ -310,7 +310,7 @@ def _checked_url(url: str) -> str:
 def _checked_events(events: Collection[str]) -> list[str]:
     unknown = [name for name in events if name not in set(CHOOSABLE)]
     if unknown or not events:
-        named = f"'{unknown[0][:40]}' is not an event. " if unknown else ""
+        named = _("'{name}' is not an event.").format(name=unknown[0][:40]) + " " if unknown else ""
         fault = _("{named}Choose one or more of {names}.").format(named=named, names=", ".join(CHOOSABLE))
         raise Refused("bad_events", fault, fields={"events": [fault]})
     return [kind.value for kind in CHOOSABLE if kind in set(events)]

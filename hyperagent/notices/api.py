@@ -100,7 +100,7 @@ class WebhookList(generics.ListAPIView[Endpoint]):
         asked.is_valid(raise_exception=True)
         values: dict[str, Any] = asked.validated_data
         if values["owner"] == INSTALLATION and not _is_administrators(request):
-            self.permission_denied(request, message=HasScope(Scope.ADMIN).message, code="scope_missing")  # type: ignore[attr-defined]
+            self.permission_denied(request, message=HasScope(Scope.ADMIN)().message, code="scope_missing")  # type: ignore[attr-defined]
         user = None if values["owner"] == INSTALLATION else _person(request)
         endpoint, secret = actions.add_endpoint(user, url=values["url"], events=values["events"], by=_person(request))
         shown = {**EndpointSerializer(endpoint).data, "secret": secret}

@@ -152,6 +152,17 @@ def test_a_token_reads_and_writes_as_far_as_its_scopes_reach(
     assert (api.get(WEBHOOKS).status_code, api.post(WEBHOOKS, BODY).status_code) == (read, write)
 
 
+def test_what_the_api_refuses_is_said_in_the_language_that_was_asked_for(alice: Any, api_of: Api) -> None:
+    german = {"accept-language": "de"}
+    body = {"url": "https://example.org/hook", "events": ["sideways"]}
+
+    too_few = api_of(alice, scopes=["read"]).post(f"{WEBHOOKS}/{uuid.uuid4()}/test", headers=german)
+    unknown = api_of(alice, scopes=["run"]).post(WEBHOOKS, body, headers=german)
+
+    assert too_few.json()["error"]["message"].startswith("Das braucht die Berechtigung 'run'.")
+    assert unknown.json()["error"]["message"].startswith("„sideways“ ist kein Ereignis. Wählen Sie")
+
+
 def test_the_installations_webhooks_are_for_administrators(add: Add, alice: Any, bob: Any, api_of: Api) -> None:
     endpoint, _ = add(None, BODY["url"])
     every_day, admin = api_of(bob), api_of(bob, scopes=list(Scope))
