@@ -84,8 +84,16 @@ def test_the_first_administrator_is_made_once(capsys: pytest.CaptureFixture[str]
 def test_rights_never_go_to_whoever_registered_with_the_address_of_the_first_administrator(alice: Any) -> None:
     type(alice).objects.filter(pk=alice.pk).update(email="root@example.org")
 
-    with pytest.raises(CommandError, match="Set another ADMIN_EMAIL"):
+    with pytest.raises(CommandError, match="Set another HYPERAGENT_ADMIN_EMAIL"):
         call_command("prepare")
 
     alice.refresh_from_db()
     assert not alice.is_superuser
+
+
+@pytest.mark.usefixtures("operator", "db")
+def test_an_address_that_shows_as_another_one_is_refused_by_the_name_of_its_setting(settings: Any) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"admin_email": "ro\u200bot@example.org"})
+
+    with pytest.raises(CommandError, match=r"^HYPERAGENT_ADMIN_EMAIL='ro\\u200bot@example.org' .*cannot be seen"):
+        call_command("prepare")

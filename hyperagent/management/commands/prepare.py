@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
@@ -20,7 +21,10 @@ from memory.samples import make_sample_documents
 # Any number, the same for all who prepare.
 LOCK = 0x68617067
 AGAIN_AFTER_S = 1.0
-TAKEN = "{email} has an account here already, which is no administrator's. Set another ADMIN_EMAIL for the first one."
+TAKEN = (
+    "{email} has an account here already, which is no administrator's. Set another HYPERAGENT_ADMIN_EMAIL for the"
+    " first one."
+)
 
 
 class Command(BaseCommand):
@@ -68,7 +72,10 @@ def _make_administrator() -> str | None:
     if User.objects.with_email(email).exists():
         # Whoever registered with it may be a stranger, who gets no rights.
         raise CommandError(TAKEN.format(email=email))
-    user = User.objects.create_superuser(email, password)
+    try:
+        user = User.objects.create_superuser(email, password)
+    except ValidationError as error:
+        raise CommandError(f"HYPERAGENT_ADMIN_EMAIL={email!r} is not allowed: {' '.join(error.messages)}") from None
     make_samples(user)
     make_sample_documents(user)
     return user.email
