@@ -39,7 +39,8 @@ _WITHOUT_SERVERS = {
     "--version",
 }
 conf.read_env_file(os.environ)
-if _COMMAND != "up":
+# These two hold the folder themselves: what serves it is none of theirs, and the note may be of one that was killed.
+if _COMMAND not in ("up", "restore"):
     conf.join_instance(os.environ)
 try:
     CONFIG = conf.load(os.environ, needs_servers=_COMMAND not in _WITHOUT_SERVERS)

@@ -181,6 +181,25 @@ def test_a_restore_that_is_refused_leaves_the_key_that_is_here(tmp_path: Path) -
     assert (here / "secret_key").read_text() == "the key that is here, with which all was sealed"
 
 
+@pytest.mark.slow
+def test_the_note_of_an_installation_that_was_killed_does_not_lead_a_restore_astray(tmp_path: Path) -> None:
+    backup, here = tmp_path / "it.tar", tmp_path / "here"
+    written(backup)
+    (here / "run").mkdir(parents=True)
+    (here / "run" / "instance.json").write_text('{"DATABASE_URL": "postgresql://u@/db?host=/nowhere"}')
+    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "restore", str(backup), "--yes"],
+        cwd=ROOT, env={**env, "DATA_DIR": str(here), "ENV_FILE": os.devnull}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    # It came as far as to the database of this folder, which it started: what is in this file is no dump.
+    assert "The database was left as it was: pg_restore" in done.stderr, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+
+
 def test_a_database_that_cannot_be_put_back_leaves_what_is_there(empty_database: str, tmp_path: Path) -> None:
     dump = tmp_path / "database.dump"
     dump.write_bytes(b"PGDMP, or not")
