@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hyperagent.embedded import instance, model_server, postgres, valkey
-from hyperagent.lib.conf import BASE_DIR, Config, LogFormat
+from hyperagent.lib.conf import BASE_DIR, Config, LogFormat, set_unless_given
 from hyperagent.lib.leftovers import Ledger
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
@@ -48,12 +48,12 @@ class Installation:
         self.supervisor = supervisor
         self.admin_email = admin_email
         self.env = {**plan.env, "DATA_DIR": str(plan.data_dir), "PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
-        self.env.setdefault("SITE_URL", f"http://127.0.0.1:{plan.port}")
+        set_unless_given(self.env, "SITE_URL", f"http://127.0.0.1:{plan.port}")
         self.degraded: list[str] = []
         self.first_login: tuple[str, str] | None = None
 
     async def start(self) -> None:
-        self.env.setdefault("SECRET_KEY", instance.secret_key(self.plan.data_dir))
+        set_unless_given(self.env, "SECRET_KEY", instance.secret_key(self.plan.data_dir))
         await asyncio.gather(self._start_postgres(), self._start_valkey())
         await asyncio.gather(self._prepare_database(), self._start_model())
         instance.leave_note(

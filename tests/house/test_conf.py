@@ -164,6 +164,16 @@ def test_a_broken_note_of_a_running_instance_is_no_obstacle(note: str, tmp_path:
     assert env == {"DATA_DIR": str(tmp_path)}
 
 
+def test_what_stands_empty_in_the_file_is_told_by_the_running_instance(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / conf.INSTANCE_FILE).write_text('{"SECRET_KEY": "of the instance", "SITE_URL": "http://127.0.0.1:1"}')
+    env = {"DATA_DIR": str(tmp_path), "SECRET_KEY": "", "SITE_URL": "https://agents.example.org"}
+
+    conf.join_instance(env)
+
+    assert (env["SECRET_KEY"], env["SITE_URL"]) == ("of the instance", "https://agents.example.org")
+
+
 @pytest.mark.parametrize(
     "command",
     [

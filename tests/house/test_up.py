@@ -239,6 +239,18 @@ def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(fo
         stop(up)
 
 
+def test_a_setting_that_stands_empty_counts_as_not_set(folder: Path) -> None:
+    """As a line of .env.example is whose sign of a comment was taken away."""
+    names = ("SECRET_KEY", "SITE_URL", "DATABASE_URL", "REDIS_URL", "HYPERAGENT_ADMIN_PASSWORD")
+    up = Up(folder / "var", settings=dict.fromkeys(names, "")).start()
+    try:
+        up.wait_until_greeted()
+        assert f"HyperAgent is ready: http://127.0.0.1:{up.port}" in up.log
+        assert len((folder / "var" / "secret_key").read_text()) >= 32
+    finally:
+        stop(up)
+
+
 def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:
     running.wait_until_ready()
 

@@ -17,7 +17,14 @@ from hyperagent.lib.conf.choices import (
     ViolationAction,
 )
 from hyperagent.lib.conf.config import Config
-from hyperagent.lib.conf.environment import BASE_DIR, INSTANCE_FILE, join_instance, process_env, read_env_file
+from hyperagent.lib.conf.environment import (
+    BASE_DIR,
+    INSTANCE_FILE,
+    join_instance,
+    process_env,
+    read_env_file,
+    set_unless_given,
+)
 from hyperagent.lib.conf.loading import BadConfig, load, number_as
 from hyperagent.lib.conf.secrets import (
     NO_SECRETS,
@@ -60,5 +67,6 @@ __all__ = [
     "process_env",
     "read_env_file",
     "secrets_in",
+    "set_unless_given",
     "shown",
 ]

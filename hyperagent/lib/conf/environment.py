@@ -35,7 +35,13 @@ def join_instance(env: MutableMapping[str, str]) -> None:
     except (OSError, ValueError):
         return
     for name, value in values.items() if isinstance(values, dict) else ():
-        env.setdefault(str(name), str(value))
+        set_unless_given(env, str(name), str(value))
+
+
+def set_unless_given(env: MutableMapping[str, str], name: str, value: str) -> None:
+    """What stands there empty counts as not given."""
+    if not env.get(name, "").strip():
+        env[name] = value
 
 
 def process_env() -> MutableMapping[str, str]:

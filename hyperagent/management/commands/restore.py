@@ -18,7 +18,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from hyperagent.backups import installation
 from hyperagent.embedded import instance, postgres
 from hyperagent.lib.child import command_of
-from hyperagent.lib.conf import BASE_DIR
+from hyperagent.lib.conf import BASE_DIR, set_unless_given
 from hyperagent.settings import CONFIG
 
 START_S = 60.0
@@ -84,7 +84,7 @@ def _restored_within(options: dict[str, Any]) -> int:
         key = installation.key_in(options["file"])
         with _database(data_dir) as url:
             env = {**os.environ, "DATABASE_URL": url}
-            env.setdefault("SECRET_KEY", key or instance.secret_key(data_dir))
+            set_unless_given(env, "SECRET_KEY", key or instance.secret_key(data_dir))
             flags = [f"--{name}" for name in ("move", "force") if options[name]]
             command = [sys.executable, str(BASE_DIR / "manage.py"), "restore", str(options["file"]), "--yes", *flags]
             status = subprocess.run(command, env=env, check=False).returncode
