@@ -172,7 +172,7 @@ class Topology:
         command, more = self._of_app("prepare", "hyperagent-prepare.service")
         self.preparing = Program(
             "prepare",
-            self._inside(plan.worker_names[0], command),
+            self._inside(plan.worker_names[0], (*command, "--keep-password")),
             env={**self._app_env(), **more, "HYPERAGENT_ADMIN_PASSWORD": password},
             cwd=BASE_DIR,
         )

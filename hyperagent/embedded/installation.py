@@ -108,7 +108,7 @@ class Installation:
         password, is_untold = (given, False) if given else instance.first_password(self.plan.data_dir)
         program = Program(
             "prepare",
-            _manage("prepare"),
+            _manage("prepare", *([] if given else ["--keep-password"])),
             env={**self.env, "HYPERAGENT_ADMIN_PASSWORD": password, "HYPERAGENT_PROCESS": "command"},
         )
         status, words = await self.supervisor.run_once(program)

@@ -73,14 +73,16 @@ def secret_key(data_dir: Path) -> str:
 
 
 def first_password(data_dir: Path) -> tuple[str, bool]:
-    """For an administrator who may have to be made, kept until it was told; and whether an earlier start kept it."""
-    path = data_dir / FIRST_LOGIN
+    """For an administrator who may have to be made; and whether an earlier start has made one whom nobody was told."""
     try:
-        return path.read_text().strip(), True
+        return (data_dir / FIRST_LOGIN).read_text().strip(), True
     except FileNotFoundError:
-        fresh = secrets.token_urlsafe(12)
-        write_private(path, fresh)
-        return fresh, False
+        return secrets.token_urlsafe(12), False
+
+
+def keep_first_password(data_dir: Path, password: str) -> None:
+    """Until it was told. By who makes the administrator, just before: where there is one there is nothing to tell."""
+    write_private(data_dir / FIRST_LOGIN, password)
 
 
 def forget_first_password(data_dir: Path) -> None:

@@ -239,6 +239,21 @@ def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(fo
         stop(up)
 
 
+def test_a_later_start_that_ends_before_it_is_ready_makes_no_password_up(running: Up) -> None:
+    running.process.terminate()
+    running.process.wait(60)
+    running.start()
+    until(lambda: running.pid_of("prepare"), what="prepare", timeout_s=START_TIMEOUT_S)
+    running.process.terminate()
+    running.process.wait(60)
+    assert '"administrator": ' not in running.log
+
+    running.start()
+    running.wait_until_greeted()
+
+    assert "Sign in as" not in running.log
+
+
 def test_a_setting_that_stands_empty_counts_as_not_set(folder: Path) -> None:
     """As a line of .env.example is whose sign of a comment was taken away."""
     names = ("SECRET_KEY", "SITE_URL", "DATABASE_URL", "REDIS_URL", "HYPERAGENT_ADMIN_PASSWORD")

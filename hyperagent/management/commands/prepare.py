@@ -15,6 +15,7 @@ from django.utils import timezone
 from agents import partitions
 from conversations.samples import make_samples
 from hyperagent.accounts.models import User
+from hyperagent.embedded import instance
 from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
 from memory.samples import make_sample_documents
 
@@ -33,6 +34,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="for a database that is starting")
+        parser.add_argument(
+            "--keep-password",
+            action="store_true",
+            help="keep the first administrator's in DATA_DIR, for whoever made it up and has to tell it",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if problem := _unanswered(options["wait"]):
@@ -44,7 +50,7 @@ class Command(BaseCommand):
             try:
                 call_command("migrate", interactive=False, verbosity=0)
                 partitions.make_months(timezone.now())
-                made = _make_administrator()
+                made = _make_administrator(keeps_password=options["keep_password"])
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
         self.stdout.write(json.dumps({"administrator": made}))
@@ -64,7 +70,7 @@ def _unanswered(wait_s: int) -> str:
             return ""
 
 
-def _make_administrator() -> str | None:
+def _make_administrator(*, keeps_password: bool) -> str | None:
     """The first one, with the samples; the address, or `None` if there is one already or no password was given."""
     email, password = settings.CONFIG.admin_email, settings.CONFIG.admin_password.get_secret_value()
     if not password or User.objects.filter(is_superuser=True).exists():
@@ -72,6 +78,8 @@ def _make_administrator() -> str | None:
     if User.objects.with_email(email).exists():
         # Whoever registered with it may be a stranger, who gets no rights.
         raise CommandError(TAKEN.format(email=email))
+    if keeps_password:
+        instance.keep_first_password(settings.CONFIG.data_path, password)
     try:
         user = User.objects.create_superuser(email, password)
     except ValidationError as error:
