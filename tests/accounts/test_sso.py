@@ -534,6 +534,7 @@ def test_the_providers_word_alone_confirms_nobody_who_has_a_second_factor_here(
     page.post("/settings/security/second-factor/codes/")
 
     assert led.redirect_chain[-1][0] == "/settings/security/confirm/?next=%2Fsettings%2F"
+    assert said(led) == "Acme asked for no second factor: show yours here."
     assert refused.startswith("/settings/security/confirm/")
     assert factors.recovery_codes_left(User.objects.get()) == 10
 

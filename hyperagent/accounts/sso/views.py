@@ -135,6 +135,7 @@ def _arrived(request: HttpRequest, sign_on: SignOn, going: PendingSignIn) -> Htt
     arriving.check_same(request.user, arrival, sign_on)
     if factors.has_factor(request.user) and not arrival.has_second_factor:
         # The provider stands in for the password: who has more shows that, as at the sign-in.
+        messages.warning(request, _("{name} asked for no second factor: show yours here.").format(name=sign_on.name))
         return redirect(_back_to(going.doing, going.next))
     session_marks.mark(request.session, with_factor=arrival.has_second_factor)
     return redirect(going.next)
