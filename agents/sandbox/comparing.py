@@ -58,7 +58,7 @@ def mark_of(file: StoredFile) -> str:
     return f"{file.version} {file.sha256}"
 
 
-def newer(files: Iterable[StoredFile], marks: Mapping[str, str]) -> Incoming:
+def newer(files: Iterable[StoredFile], marks: Mapping[str, str | None]) -> Incoming:
     """The files of a workspace that a box does not have as they are. `marks`: by path, of those that it got before."""
     chosen: list[StoredFile] = []
     left_out: list[LeftOut] = []
@@ -72,6 +72,12 @@ def newer(files: Iterable[StoredFile], marks: Mapping[str, str]) -> Incoming:
         room -= file.size_bytes
         chosen.append(file)
     return Incoming(tuple(chosen), tuple(left_out))
+
+
+def gone(files: Iterable[StoredFile], marks: Mapping[str, str | None]) -> list[str]:
+    """What a box got of a workspace that has it no more: somebody deleted it, or gave it another name."""
+    standing = {file.path for file in files}
+    return sorted(path for path, mark in marks.items() if mark is not None and path not in standing)
 
 
 def changed(before: Sequence[BoxFile], after: Sequence[BoxFile]) -> Selection:

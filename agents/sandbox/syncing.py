@@ -12,8 +12,18 @@ import structlog
 from django.db import DatabaseError
 
 from agents.runtime.driven import About
-from agents.sandbox.base import HOME, BoxFile, BoxGone, SandboxError
-from agents.sandbox.comparing import MOST_FILE_BYTES, LeftOut, changed, in_home, mark_of, newer, told_beside, told_of
+from agents.sandbox.base import HOME, BoxFile, BoxGone, Command, SandboxError
+from agents.sandbox.comparing import (
+    MOST_FILE_BYTES,
+    LeftOut,
+    changed,
+    gone,
+    in_home,
+    mark_of,
+    newer,
+    told_beside,
+    told_of,
+)
 from agents.sandbox.host.client import HostedBox
 from agents.tools.free_names import put_beside
 from agents.tools.providers import Workspace
@@ -25,6 +35,8 @@ log = structlog.get_logger(__name__)
 
 VERSION_OF: Final = "workspace:"
 """Before a path: which version of the workspace's file lies in a box, as its host remembers it."""
+_ARGUMENTS: Final = 200
+_REMOVING_S: Final = 10.0
 NOT_PUT: Final = "These files of the workspace are not in the sandbox"
 NOT_KEPT: Final = "These files stay in the sandbox and were not put into the workspace"
 NO_WORKSPACE: Final = "The files of the workspace could not be read, so the sandbox may not have them as they are now."
@@ -51,7 +63,8 @@ class Taken:
 
 
 async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
-    """Those of the workspace that the box does not have as they are. Raises SandboxError."""
+    """Those of the workspace that the box does not have as they are; those that it had and the workspace has no more
+    are taken away. Raises SandboxError."""
     note = ""
     if _has_workspace(about):
         try:
@@ -114,7 +127,10 @@ async def take_files(
 async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
     remembered = await box.remembered()
     marks = {name.removeprefix(VERSION_OF): mark for name, mark in remembered.items() if name.startswith(VERSION_OF)}
-    incoming = newer(await workspace.list_files(about, scope="conversation", prefix=""), marks)
+    # After the marks: a file that has one has been in the workspace.
+    standing = await workspace.list_files(about, scope="conversation", prefix="")
+    await _take_away(box, gone(standing, marks))
+    incoming = newer(standing, marks)
     left_out: list[LeftOut] = list(incoming.left_out)
     for file in incoming.chosen:
         content = await workspace.read_bytes(about, file.path)
@@ -127,6 +143,21 @@ async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
             continue
         await box.remember({f"{VERSION_OF}{file.path}": mark_of(file)})
     return told_of(left_out, beginning=NOT_PUT)
+
+
+async def _take_away(box: HostedBox, paths: Sequence[str]) -> None:
+    """Raises nothing but BoxGone: what stays for now is taken away before the next program."""
+    try:
+        for start in range(0, len(paths), _ARGUMENTS):
+            some = paths[start : start + _ARGUMENTS]
+            removing = Command(("rm", "-f", "--", *(f"{HOME}/{path}" for path in some)), wall_s=_REMOVING_S)
+            outcome = await box.run(removing)
+            if outcome.exit_code == 0:
+                await box.remember(dict.fromkeys((f"{VERSION_OF}{path}" for path in some), None))
+    except BoxGone:
+        raise
+    except SandboxError as error:
+        log.warning("sandbox.not_taken_away", why=error.message)
 
 
 async def _take(

@@ -97,6 +97,25 @@ async def test_a_file_that_took_the_name_of_another_is_what_the_next_program_rea
     assert run.stdout == "two\n"
 
 
+async def test_what_people_deleted_or_renamed_is_not_there_for_the_next_program_and_does_not_come_back(
+    working: Any,
+) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "data/secret.csv", "hers")
+    await alice.workspace.write_file(alice.about, "old.txt", "one")
+    await alice.runs("open('made.txt', 'w').write('x')")
+    place = place_of(alice.about, "conversation")
+    for path in ("data/secret.csv", "made.txt"):
+        await in_thread(files.delete)(alice.about.user_id, place, path)
+    await in_thread(files.move)(alice.about.user_id, place, "old.txt", "new.txt")
+
+    run = await alice.runs("import glob; print(sorted(glob.glob('**/*.*', recursive=True)))")
+    await alice.call.providers.sandbox.collect_artifacts(alice.about, ("*",), max_files=9, max_size_mb=9)
+
+    assert run.stdout == "['new.txt']\n"
+    assert await _workspace(alice) == {"new.txt": b"one"}
+
+
 async def test_what_people_change_in_the_workspace_is_what_the_next_program_reads(working: Any) -> None:
     alice, bob = await working("alice"), await working("bob")
     await alice.workspace.write_file(alice.about, "a.txt", "one")
