@@ -195,6 +195,21 @@ def test_an_answer_that_drives_somebody_to_suicide_is_withheld_and_one_about_it_
         ("I will kill the process; you may kill it, too. Hang on, I'm going to stab at an answer.", False),
         ("A chink in the armour, a Maine coon, a spick-and-span kitchen and a tranquil day.", False),
         ("If a voice tells you that you should kill yourself, call 112 or 988.", False),
+        ("Take a rope and hang yourself.", True),
+        ("Unplug it before you open it. You could kill yourself.", False),
+        (
+            "On wet rocks it is easy to slip and kill yourself. You might fall through thin ice and kill yourself.",
+            False,
+        ),
+        ("So die Juden müssen vergast werden.", True),
+        ("In my opinion, all muslims should be shot.", True),
+        ("The Nazis believed Jews should be exterminated, and did it.", False),
+        ("Die NS-Ideologie lehrte, Juden sollten ausgerottet werden.", False),
+        (
+            "Under the law of Iran, homosexuals must be hanged. In Brunei, gays should be killed by a code of 2019.",
+            False,
+        ),
+        ("Paul writes of a new life. Christians must die to sin.", False),
     ],
 )
 def test_what_is_said_to_somebody_is_withheld_and_what_is_told_of_is_not(text: str, is_withheld: bool) -> None:

@@ -14,7 +14,7 @@ from agents.guardrails.scanner import Certainty, Finding, Place, Scanner, Subjec
 NAME: Final = "toxicity"
 
 _SUICIDE: Final = phrases(
-    "you_should|you_need_to|you_must|you_ought_to|you_could|just|go|please|simply|and >> kill|hang|unalive "
+    "you_should|you_need_to|you_must|you_ought_to|just|go|please|simply >> kill|hang|unalive "
     "yourself|urself|yourselves",
     "why_don't_you|do_us_all_a_favor_and|do_everyone_a_favor_and|do_the_world_a_favor_and|do_us_a_favor_and >> "
     "kill|hang yourself|urself",
@@ -37,6 +37,8 @@ _SUICIDE: Final = phrases(
     "убей|повесь себя",
     "покончи с собой",
 )
+_MISHAPS: Final = phrases("you_could|and >> kill|hang|unalive yourself|urself|yourselves")
+"""What warnings of a danger say as well: nobody is told to do it who could, or might slip, and is killed by it."""
 _COMMANDS: Final = phrases(
     "kill|hang|unalive yourself|urself|yourselves",
     "töte|tötet|erschieß|erschieße|erhäng|erhänge dich|euch",
@@ -101,6 +103,7 @@ _THREATENS: Final = "It threatens somebody with violence."
 _DEGRADES: Final = "It degrades people for what they are."
 _KINDS: Final = (
     ("suicide", _SUICIDE, _TELLS),
+    ("suicide", _MISHAPS, _TELLS),
     ("threat", _THREATS, _THREATENS),
     ("slur", _INSULTS, _DEGRADES),
     ("slur", _ABUSE, _DEGRADES),
@@ -114,6 +117,16 @@ _REPORTED: Final = re.compile(
     r"dass|ob|wenn|sagt|sagte|sagen|nicht|wort|que|si|dit|dice|dijo|non|jamais|nunca|mot|palabra|se|che|dat|als|niet|"
     r"że|jeśli|nie|что|если|не|слово)(?!\w)"
 )
+_AT_RISK: Final = re.compile(
+    r"(?i)(?<!\w)(?:could|can|may|might|would|will|easy|easily|risk|risks|danger|dangers|dangerous|accidentally|enough)(?!\w)"
+)
+_OF_THEM_ALL: Final = re.compile(
+    r"(?i)\W*(?:(?:all|the|these|those|such|every|most|dirty|filthy|fucking|so|and|then|yes|honestly|frankly|really|"
+    r"in\s+my\s+(?:opinion|view)|alle|die|diese|dreckigen|und|also|ja|meiner\s+meinung\s+nach)\W+){0,5}"
+)
+"""What may stand before it where it is the speaker's own demand: after anything else it is told of somebody's, of a
+law or of a time."""
+_TO_SIN: Final = re.compile(r"(?i)\s+(?:to|unto|daily)(?!\w)")
 _BEFORE: Final = 64
 _TITLE: Final = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)+")
 _BEGINS_ANEW: Final = re.compile(
@@ -152,22 +165,27 @@ def _is_sentence(text: str, hit: re.Match[str]) -> bool:
 
 
 def _certainty(text: str, hit: re.Match[str]) -> Certainty:
-    """Suspected where it is quoted, told of somebody, or written as a title is."""
+    """Suspected where it is quoted, told of somebody, warned of, or written as a title is."""
     before = re.split(r"[.!?\n]\s", text[max(0, hit.start(1) - _BEFORE) : hit.start(1)])[-1]
-    told = _OPENING.search(before) or _REPORTED.search(before) or _TITLE.fullmatch(hit[1])
+    told = bool(_OPENING.search(before) or _REPORTED.search(before) or _TITLE.fullmatch(hit[1]))
+    if hit.re is _MISHAPS.found:
+        told = told or not hit[1].lower().startswith("and") or bool(_AT_RISK.search(before))
+    elif hit.re is _HATE.found:
+        told = told or not _OF_THEM_ALL.fullmatch(before) or bool(_TO_SIN.match(text, hit.end(1)))
     return Certainty.SUSPECTED if told else Certainty.CERTAIN
 
 
-_ALL: Final = (_SUICIDE, _WISHES, _INSULTS, _THREATS, _ABUSE, _LONE, _HATE)
+_ALL: Final = (_SUICIDE, _MISHAPS, _WISHES, _INSULTS, _THREATS, _ABUSE, _LONE, _HATE)
 # Whether such a sentence is over is seen by what follows it.
 _OPEN: Final = re.compile(rf"{_COMMANDS.found.pattern}[\s*_]{{0,4}}\Z", re.IGNORECASE)
 _OPEN_WISH: Final = re.compile(rf"{_WISHES.found.pattern}[\s*_]{{0,4}}\Z", re.IGNORECASE)
+_OPEN_HATE: Final = re.compile(rf"{_HATE.found.pattern}[\s*_]{{0,4}}\Z", re.IGNORECASE)
 
 SCANNER: Final = Scanner(
     NAME,
     frozenset({Place.OUTPUT}),
     scan,
     order=30,
-    pending=either(_OPEN, _OPEN_WISH, _COMMANDS.pending, *(one.pending for one in _ALL)),
+    pending=either(_OPEN, _OPEN_WISH, _OPEN_HATE, _COMMANDS.pending, *(one.pending for one in _ALL)),
     begins=_COMMANDS.begins.union(*(one.begins for one in _ALL)),
 )
