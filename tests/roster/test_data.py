@@ -197,6 +197,21 @@ def test_a_table_is_found_in_whatever_form_it_comes(text: str) -> None:
     assert "revenue: number, 10 to 60, sum 90, mean 30, median 20" in described(table)
 
 
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        (("1.7976931348623157e308", "1.7976931348623157e308"), "mean 1.79769e+308"),
+        (("1e999", "-1e999"), "mean nan"),
+    ],
+    ids=["huge", "infinite"],
+)
+def test_figures_too_large_to_be_summed_are_told_all_the_same(figures: tuple[str, str], told: str) -> None:
+    table = table_in("a,b,c\n" + "\n".join(f"1,{figure},2" for figure in figures))
+
+    assert table
+    assert told in described(table)
+
+
 @pytest.mark.parametrize("text", ["", "Dear Bob, hello\nHow are you, my friend\nI am fine, thanks", "[1, 2, 3]", "{"])
 def test_prose_is_no_table(text: str) -> None:
     assert table_in(text) is None

@@ -66,7 +66,7 @@ def _of_column(cells: Sequence[str]) -> str:
     if len(numbers) == len(filled):
         told = [
             f"sum {_short(sum(numbers))}",
-            f"mean {_short(statistics.fmean(numbers))}",
+            f"mean {_short(_mean(numbers))}",
             f"median {_short(statistics.median(numbers))}",
         ]
         return f"number, {_short(min(numbers))} to {_short(max(numbers))}, {', '.join(told)}{missing}"
@@ -74,6 +74,14 @@ def _of_column(cells: Sequence[str]) -> str:
     shown = ", ".join(f"{value[:40]} ({times})" for value, times in common)
     mixed = f", {len(numbers)} of them numbers" if numbers else ""
     return f"text, {len(set(filled))} different{mixed}: {shown}{missing}"
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    try:
+        return statistics.fmean(numbers)
+    except (OverflowError, ValueError):
+        # Their sum is too large for a float, or there are infinities of both signs.
+        return statistics.mean(numbers)
 
 
 def _short(number: float) -> str:
