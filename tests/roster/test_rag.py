@@ -28,7 +28,7 @@ async def test_a_question_is_searched_under_its_filters_and_answered_with_pages(
     )
     scripted_server.script(
         says({"query": "Q3 revenue", "doc_type": "pdf", "names": ["Acme"], "metric": "revenue"}),
-        says("It was 42 million [1], after 40 [2]."),
+        says("It was 42 million [1], after 40 [2][9]."),
     )
     task = task_for("rag", "What was Acme's Q3 revenue?", entities={"date_range": "2026-Q3"})
     case = cases(task, fake_providers(documents=documents))

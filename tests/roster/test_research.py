@@ -246,12 +246,12 @@ async def test_a_report_is_written_from_the_findings_where_weighing_them_fails(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     scripted_server.script(
-        says({**PROPOSAL, "subquestions": []}), says("Notes."), Script(status=401), says("The report.")
+        says({**PROPOSAL, "subquestions": []}), says("Notes."), Script(status=401), says("The report [4].")
     )
 
     output = await cases(task_for("research", "Research heat pumps"), fake_providers()).output()
 
-    assert (output.result, output.data["analysis"]) == ("The report.", "")
+    assert (output.result, output.data["analysis"]) == ("The report.", ""), "there is no source 4"
 
 
 @pytest.mark.spec("S41")

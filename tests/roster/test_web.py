@@ -43,6 +43,23 @@ async def test_a_news_question_is_searched_read_and_answered_with_sources(
     assert output.shared["research_findings"] == output.result
 
 
+async def test_a_number_that_names_no_source_is_taken_out_of_the_answer(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    pages = FakePages({ACME.url: ACME})
+    scripted_server.script(
+        says({"query": "Acme", "search_type": "news", "pages_to_read": 1}),
+        says("Up by 12 % [1], says [9] the press [7]."),
+    )
+    case = cases(task_for("web", "How did Acme do this week?"), fake_providers(web=FakeWeb(), pages=pages))
+
+    output = await case.output()
+
+    assert output.result == "Up by 12 % [1], says the press." == shown(case.all_events)
+    assert output.shared["research_findings"] == output.result
+    assert output.metadata.citations == (1,)
+
+
 async def test_an_address_that_only_the_model_knows_of_is_not_read(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:

@@ -12,6 +12,7 @@ from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
 from agents.passages import Passage, sources_of, told
 from agents.pictures import pictures_told
+from agents.pipeline.citations import check
 from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
 from agents.roster.rag import listing
@@ -241,7 +242,8 @@ def _caution(found: Found) -> str:
 
 
 def _cited(task: AgentInput, found: Found, reply: ModelReply) -> str:
-    return reply.text if task.capable else with_source(reply.text, found.passages(), question=task.task)
+    text = reply.text if task.capable else with_source(reply.text, found.passages(), question=task.task)
+    return check(text, len(sources_of(found.passages())))
 
 
 async def _listed(context: AgentContext, task: AgentInput) -> Work:

@@ -10,6 +10,7 @@ from agents.exchange import AgentInput, HandoffInfo, Work
 from agents.handing_over import hand_over, handoff_tools
 from agents.hearing import with_said
 from agents.loop import react
+from agents.pipeline.citations import check
 from agents.prompts import fill, read_prompt
 from agents.roster.research import subquestions
 from agents.roster.research.config import Config, Proposal, Subquestion, config_of
@@ -189,6 +190,7 @@ def _shared(findings: Findings, told: str) -> dict[str, Any]:
 
 def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model: str | None) -> Work:
     sources = findings.sources
+    text = check(text, len(sources))
     shown = [source.model_dump(mode="json", exclude_none=True) for source in sources]
     unanswered = sum(one.output is None for one in findings.answered)
     share = unanswered / len(findings.answered) if findings.answered else 0

@@ -13,6 +13,7 @@ from agents.engine.events import Source
 from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
 from agents.passages import Passage, sources_of, told
+from agents.pipeline.citations import check
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
@@ -196,6 +197,7 @@ def _code_of(reply: ToolReply) -> str:
 
 def _work(strategy: Strategy, found: Found, passages: list[Passage], reply: ModelReply) -> Work:
     sources = sources_of(passages)
+    text = check(reply.text, len(sources))
     shown = [source.model_dump(mode="json", exclude={"document_id", "chunk_id"}) for source in sources]
     data: dict[str, Any] = {
         "search_query": found.page.query or strategy.query,
@@ -210,10 +212,10 @@ def _work(strategy: Strategy, found: Found, passages: list[Passage], reply: Mode
     }
     scores = [min(1.0, max(0.0, result.score)) for result in found.page.results]
     return Work(
-        result=reply.text,
+        result=text,
         data=data,
         confidence=round(fmean(scores), 4) if scores else 0.3 if passages else 0.1,
         sources=sources,
-        shared={"research_findings": reply.text, "research_sources": shown},
+        shared={"research_findings": text, "research_sources": shown},
         model_used=reply.model,
     )
