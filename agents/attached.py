@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agents.exchange import AgentInput
 from agents.middleware.workspace import names_in
-from agents.programming import GIVEN
+from agents.programming import given_in
 from agents.runtime.context import AgentContext
 
 MOST_DOCUMENTS: Final = 10
@@ -42,7 +42,7 @@ async def given_files(context: AgentContext, task: AgentInput, *, as_files: bool
     if not as_files or await _lacks_files(context):
         readable = [one for one in chosen if one not in task.options.image_attachments]
         texts = [await _text(context, document_id) for document_id in readable]
-        return tuple(_as_text(place, *text) for place, text in enumerate(texts, start=1) if text is not None)
+        return tuple(_as_text(context, place, *text) for place, text in enumerate(texts, start=1) if text is not None)
     pictures = task.options.image_attachments
     found = [await _original(context, one, at, has_text=one not in pictures) for at, one in enumerate(chosen, start=1)]
     given = [one for one in found if one is not None]
@@ -70,7 +70,7 @@ async def _original(context: AgentContext, document_id: str, place: int, *, has_
     reply = await context.tool("use_document", {"document_id": document_id})
     if reply.is_error or not isinstance(reply.data, dict):
         text = await _text(context, document_id) if has_text else None
-        return None if text is None else _as_text(place, *text)
+        return None if text is None else _as_text(context, place, *text)
     beginning = str(reply.data.get("text") or "")
     if not beginning and has_text and (read := await _text(context, document_id)):
         beginning = read[1]
@@ -85,9 +85,9 @@ async def _text(context: AgentContext, document_id: str) -> tuple[str, str] | No
     return str(reply.data.get("filename") or f"{document_id}.txt"), str(reply.data["text"])
 
 
-def _as_text(place: int, filename: str, text: str) -> Given:
+def _as_text(context: AgentContext, place: int, filename: str, text: str) -> Given:
     name = re.sub(r"[^\w.-]+", "_", filename.rsplit("/", 1)[-1]).strip("._")[-80:] or "document.txt"
-    return Given(f"{GIVEN}/{place}_{name}", text, is_there=False)
+    return Given(f"{given_in(context)}/{place}_{name}", text, is_there=False)
 
 
 async def _named(

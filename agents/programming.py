@@ -3,6 +3,7 @@
 Without a sandbox the program is written and not run, and says why; nothing else is pretended.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,9 +31,10 @@ from hyperagent.lib.llm.types import Message, Role
 
 MAX_ROUNDS: Final = 3
 GIVEN: Final = ".given"
-"""The folder of what we put beside the program: hidden, so that it is nobody's file."""
-INPUTS: Final = f"{GIVEN}/inputs.json"
+"""The folder of what we put beside the programs: hidden, so that it is nobody's file."""
+INPUTS: Final = "inputs.json"
 INPUTS_TOLD: Final = "JSON, by task: `agent_name`, `result` in words, and `data` as that agent gives it"
+_FOLDER_CHARS: Final = 8
 OUTPUT_CHARS: Final = 6_000
 LIBRARIES: Final = "numpy, pandas, scipy, matplotlib, openpyxl, xlsxwriter, python-pptx, pillow"
 """What programs in Python can import, beside the standard library (`deploy/sandbox`)."""
@@ -173,12 +175,22 @@ async def run_code(context: AgentContext, code: Code) -> Ran | ToolReply:
     )
 
 
+def given_in(context: AgentContext) -> str:
+    """The folder in `GIVEN` of this agent alone: others of its conversation, which are at work beside it, have the same
+    box."""
+    return f"{GIVEN}/{hashlib.sha256(context.agent.lineage.encode()).hexdigest()[:_FOLDER_CHARS]}"
+
+
+def inputs_in(context: AgentContext) -> str:
+    return f"{given_in(context)}/{INPUTS}"
+
+
 async def put_inputs(context: AgentContext, task: AgentInput) -> tuple[str, ...]:
     """What the agents before this one found goes whole into the sandbox; the names of the files that are there."""
     if not task.dependency_outputs:
         return ()
     content = {name: output.model_dump(mode="json") for name, output in sorted(task.dependency_outputs.items())}
-    return await put_file(context, INPUTS, json.dumps(content, ensure_ascii=False, indent=1))
+    return await put_file(context, inputs_in(context), json.dumps(content, ensure_ascii=False, indent=1))
 
 
 async def put_file(context: AgentContext, path: str, content: str) -> tuple[str, ...]:
@@ -191,8 +203,12 @@ def told_files(files: tuple[str, ...]) -> str:
     """For the prompt: which files there are."""
     if not files:
         return ""
-    lines = [f"- `{name}`" + (f": {INPUTS_TOLD}" if name == INPUTS else "") for name in files]
+    lines = [f"- `{name}`" + (f": {INPUTS_TOLD}" if _is_inputs(name) else "") for name in files]
     return "\n\n## Files in the working folder\n" + "\n".join(lines)
+
+
+def _is_inputs(name: str) -> bool:
+    return name.startswith(f"{GIVEN}/") and name.endswith(f"/{INPUTS}")
 
 
 def program_of(made: Programmed) -> str:

@@ -17,6 +17,7 @@ from agents.engine.run import Program, Run
 from agents.engine.states import AgentStatus, StepKind, StepStatus
 from agents.exchange import AgentInput, AgentOutput, DependencyOutput, Options
 from agents.pipeline.work import commission, retry_config, work
+from agents.programming import GIVEN
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun
 from agents.runtime.outbox import Outbox
@@ -32,7 +33,7 @@ from tests.doubles.memory_journal import Death, MemoryJournal
 from tests.engine.driving import ROOT, Case
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
-from tests.tools.doubles import APPROVE_ALL
+from tests.tools.doubles import APPROVE_ALL, FakeSandbox
 from tests.tools.driving import ALICE
 
 
@@ -174,6 +175,11 @@ def says(value: Any, **more: Any) -> Script:
 def calls(name: str, **arguments: Any) -> Script:
     """A model's answer that calls one tool."""
     return Script(tool_calls=[ScriptedCall(name=name, arguments=json.dumps(arguments))])
+
+
+def given(sandbox: FakeSandbox) -> dict[str, str]:
+    """What lies there in the folders that agents have of their own, by the names in them."""
+    return {path.split("/", 2)[2]: text for path, text in sandbox.files.items() if path.startswith(f"{GIVEN}/")}
 
 
 def prompt(server: ScriptedServer, number: int) -> str:

@@ -2,18 +2,21 @@
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from agents.code_blocks import code_in, fenced
+from agents.engine.context import Context
+from agents.engine.run import Program
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, HandoffInfo
+from agents.pipeline.work import commission
 from agents.programming import Programmed, told_not_run
 from agents.roster.code.intents import wants_result_only
 from agents.runtime.attempts import DENIED
 from agents.runtime.context import AgentContext
-from agents.runtime.driven import About
+from agents.runtime.driven import About, DrivenRun
 from agents.tools.answers import NO_REASON
 from agents.tools.approval import refusal
 from agents.tools.arguments import Refusal
@@ -21,7 +24,8 @@ from agents.tools.checks import Changed, Checks, Request
 from agents.tools.providers import Providers
 from agents.tools.values import CodeRun
 from tests.doubles.memory_journal import Death
-from tests.roster.driving import DENY_ALL, Cases, calls, found_by, prompt, says, task_for
+from tests.engine.driving import ROOT
+from tests.roster.driving import DENY_ALL, Cases, calls, found_by, given, prompt, says, task_for
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -287,10 +291,34 @@ async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server
 
     await cases(task, fake_providers(sandbox=sandbox)).output()
 
-    inputs = json.loads(sandbox.files[".given/inputs.json"])
+    inputs = json.loads(given(sandbox)["inputs.json"])
     assert inputs["rag-1"]["result"] == "x" * 3_000
     assert inputs["rag-1"]["data"]["chunks"] == [{"text": "Budget: 7"}]
-    assert "`.given/inputs.json`" in prompt(scripted_server, 0)
+    (path,) = sandbox.files
+    assert f"`{path}`" in prompt(scripted_server, 0)
+
+
+async def test_two_agents_of_a_run_do_not_take_each_others_inputs(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    tasks = [
+        task_for("code", f"Compute the {what}, in code", dependency_outputs={"rag-1": found_by("rag", what)})
+        for what in ("sales", "costs")
+    ]
+    scripted_server.script(_program(GOOD), says("So much."), _program(GOOD), says("So much."))
+    case = cases(tasks[0], fake_providers(sandbox=sandbox))
+
+    async def both(context: Context, value: Any) -> Any:
+        root = AgentContext(cast("DrivenRun", context.run), context.agent)
+        for task in tasks:
+            await root.outcome(await root.fork("code", commission(task), task=task.task))
+
+    case.programs = {**case.programs, ROOT: cast("Program", both)}
+    await case.drive()
+
+    assert sorted(json.loads(text)["rag-1"]["result"] for text in sandbox.files.values()) == ["costs", "sales"]
+    assert all(f"`{path}`" in prompt(scripted_server, at) for path, at in zip(sandbox.files, (0, 2), strict=True))
 
 
 async def test_an_answer_without_a_program_is_asked_for_again_and_then_taken_as_it_is(

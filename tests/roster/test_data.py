@@ -9,7 +9,7 @@ from agents.exchange import Options
 from agents.roster.data.table import described, form_of, number_of, table_in
 from agents.tools.providers import OriginalFile
 from agents.tools.values import CodeRun, ListedDocument
-from tests.roster.driving import Cases, found_by, prompt, says, task_for
+from tests.roster.driving import Cases, found_by, given, prompt, says, task_for
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 from tests.tools.doubles import FakeDocuments, FakeSandbox, FakeWorkspace, fake_providers
@@ -31,9 +31,9 @@ async def test_a_table_is_planned_computed_drawn_and_explained(scripted_server: 
     output = await case.output()
 
     assert output.result == "Revenue was 90 in all." == shown(case.all_events)
-    assert sandbox.files[".given/task.txt"].endswith(CSV)
+    assert given(sandbox)["task.txt"].endswith(CSV)
     assert "sum 90" in prompt(scripted_server, 0)
-    assert "`.given/task.txt`" in prompt(scripted_server, 1)
+    assert "/task.txt`" in prompt(scripted_server, 1)
     assert "total 90" in prompt(scripted_server, 2)
     assert "@chart" not in prompt(scripted_server, 2)
     assert output.data["stdout"] == "total 90"
@@ -58,8 +58,8 @@ async def test_it_works_on_what_the_agents_before_it_found(scripted_server: Scri
     output = await case.output()
 
     assert (output.data["data_source"], output.data["data_type"]) == ("rag agent", "csv")
-    assert sorted(sandbox.files) == [".given/found_1_2.txt", ".given/inputs.json"]
-    assert sandbox.files[".given/found_1_2.txt"] == CSV
+    assert sorted(given(sandbox)) == ["found_1_2.txt", "inputs.json"]
+    assert given(sandbox)["found_1_2.txt"] == CSV
 
 
 async def test_it_reads_the_files_that_belong_to_the_question(scripted_server: ScriptedServer, cases: Cases) -> None:
@@ -71,9 +71,9 @@ async def test_it_reads_the_files_that_belong_to_the_question(scripted_server: S
     output = await case.output()
 
     assert (output.data["data_source"], output.data["data_type"]) == ("report.pdf", "pdf")
-    assert sorted(sandbox.files) == [".given/1_report.pdf", ".given/2_report.pdf"]
-    assert sandbox.files[".given/1_report.pdf"].startswith("page 1")
-    assert "`.given/2_report.pdf`" in prompt(scripted_server, 1)
+    assert sorted(given(sandbox)) == ["1_report.pdf", "2_report.pdf"]
+    assert given(sandbox)["1_report.pdf"].startswith("page 1")
+    assert "/2_report.pdf`" in prompt(scripted_server, 1)
 
 
 @pytest.mark.spec("S55", "S81")

@@ -9,13 +9,13 @@ from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.code_blocks import code_in
 from agents.exchange import AgentInput, Work
 from agents.programming import (
-    INPUTS,
     LIBRARIES,
     Programmed,
     Ran,
     as_block,
     attempted,
     data_of,
+    inputs_in,
     output_of,
     partial_of,
     program_of,
@@ -76,7 +76,9 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         context,
         task,
         SPEC,
-        system=fill(read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=INPUTS, libraries=LIBRARIES),
+        system=fill(
+            read_prompt(HERE / "generate.md"), rules=house_rules(), inputs=inputs_in(context), libraries=LIBRARIES
+        ),
         user=told + files,
         cannot_run=cannot_run,
     )

@@ -15,11 +15,12 @@ from agents.exchange import AgentInput, Work
 from agents.handing_over import hand_over
 from agents.hearing import with_said
 from agents.programming import (
-    INPUTS,
     LIBRARIES,
     Programmed,
     as_block,
     data_of,
+    given_in,
+    inputs_in,
     output_of,
     partial_of,
     put_file,
@@ -96,7 +97,7 @@ class AnalysisPlan(BaseModel):
 async def run(context: AgentContext, task: AgentInput) -> Work:
     cannot_run = await sandbox_lacks(context) if task.capable else ""
     files = await given_files(context, task, as_files=task.capable and not cannot_run)
-    materials = material_of(task, files)
+    materials = material_of(task, files, folder=given_in(context))
     if not task.capable:
         return await _briefly(context, task, materials)
     about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}{told_renamed(files)}"
@@ -138,7 +139,7 @@ async def _program(
     system = fill(
         read_prompt(HERE / "generate.md"),
         rules=house_rules(),
-        inputs=INPUTS,
+        inputs=inputs_in(context),
         libraries=LIBRARIES,
         chart_mark=MARK,
         chart_form=CHART_FORM,

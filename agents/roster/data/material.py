@@ -31,8 +31,9 @@ class Material:
     is_there: bool = False
 
 
-def material_of(task: AgentInput, files: Sequence[Given]) -> tuple[Material, ...]:
-    """Texts with a table in the task or in what other agents found, and all of the `files`."""
+def material_of(task: AgentInput, files: Sequence[Given], *, folder: str) -> tuple[Material, ...]:
+    """Texts with a table in the task or in what other agents found, which go into this `folder`, and all of the
+    `files`."""
     found = [_of_file(file) for file in files]
     told = [("task.txt", task.task, TASK)]
     if not table_in(task.task):
@@ -40,7 +41,7 @@ def material_of(task: AgentInput, files: Sequence[Given]) -> tuple[Material, ...
     for number, output in enumerate((task.dependency_outputs[key] for key in sorted(task.dependency_outputs)), start=1):
         texts = enumerate(_texts_of(output), start=1)
         told += [(f"found_{number}_{place}.txt", text, f"{output.agent_name} agent") for place, text in texts]
-    pasted = [Material(f"{GIVEN}/{name}", text, table_in(text), source, form_of(text)) for name, text, source in told]
+    pasted = [Material(f"{folder}/{name}", text, table_in(text), source, form_of(text)) for name, text, source in told]
     found += [material for material in pasted if material.table is not None]
     return tuple(found)
 
