@@ -95,10 +95,11 @@ def stretches(bounds: Sequence[datetime], user_id: UUID | None) -> list[Spent]:
     return [found.get(number, Spent()) for number in range(1, len(bounds))]
 
 
-def shares(group: GroupBy, span: Span, user_id: UUID | None) -> list[Share]:
-    """The most expensive first, at most MOST_SHARES and one more, which tells that there are others."""
+def shares(group: GroupBy, span: Span, user_id: UUID | None, *, limit: int | None = MOST_SHARES + 1) -> list[Share]:
+    """The most expensive first, at most MOST_SHARES and one more, which tells that there are others. `limit`: None for
+    all of them."""
     key, detail = _KEYS[group]
-    rows = _rows(_SHARES, _within(span, user_id, limit=MOST_SHARES + 1), key=key, detail=detail)
+    rows = _rows(_SHARES, _within(span, user_id, limit=limit), key=key, detail=detail)
     return [Share(row[0], row[1], _spent(row[2:])) for row in rows]
 
 

@@ -154,7 +154,7 @@ def _lines(group: GroupBy, asked: Asked) -> list[list[str]]:
     if group is GroupBy.DAY:
         days = zip(asked.span.days, reading.by_day(asked.span, asked.user_id), strict=True)
         return showing.csv_lines(["day"], [([day.isoformat()], spent) for day, spent in days])
-    shares = reading.shares(group, asked.span, asked.user_id)[: reading.MOST_SHARES]
+    shares = reading.shares(group, asked.span, asked.user_id, limit=None)
     called = names.names_of(group, [share.key for share in shares], reader=asked.reader)
     if group is GroupBy.MODEL:
         return showing.csv_lines(["model", "provider"], [([one.key, one.detail], one.spent) for one in shares])

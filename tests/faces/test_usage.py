@@ -1,5 +1,7 @@
 """What was used, over the API and as a file: whose it is, how it is summed up, and that it outlives what it was for."""
 
+import csv
+import io
 import itertools
 import json
 import uuid
@@ -288,6 +290,27 @@ def test_the_file_says_the_same_as_the_page(alice: Any, bob: Any, client_of: Cal
     assert client_of(alice).get("/usage/file", {"group_by": "user"}).status_code == 403
     assert client_of(alice).get("/usage/file", {"all": "true"}).status_code == 403
     assert client_of(alice).get("/usage/file", {"group_by": "week"}).status_code == 404
+
+
+def test_the_file_has_every_row_so_that_it_adds_up(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    calls = [call(alice, "2026-11-02 12:00", "0.01") for _ in range(2)]
+    rows = [
+        ModelCall(
+            step_id=next(_numbers), user=alice, execution_id=uuid.uuid4(), conversation_id=uuid.uuid4(), at=calls[0].at,
+            agent_name="chat", provider="openai", model="gpt", prompt_tokens=1, completion_tokens=0, cost_usd="0.01",
+        )
+        for _ in range(1_003)
+    ]  # fmt: skip
+    ModelCall.objects.bulk_create(rows)
+    span = {"from": "2026-11-02", "to": "2026-11-02"}
+
+    def lines(group: str) -> list[dict[str, str]]:
+        file = client_of(alice).get("/usage/file", {**span, "group_by": group}).content.decode()
+        return list(csv.DictReader(io.StringIO(file)))
+
+    by_conversation, (day,) = lines("conversation"), lines("day")
+    assert len(by_conversation) == 1_004
+    assert sum(Decimal(line["cost_usd"]) for line in by_conversation) == Decimal(day["cost_usd"])
 
 
 def test_the_page_shows_nobody_what_is_anothers(
