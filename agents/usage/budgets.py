@@ -12,15 +12,19 @@ from agents.usage.showing import grouped
 from agents.usage.spans import Span
 from agents.usage.spent import dollars
 from hitl.models import Request, RequestKind, RequestStatus
+from hyperagent.lib.stored_sentences import in_our_words
 
 MOST: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class ReachedBudget:
+    """`why`: of one that the run shares with others, what was said of it; it has no `limit` and no `used`."""
+
     request_id: UUID
     limit: str
     used: str
+    why: str
     outcome: str
     is_open: bool
     at: datetime
@@ -37,11 +41,13 @@ def reached(span: Span, user_id: UUID | None) -> list[ReachedBudget]:
 def _reached(request: Request, span: Span) -> ReachedBudget:
     question: Any = request.question if isinstance(request.question, dict) else {}
     unit = str(question.get("unit", "tokens"))
+    is_shared = "shared_end" in question
     return ReachedBudget(
         request.request_id,
         _amount(question.get("limit"), unit),
         _amount(question.get("used"), unit),
-        _outcome(request, unit),
+        in_our_words(str(question.get("why", ""))) if is_shared else "",
+        _outcome(request, unit, is_shared=is_shared),
         request.status == RequestStatus.PENDING,
         request.created_at.astimezone(span.zone),
     )
@@ -55,18 +61,21 @@ def _amount(number: Any, unit: str) -> str:
     return _("%(count)s tokens") % {"count": grouped(int(number))}
 
 
-def _outcome(request: Request, unit: str) -> str:
+def _outcome(request: Request, unit: str, *, is_shared: bool) -> str:
     answer: Any = request.answer if isinstance(request.answer, dict) else {}
     choice = answer.get("choice")
-    if request.status == RequestStatus.PENDING:
-        return _("waits for an answer")
-    if choice == "raise":
+    if choice == "raise" and not is_shared:
         return _("raised to %(limit)s") % {"limit": _amount(_number(answer.get("text")), unit)}
-    if choice == "finish":
-        return _("finished with what there was")
-    if choice == "stop":
-        return _("stopped")
-    return _("nobody answered in time")
+    by_choice = {"raise": _("went on"), "finish": _("finished with what there was"), "stop": _("stopped")}
+    by_status = {
+        RequestStatus.PENDING: _("waits for an answer"),
+        RequestStatus.EXPIRED: _("the run ended before anybody answered"),
+        RequestStatus.CANCELLED: _("withdrawn"),
+    }
+    status = RequestStatus(request.status)
+    if status not in by_status and choice in by_choice:
+        return by_choice[choice]
+    return by_status.get(status) or _("nobody answered in time")
 
 
 def _number(text: Any) -> float | None:

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import uuid
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -18,6 +19,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agents.budget import shared_question
 from agents.models import Execution, Step
 from agents.runtime.loading import first_token_ms
 from agents.shapes import reply_summary
@@ -26,7 +28,8 @@ from agents.usage.showing import change_percent, csv_lines, short, span_text
 from agents.usage.spans import Span, months, span_fault
 from agents.usage.spent import Spent, cost_text, dollars
 from conversations import actions
-from tests.faces.runs import make_agent, make_run, make_step
+from hitl.models import RequestKind, RequestStatus
+from tests.faces.runs import make_agent, make_request, make_run, make_step
 from tests.runtime.driving import Runners, ended, events, start
 from tests.scripted.script import Script, ScriptedUsage
 from tests.scripted.server import ScriptedServer
@@ -311,6 +314,34 @@ def test_the_file_has_every_row_so_that_it_adds_up(alice: Any, client_of: Callab
     by_conversation, (day,) = lines("conversation"), lines("day")
     assert len(by_conversation) == 1_004
     assert sum(Decimal(line["cost_usd"]) for line in by_conversation) == Decimal(day["cost_usd"])
+
+
+def test_budgets_that_were_used_up_are_told_with_what_became_of_them(
+    alice: Any, client_of: Callable[[Any], Client]
+) -> None:
+    run = make_run(alice)
+    call(alice, datetime.now(UTC).isoformat(" ", "minutes")[:16])
+    own = {"question": "What shall be done?", "limit": 1_000, "used": 990, "unit": "tokens"}
+    shared = shared_question("Your budget of $5.00 a day is used up: $4.99 are used.", may_raise=False, end=1)
+    raised = {"choice": "raise"}
+    for status, question, answer in [
+        (RequestStatus.EXPIRED, own, None),
+        (RequestStatus.CANCELLED, own, None),
+        (RequestStatus.TIMED_OUT, own, None),
+        (RequestStatus.ANSWERED, shared, raised),
+    ]:
+        make_request(run, RequestKind.BUDGET, question=question, status=status, answer=answer)
+
+    page = client_of(alice).get("/usage/").content.decode()
+    alice.language = "de"
+    alice.save()
+    in_german = client_of(alice).get("/usage/", headers={"accept-language": "de"}).content.decode()
+
+    said = re.findall(r'<span class="badge">([^<]*)</span>', page[page.index('aria-labelledby="budgets"') :])
+    assert sorted(said) == ["nobody answered in time", "the run ended before anybody answered", "went on", "withdrawn"]
+    assert "Your budget of $5.00 a day is used up: $4.99 are used." in page
+    assert "–" not in page[page.index('aria-labelledby="budgets"') :]
+    assert "Ihr Budget von" in in_german
 
 
 def test_the_page_shows_nobody_what_is_anothers(
