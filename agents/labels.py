@@ -15,6 +15,9 @@ _LABELS: Final[Mapping[str, str]] = {
     "code": gettext_noop("Code"),
     "data": gettext_noop("Data analysis"),
     "mail": gettext_noop("Mail"),
+    "slide": gettext_noop("Slides"),
+    "app": gettext_noop("App"),
+    "image": gettext_noop("Image"),
 }
 
 

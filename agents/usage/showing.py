@@ -141,6 +141,9 @@ def agent_label(name: str) -> str:
     """What the installation does besides its agents has the name of its program."""
     own = {
         "turn": _("Planning and composing"),
+        "composer": _("Composing the answer"),
+        "afterwards": _("Titles and memories"),
+        "embedder": _("Search by meaning"),
         "summary": _("Summaries of conversations"),
         "describe": _("Descriptions of documents"),
         "rerank": _("Ordering of search results"),

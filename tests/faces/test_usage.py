@@ -344,6 +344,21 @@ def test_budgets_that_were_used_up_are_told_with_what_became_of_them(
     assert "Ihr Budget von" in in_german
 
 
+def test_who_worked_is_named_in_the_readers_language(alice: Any, client_of: Callable[[Any], Client]) -> None:
+    alice.language = "de"
+    alice.save()
+    for name in ("turn", "composer", "afterwards", "embedder", "slide", "image"):
+        call(alice, datetime.now(UTC).isoformat(" ", "minutes")[:16], agent_name=name)
+
+    page = client_of(alice).get("/usage/", headers={"accept-language": "de"}).content.decode()
+
+    agents = page[page.index('data-group="agent"') :]
+    assert sorted(re.findall(r'<span class="usage-name" dir="auto">([^<]*)</span>', agents)) == [
+        "Bild", "Folien", "Planen und Zusammenstellen", "Suche nach Bedeutung", "Titel und Erinnerungen",
+        "Zusammenstellen der Antwort",
+    ]  # fmt: skip
+
+
 def test_the_page_shows_nobody_what_is_anothers(
     alice: Any, bob: Any, charlie: Any, client_of: Callable[[Any], Client]
 ) -> None:
