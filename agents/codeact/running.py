@@ -30,6 +30,8 @@ from hyperagent.lib.text import clean_text, clean_value
 
 ERROR_CHARS: Final = 2_000
 MOST_TOLD: Final = 10
+TAKING_S: Final = 60.0
+"""How long the files of one that had to be stopped are waited for."""
 RAN_AGAIN: Final = (
     "It was interrupted and ran again from its start, and did not make these calls again that it had made before. They "
     "are done, and were not repeated:"
@@ -185,13 +187,18 @@ async def _ran(
             wall_s=calls.limits.wall_s,
             heard=shown.heard,
             answer=calls.answer,
+            stopped=stopped,
             only_over=only_over(context),
         )
     )
     calls.clock.start()
     try:
         await asyncio.wait([running, stopped], return_when=asyncio.FIRST_COMPLETED)
-        run = running.result() if running.done() else CodeRun(code=code, **shown.kept(), note=stopped.result())
+        if running.done():
+            run = running.result()
+        else:
+            calls.end()
+            run = await _stopped(code, running, shown, why=stopped.result())
     except ToolError as error:
         shown.end(note=error.message)
         raise OutsideError("tool_failed", clip(clean_text(error.message), ERROR_CHARS)) from error
@@ -209,6 +216,14 @@ async def _ran(
     return run
 
 
+async def _stopped(code: str, running: asyncio.Future[CodeRun], shown: "_Shown", *, why: str) -> CodeRun:
+    """What it printed and made until then; only what it printed, where its files cannot be had."""
+    await asyncio.wait([running], timeout=TAKING_S)
+    run = CodeRun(code=code) if not running.done() or running.exception() else running.result()
+    note = " ".join(part for part in (why, run.note) if part)
+    return run.model_copy(update={**shown.kept(), "exit_code": None, "note": note})
+
+
 class _Shown:
     """Its output as it comes, for people. One that runs again begins anew under the same id."""
 
@@ -224,7 +239,7 @@ class _Shown:
         self._texts[stream].append(text)
         self._terminal.heard(stream, text)
 
-    def kept(self) -> dict[Stream, str]:
+    def kept(self) -> dict[str, str]:
         """For where it is stopped before it ends."""
         return {stream: clean_text("".join(texts)) for stream, texts in self._texts.items()}
 

@@ -3,12 +3,13 @@
 A script that is run again finds the folder as it was before it: the workspace is the truth of what lies there.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from agents.runtime.driven import About
-from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, SandboxError
+from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, Outcome, SandboxError
 from agents.sandbox.comparing import in_home, is_kept
 from agents.sandbox.host.client import HostedBox, SandboxHost
 from agents.sandbox.programs import PROGRAMS, argv_of
@@ -54,6 +55,7 @@ class HostedScripts:
         wall_s: float,
         heard: Heard,
         answer: Answer,
+        stopped: asyncio.Future[Any] | None = None,
         only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
         try:
@@ -73,6 +75,7 @@ class HostedScripts:
                     wall_s=wall_s,
                     heard=heard,
                     answer=answer,
+                    stopped=stopped,
                     only_over=only_over,
                 )
             finally:
@@ -96,6 +99,7 @@ class HostedScripts:
         wall_s: float,
         heard: Heard,
         answer: Answer,
+        stopped: asyncio.Future[Any] | None,
         only_over: Sequence[UUID] | None,
     ) -> CodeRun:
         if again and is_alone:
@@ -109,19 +113,30 @@ class HostedScripts:
             await box.write(place, clean_text(code).encode())
         env = {"HYPERAGENT_SEED": seed, "PYTHONHASHSEED": "0"}
         command = Command(argv_of("python", path), env=env, wall_s=wall_s)
-        outcome = await box.run(command, heard=heard, answer=answer)
-        if outcome.ending is Ending.LOST:
+        outcome = await _until(stopped, box.run(command, heard=heard, answer=answer))
+        if outcome is not None and outcome.ending is Ending.LOST:
             raise BoxGone(outcome.note or LOST)
         run = CodeRun(
             code=code,
-            stdout=clean_text(outcome.stdout),
-            stderr=clean_text(outcome.stderr),
-            exit_code=outcome.exit_code,
+            stdout=clean_text(outcome.stdout) if outcome else "",
+            stderr=clean_text(outcome.stderr) if outcome else "",
+            exit_code=outcome.exit_code if outcome else None,
             sandbox_id=box.session_id,
         )
         taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over)
-        note = joined(box.note, before.note, note_of(outcome), taken.note)
+        note = joined(box.note, before.note, note_of(outcome) if outcome else "", taken.note)
         return run.model_copy(update={"created_files": taken.paths, "stored_files": taken.stored, "note": note})
+
+
+async def _until(stopped: asyncio.Future[Any] | None, running: Coroutine[Any, Any, Outcome]) -> Outcome | None:
+    """None where it was stopped before it ended."""
+    task = asyncio.ensure_future(running)
+    try:
+        await asyncio.wait([task, *([] if stopped is None else [stopped])], return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _put_back(box: HostedBox, seed: str) -> None:

@@ -3,6 +3,7 @@
 A provider raises ToolError for what it could not do, in words for a model. `about` says whose data a call may touch.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, Protocol
@@ -147,11 +148,13 @@ class Scripts(Protocol):
         wall_s: float,
         heard: Callable[[Literal["stdout", "stderr"], str], None],
         answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+        stopped: asyncio.Future[Any] | None = None,
         only_over: Sequence[UUID] | None = None,
     ) -> CodeRun:
         """Runs a Python program from its start to its end. `heard` is told of its output as it comes; `answer` is given
         each line that it sends, several at a time, and gives the line that goes back. `seed`: what chance is made of in
         it, the same each time. `again`: it was begun before; what that run left is put back as it was before it.
+        `stopped`: when it is done, the program is ended, and what it made until then is taken as of any other.
         `only_over`: as for `Sandbox.run`. Nothing of it runs any more when this returns or is cancelled.
         """
 

@@ -57,6 +57,7 @@ class ProcessScripts:
         wall_s: float,
         heard: Callable[[Literal["stdout", "stderr"], str], None],
         answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
+        stopped: asyncio.Future[Any] | None = None,
         **_: Any,
     ) -> CodeRun:
         self.began += 1
@@ -66,7 +67,8 @@ class ProcessScripts:
             await door.open()
             try:
                 async with door.answered_by(answer) as token:
-                    return await self._ran(code, Path(folder), token, seed, heard)
+                    ran = asyncio.ensure_future(self._ran(code, Path(folder), token, seed, heard))
+                    return await _until(stopped, ran) or CodeRun(code=code)
             finally:
                 await door.close()
 
@@ -126,6 +128,15 @@ class CoroutineScripts(ProcessScripts):
             return CodeRun(code=code, stdout=repr(await self.body(call)), exit_code=0)
         finally:
             self.running.discard(self.began)
+
+
+async def _until(stopped: asyncio.Future[Any] | None, ran: asyncio.Future[CodeRun]) -> CodeRun | None:
+    try:
+        await asyncio.wait([ran, *([] if stopped is None else [stopped])], return_when=asyncio.FIRST_COMPLETED)
+        return ran.result() if ran.done() else None
+    finally:
+        ran.cancel()
+        await asyncio.gather(ran, return_exceptions=True)
 
 
 async def _pumped(reader: Any, stream: str, heard: Any) -> str:

@@ -14,6 +14,7 @@ from agents.runtime.context import AgentContext
 from agents.sandbox.library import hyperagent as library
 from agents.tools.registry import tools
 from agents.tools.tool import ToolError
+from agents.tools.values import CodeRun, StoredFile
 from tests.codeact.driving import TASK, ProcessScripts, scripted
 from tests.doubles.lookups import MemoryLookups
 from tests.tools.doubles import APPROVE_ALL
@@ -158,6 +159,27 @@ async def test_a_script_that_only_computes_is_stopped_and_what_it_printed_is_kep
 
     assert "between its calls" in reply["data"]["note"]
     assert reply["data"]["stdout"] in ("begun\n", "")
+    assert not case.scripts.running
+
+
+async def test_what_a_script_made_before_it_was_stopped_is_told_and_shown() -> None:
+    class Making(ProcessScripts):
+        async def run_script(self, *args: Any, **more: Any) -> CodeRun:
+            ran = await super().run_script(*args, **more)
+            made = StoredFile(path="made.txt", size_bytes=1, version=1)
+            return ran.model_copy(
+                update={"created_files": (made.path,), "stored_files": (made,), "note": "One is not."}
+            )
+
+    code = "import time\nprint('begun', flush=True)\ntime.sleep(3600)"
+    case = scripted(code, scripts=Making(), checks=APPROVE_ALL, limits=Limits(own_s=1))
+
+    reply = await case.done()
+
+    assert (reply["data"]["stdout"], reply["data"]["exit_code"]) == ("begun\n", None)
+    assert reply["data"]["created_files"] == ["made.txt"]
+    assert reply["data"]["note"] == "It worked for more than 1 s between its calls, and was stopped. One is not."
+    assert [event["path"] for event in case.events("workspace_update")] == ["made.txt"]
     assert not case.scripts.running
 
 

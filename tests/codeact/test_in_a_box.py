@@ -11,7 +11,7 @@ from agents.codeact.scripts import SCRIPT, HostedScripts
 from agents.tools.values import CodeRun
 from tests.runtime.approving import call_of, respond, the_request
 from tests.runtime.driving import Runners, ended, events, start
-from tests.sandbox.sessions.working import needs_walls
+from tests.sandbox.sessions.working import needs_walls, sleepers
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import fake_providers
@@ -52,6 +52,7 @@ async def run(
     answer: Any = None,
     heard: Any = None,
     scripts: HostedScripts | None = None,
+    **more: Any,
 ) -> CodeRun:
     """By a process of its own, unless it is given."""
     scripts = scripts or HostedScripts(lambda: agent.client, agent.workspace)
@@ -63,6 +64,7 @@ async def run(
         wall_s=60,
         heard=heard or (lambda stream, text: None),
         answer=answer or answering([]),
+        **more,
     )
 
 
@@ -113,6 +115,24 @@ async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working
     stays = await run(agent, "import hyperagent, os\nprint(sorted(name for name in os.listdir() if name[0] != '.'))")
     assert stays.stdout == "['made.txt', 'other.txt']\n"
     assert SCRIPT in [file.path for file in await box.files("/tmp/hyperagent")]
+
+
+@needs_walls
+@pytest.mark.spec("S81")
+async def test_what_a_script_made_before_it_was_stopped_is_in_the_workspace(working: Any) -> None:
+    agent = await working("alice")
+    stopped = asyncio.get_running_loop().create_future()
+    code = "open('made.txt', 'w').write('x')\nprint('made', flush=True)\nimport time\ntime.sleep(4712)"
+
+    def heard(stream: str, text: str) -> None:
+        if not stopped.done():
+            stopped.set_result("enough")
+
+    ran = await run(agent, code, heard=heard, stopped=stopped)
+
+    assert (ran.exit_code, ran.created_files) == (None, ("made.txt",))
+    assert (await agent.workspace.read_file(agent.about, "made.txt", scope="conversation")).text == "x"
+    assert not sleepers(4712)
 
 
 class Overtaken:
