@@ -31,6 +31,8 @@ BY: Final = "code"
 PUT_BACK_S: Final = 60.0
 _BEFORE: Final = "script:"
 _ARGUMENTS: Final = 200
+MOST_NOTED: Final = 16
+"""One that runs again is among the newest."""
 
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -106,8 +108,7 @@ class HostedScripts:
             await _put_back(box, seed)
         before = await put_files(box, about, self._workspace)
         if not again:
-            listed = [[file.path, file.size_bytes, file.changed_ns] for file in before.files]
-            await box.remember({f"{_BEFORE}{seed}": listed})
+            await _note(box, seed, before.files)
         path = f"{PROGRAMS}/script_{seed[:_NAME_CHARS]}.py"
         for place in (path, SCRIPT):
             await box.write(place, clean_text(code).encode())
@@ -137,6 +138,14 @@ async def _until(stopped: asyncio.Future[Any] | None, running: Coroutine[Any, An
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def _note(box: HostedBox, seed: str, files: Sequence[BoxFile]) -> None:
+    """What lay there before it, for `_put_back`. Those of scripts that ended long ago go: with many files they would
+    be more than a host can tell of."""
+    kept = [[file.path, file.size_bytes, file.changed_ns] for file in files if is_kept(in_home(file))]
+    noted = [name for name in await box.remembered() if name.startswith(_BEFORE)]
+    await box.remember({**dict.fromkeys(noted[:-MOST_NOTED]), f"{_BEFORE}{seed}": kept})
 
 
 async def _put_back(box: HostedBox, seed: str) -> None:

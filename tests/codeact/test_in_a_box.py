@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.codeact.scripts import SCRIPT, HostedScripts
+from agents.sandbox.base import HOME
 from agents.tools.values import CodeRun
 from tests.runtime.approving import call_of, respond, the_request
 from tests.runtime.driving import Runners, ended, events, start
@@ -133,6 +134,25 @@ async def test_what_a_script_made_before_it_was_stopped_is_in_the_workspace(work
     assert (ran.exit_code, ran.created_files) == (None, ("made.txt",))
     assert (await agent.workspace.read_file(agent.about, "made.txt", scope="conversation")).text == "x"
     assert not sleepers(4712)
+
+
+@needs_walls
+async def test_of_what_lay_there_before_a_script_no_more_is_kept_than_one_that_runs_again_needs(
+    working: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agents.codeact import scripts
+
+    monkeypatch.setattr(scripts, "MOST_NOTED", 2)
+    agent = await working("alice")
+    await run(agent, "import os\nos.makedirs('node_modules')\nopen('node_modules/a.js', 'w')\nopen('b.txt', 'w')")
+
+    for number in range(4):
+        await run(agent, "print()", seed=f"seed-{number}")
+
+    box = await agent.client.box(agent.about)
+    noted = {name: value for name, value in (await box.remembered()).items() if name.startswith("script:")}
+    assert list(noted) == ["script:seed-1", "script:seed-2", "script:seed-3"]
+    assert [[path for path, *_ in files] for files in noted.values()] == [[f"{HOME}/b.txt"]] * 3
 
 
 class Overtaken:

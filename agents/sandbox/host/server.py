@@ -266,7 +266,8 @@ class Answering:
         await wire.say({"value": session.remembered})
 
     async def _remember(self, wire: Wire, session: Session, asked: Any) -> None:
-        session.remembered |= asked["values"]
+        values = session.remembered | asked["values"]
+        session.remembered = {name: value for name, value in values.items() if value is not None}
         if len(session.remembered) > MOST_REMEMBERED:
             session.remembered.clear()
         await wire.say({"value": None})
