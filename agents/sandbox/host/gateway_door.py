@@ -17,6 +17,10 @@ from agents.sandbox.host.address import short_path
 TOKEN_NAME: Final = "HYPERAGENT_TOKEN"  # noqa: S105 (its name)
 MOST_LINE_BYTES: Final = 8 << 20
 MOST_CONNECTIONS: Final = 64
+SHORT_LINE_BYTES: Final = 64 << 10
+LONG_AT_ONCE: Final = 2
+"""So many lines that are longer than that are read and answered at once; the others wait in their box. Else a program
+could fill this process, which holds the boxes of others too, with what it says."""
 _AT_ONCE: Final = 16
 
 Asking = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -24,6 +28,10 @@ Asking = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 NO_RUN: Final = "This program's run is over, or nobody answers it: nothing can be called from here."
 NO_OBJECT: Final = "Each line has to be a JSON object with an id and the token of its run."
 TOO_LONG: Final = f"A line has at most {MOST_LINE_BYTES >> 20} MB."
+
+
+class _TooLong(Exception):
+    """A line of more than MOST_LINE_BYTES."""
 
 
 class GatewayDoor:
@@ -34,10 +42,11 @@ class GatewayDoor:
         self._askings: dict[str, Asking] = {}
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._long = asyncio.Semaphore(LONG_AT_ONCE)
 
     async def open(self) -> None:
         with short_path(self.path) as path:
-            self._server = await asyncio.start_unix_server(self._serve, path, limit=MOST_LINE_BYTES)
+            self._server = await asyncio.start_unix_server(self._serve, path, limit=SHORT_LINE_BYTES)
         self.path.chmod(0o600)
 
     async def close(self) -> None:
@@ -80,22 +89,37 @@ class GatewayDoor:
         lines: set[asyncio.Task[None]] = set()
         try:
             while True:
+                await room.acquire()
                 try:
-                    line = await reader.readline()
-                except ValueError:
+                    line, is_long = await self._line(reader)
+                except _TooLong:
                     await _write(writer, refusal(None, TOO_LONG))
                     return
-                if not line.endswith(b"\n"):
+                except asyncio.IncompleteReadError:
                     break
-                await room.acquire()
                 task = asyncio.ensure_future(self._answer(line, writer))
                 lines.add(task)
                 task.add_done_callback(lines.discard)
                 task.add_done_callback(lambda _: room.release())
+                if is_long:
+                    task.add_done_callback(lambda _: self._long.release())
             await asyncio.gather(*lines, return_exceptions=True)
         finally:
             for task in lines:
                 task.cancel()
+
+    async def _line(self, reader: asyncio.StreamReader) -> tuple[bytes, bool]:
+        """The next one, and whether it is long: then it holds a place among those. Raises IncompleteReadError at the
+        end, _TooLong."""
+        try:
+            return await reader.readuntil(), False
+        except asyncio.LimitOverrunError:
+            await self._long.acquire()
+        try:
+            return await _long_line(reader), True
+        except BaseException:
+            self._long.release()
+            raise
 
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         said = object_of(line)
@@ -105,6 +129,24 @@ class GatewayDoor:
         asking = self._askings.get(str(said.pop("token", "")))
         answer = refusal(said.get("id"), NO_RUN) if asking is None else await asking(said)
         await _write(writer, answer)
+
+
+async def _long_line(reader: asyncio.StreamReader) -> bytes:
+    """One that is too long is heard to its end, so that whoever says it hears why; but not for ever."""
+    line, size, part = bytearray(), 0, b""
+    while not part.endswith(b"\n"):
+        try:
+            part = await reader.readuntil()
+        except asyncio.LimitOverrunError as more:
+            part = await reader.readexactly(more.consumed)
+        size += len(part)
+        if size <= MOST_LINE_BYTES:
+            line += part
+        elif size > 2 * MOST_LINE_BYTES:
+            break
+    if size > MOST_LINE_BYTES:
+        raise _TooLong
+    return bytes(line)
 
 
 def object_of(line: bytes) -> dict[str, Any] | None:
