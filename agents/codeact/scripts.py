@@ -10,11 +10,11 @@ from uuid import UUID
 
 from agents.runtime.driven import About
 from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, Outcome, SandboxError
-from agents.sandbox.comparing import in_home, is_kept
+from agents.sandbox.comparing import VERSION_OF, in_home, is_kept
 from agents.sandbox.host.client import HostedBox, SandboxHost
 from agents.sandbox.programs import PROGRAMS, argv_of
 from agents.sandbox.provider import LOST
-from agents.sandbox.syncing import VERSION_OF, joined, put_files, take_files
+from agents.sandbox.syncing import joined, put_files, take_files
 from agents.sandbox.telling import note_of
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError

@@ -8,6 +8,8 @@ from typing import Final
 from agents.sandbox.base import HOME, BoxFile
 from agents.tools.values import StoredFile
 
+VERSION_OF: Final = "workspace:"
+"""Before a path: which version of the workspace's file lies in a box, as its host remembers it. Empty: some version."""
 MOST_FILES_BACK: Final = 50
 MOST_FILE_BYTES: Final = 20_000_000
 MOST_BYTES_BACK: Final = 100_000_000

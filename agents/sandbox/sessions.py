@@ -20,6 +20,7 @@ from django.db import DatabaseError
 from agents.browser.proxy import WebDoor
 from agents.sandbox import records, snapshots
 from agents.sandbox.base import Box, BoxType, SandboxError, SandboxProvider
+from agents.sandbox.comparing import VERSION_OF
 from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.sandbox.models import CloseWanted, EndedBecause
 from agents.sandbox.records import Owner
@@ -359,7 +360,8 @@ class Sessions:
         async with self._packing:
             try:
                 archive = await session.box.pack(snapshots.FOLDERS, max_bytes=self.terms.snapshot_max_bytes)
-                await in_thread(snapshots.keep)(owner, archive)
+                names = [name for name in session.remembered if name.startswith(VERSION_OF)]
+                await in_thread(snapshots.keep)(owner, snapshots.with_names(archive, names))
             except (SandboxError, OSError, DatabaseError) as error:
                 why = error.message if isinstance(error, SandboxError) else str(error)
                 log.warning("sandbox.not_snapshotted", key=owner.key, why=why)
@@ -372,14 +374,17 @@ class Sessions:
         if owner.user_id is None:
             return ""
         try:
-            archive = await in_thread(snapshots.find)(owner)
+            kept = await in_thread(snapshots.find)(owner)
         except StorageAway as error:
             raise SandboxError("The file storage, which has what was in the sandbox, is away. Try again.") from error
-        if archive is None:
+        if kept is None:
             return ""
+        names, archive = snapshots.parted(kept)
         try:
             await session.box.unpack(archive)
         except SandboxError as error:
             log.warning("sandbox.not_restored", key=owner.key, why=error.message)
             return NOT_RESTORED.format(why=error.message)
+        # As of no version: a program may have changed them since, and what the workspace has is put there anew.
+        session.remembered = dict.fromkeys(names, "")
         return RESTORED

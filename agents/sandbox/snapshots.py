@@ -4,7 +4,9 @@ What is in a snapshot was written by programs: it is bytes here, and unpacked in
 """
 
 import hashlib
+import json
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -28,6 +30,8 @@ FOLDER: Final = "sandboxes"
 FOLDERS: Final = tuple(
     folder for folder in (HOME, OUTPUTS, APP) if not any(folder.startswith(f"{other}/") for other in (HOME, OUTPUTS))
 )
+# No archive begins like that.
+_NAMED: Final = b"\0names\0"
 # A file whose row is not committed yet is none of the sweep's business.
 GRACE: Final = timedelta(hours=1)
 
@@ -61,6 +65,21 @@ def find(owner: Owner) -> bytes | None:
         log.error("snapshot.changed", snapshot=str(row.id))
         return None
     return archive
+
+
+def with_names(archive: bytes, names: Sequence[str]) -> bytes:
+    """What to keep of a box: its archive, and what its host remembered of the workspace's files in it."""
+    told = json.dumps(sorted(names)).encode()
+    return _NAMED + len(told).to_bytes(4) + told + archive
+
+
+def parted(kept: bytes) -> tuple[list[str], bytes]:
+    """The names and the archive. One that an earlier version kept has no names."""
+    if not kept.startswith(_NAMED):
+        return [], kept
+    start = len(_NAMED) + 4
+    end = start + int.from_bytes(kept[len(_NAMED) : start])
+    return [str(name) for name in json.loads(kept[start:end])], kept[end:]
 
 
 def forget(owner: Owner) -> None:

@@ -15,6 +15,7 @@ from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, Command, SandboxError
 from agents.sandbox.comparing import (
     MOST_FILE_BYTES,
+    VERSION_OF,
     LeftOut,
     changed,
     gone,
@@ -33,8 +34,6 @@ from hyperagent.lib.text import clean_text
 
 log = structlog.get_logger(__name__)
 
-VERSION_OF: Final = "workspace:"
-"""Before a path: which version of the workspace's file lies in a box, as its host remembers it."""
 _ARGUMENTS: Final = 200
 _REMOVING_S: Final = 10.0
 NOT_PUT: Final = "These files of the workspace are not in the sandbox"

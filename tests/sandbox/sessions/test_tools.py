@@ -19,7 +19,7 @@ from agents.tools.tool import ToolError
 from agents.workspace import place_of
 from hyperagent.lib.threads import in_thread
 from memory.workspaces import files
-from tests.sandbox.sessions.working import local, needs_walls, sleepers
+from tests.sandbox.sessions.working import handed_on, local, needs_walls, sleepers
 
 pytestmark = needs_walls
 
@@ -114,6 +114,23 @@ async def test_what_people_deleted_or_renamed_is_not_there_for_the_next_program_
 
     assert run.stdout == "['new.txt']\n"
     assert await _workspace(alice) == {"new.txt": b"one"}
+
+
+async def test_what_people_deleted_does_not_come_back_with_what_was_kept_of_a_box(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "secret.csv", "hers")
+    await alice.workspace.write_file(alice.about, "a.txt", "one")
+    await alice.runs("open('.own', 'w').write('x'); open('a.txt', 'w').write('changed')")
+    await handed_on(alice.client, alice.about)
+    place = place_of(alice.about, "conversation")
+    await in_thread(files.delete)(alice.about.user_id, place, "secret.csv")
+
+    run = await alice.runs("import os; print(sorted({'secret.csv', 'a.txt', '.own'} & set(os.listdir())))")
+    await alice.call.providers.sandbox.collect_artifacts(alice.about, ("*",), max_files=9, max_size_mb=9)
+
+    assert run.stdout == "['.own', 'a.txt']\n"
+    assert "put back" in run.note
+    assert await _workspace(alice) == {"a.txt": b"changed"}
 
 
 async def test_what_people_change_in_the_workspace_is_what_the_next_program_reads(working: Any) -> None:
