@@ -357,15 +357,15 @@ async def test_what_the_small_model_invents_gives_way_to_what_the_passages_say(
 
 
 @pytest.mark.parametrize(
-    ("question", "head"),
+    ("question", "head", "facts"),
     [
-        ("Which documents do I have?", "There is 1 document:"),
-        ("List all my files", "There is 1 document:"),
-        ("Welche Dokumente habe ich?", "Es ist 1 Dokument:"),
+        ("Which documents do I have?", "There is 1 document:", "pdf, 3 pages, reading"),
+        ("List all my files", "There is 1 document:", "pdf, 3 pages, reading"),
+        ("Welche Dokumente habe ich?", "Es ist 1 Dokument:", "pdf, 3 Seiten, wird gelesen"),
     ],
 )
 async def test_which_documents_there_are_is_answered_from_the_list(
-    question: str, head: str, scripted_server: ScriptedServer, cases: Cases
+    question: str, head: str, facts: str, scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     listed = ListedDocument(
         doc_id="d1", filename="[x](javascript:1) *a*.pdf", doc_type="pdf", total_pages=3, state="reading"
@@ -375,7 +375,7 @@ async def test_which_documents_there_are_is_answered_from_the_list(
         task_for("rag", question), fake_providers(documents=FakeDocuments(documents=(listed,)))
     ).output()
 
-    assert output.result == f"{head}\n\n- **\\[x\\](javascript:1) \\*a\\*.pdf** (pdf, 3 pages, reading)"
+    assert output.result == f"{head}\n\n- **\\[x\\](javascript:1) \\*a\\*.pdf** ({facts})"
     assert scripted_server.calls == []
 
 

@@ -1,6 +1,7 @@
 """Which documents somebody has: when that is what is asked, and how it is answered. Pure; no model is needed for it."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from agents.tools.values import DocumentList, ListedDocument
@@ -17,6 +18,15 @@ _ASKS: Final = re.compile(
 _GERMAN: Final = re.compile(r"\b(?:welche|wie\s*viele|liste|zeige?|dokumente?|dateien|unterlagen)\b", re.IGNORECASE)
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 NAME_CHARS: Final = 120
+_STATES_IN_GERMAN: Final[Mapping[str, str]] = {
+    "queued": "wartet",
+    "reading": "wird gelesen",
+    "indexing": "wird aufgenommen",
+    "embedding": "wird aufgenommen",
+    "failed": "fehlgeschlagen",
+    "cancelled": "abgebrochen",
+    "picture": "Bild",
+}
 
 
 def asks_for_list(task: str) -> bool:
@@ -28,7 +38,7 @@ def told(found: DocumentList, task: str) -> str:
     german = bool(_GERMAN.search(task))
     if not found.documents:
         if german:
-            return "Es gibt noch keine Dokumente. Auf der Seite „Documents“ können Sie welche hochladen."
+            return "Es gibt noch keine Dokumente. Auf der Seite „Dokumente“ können Sie welche hochladen."
         return "There are no documents yet. Upload some on the page Documents."
     many = found.total > 1
     if german:
@@ -37,15 +47,16 @@ def told(found: DocumentList, task: str) -> str:
         head = f"There {'are' if many else 'is'} {found.total} {'documents' if many else 'document'}:"
     more = found.total - len(found.documents)
     rest = [f"- … {more} {'weitere' if german else 'more'}"] if more > 0 else []
-    return "\n".join([head, "", *(_line(document) for document in found.documents), *rest])
+    return "\n".join([head, "", *(_line(document, german=german) for document in found.documents), *rest])
 
 
-def _line(document: ListedDocument) -> str:
+def _line(document: ListedDocument, *, german: bool) -> str:
+    state = "" if document.state == "ready" else document.state
     facts = [
         document.doc_type,
-        f"{document.total_pages} pages" if document.total_pages > 1 else "",
+        f"{document.total_pages} {'Seiten' if german else 'pages'}" if document.total_pages > 1 else "",
         document.date or "",
-        "" if document.state == "ready" else document.state,
+        _STATES_IN_GERMAN.get(state, state) if german else state,
     ]
     said = ", ".join(fact for fact in facts if fact)
     about = f": {_plain(document.description, 300)}" if document.description else ""
