@@ -83,6 +83,13 @@ def end_row(session_id: UUID, because: EndedBecause, *, note: str = "") -> None:
     SandboxSession.objects.filter(id=session_id, ended_at=None).update(ended_at=Now(), ended_because=because, note=note)
 
 
+def why_not_kept(owner: Owner) -> str:
+    """Of the box before, where it was closed and could not be snapshotted; else empty."""
+    closed = SandboxSession.objects.filter(task_id=owner.task_id, key=owner.key, ended_at__isnull=False)
+    last = closed.exclude(ended_because=EndedBecause.LOST).order_by("-opened_at").first()
+    return last.note if last is not None else ""
+
+
 def end_rows_of(host: str) -> None:
     """Of an earlier life of this host: nothing of it is left."""
     SandboxSession.objects.filter(host=host, ended_at=None).update(ended_at=Now(), ended_because=EndedBecause.LOST)

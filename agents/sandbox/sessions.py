@@ -42,6 +42,11 @@ USED_UP: Final = (
     "an administrator can raise SANDBOX_SECONDS_PER_DAY."
 )
 RESTORED: Final = "The sandbox was opened anew; what lay in its folders was put back, programs that still ran are gone."
+NOT_KEPT: Final = "{why} The sandbox was opened anew, without what lay in the folders of the one before."
+OLDER_RESTORED: Final = (
+    "{why} The sandbox was opened anew; of what lay in its folders what is older was put back, programs that still ran "
+    "are gone."
+)
 NOT_RESTORED: Final = "The sandbox was opened anew, and what lay in the one before could not be put back: {why}"
 
 
@@ -365,7 +370,7 @@ class Sessions:
             except (SandboxError, OSError, DatabaseError) as error:
                 why = error.message if isinstance(error, SandboxError) else str(error)
                 log.warning("sandbox.not_snapshotted", key=owner.key, why=why)
-                return f"No snapshot was kept: {why}"[:1_000]
+                return f"No snapshot was kept: {why.rstrip('.')}"[:1_000] + "."
         session.is_unkept = session.is_live
         return ""
 
@@ -377,8 +382,9 @@ class Sessions:
             kept = await in_thread(snapshots.find)(owner)
         except StorageAway as error:
             raise SandboxError("The file storage, which has what was in the sandbox, is away. Try again.") from error
+        not_kept = await in_thread(records.why_not_kept)(owner)
         if kept is None:
-            return ""
+            return NOT_KEPT.format(why=not_kept) if not_kept else ""
         names, archive = snapshots.parted(kept)
         try:
             await session.box.unpack(archive)
@@ -387,4 +393,4 @@ class Sessions:
             return NOT_RESTORED.format(why=error.message)
         # As of no version: a program may have changed them since, and what the workspace has is put there anew.
         session.remembered = dict.fromkeys(names, "")
-        return RESTORED
+        return OLDER_RESTORED.format(why=not_kept) if not_kept else RESTORED

@@ -164,6 +164,29 @@ async def test_what_is_too_large_is_not_kept_and_its_row_says_so(hosting: Any, p
 
 
 @pytest.mark.spec("S204")
+@pytest.mark.parametrize("is_older_kept", [False, True], ids=["nothing", "older"])
+async def test_whoever_opens_a_box_anew_is_told_where_what_lay_in_it_last_was_not_kept(
+    is_older_kept: bool, hosting: Any, people: Any
+) -> None:
+    alive = await hosting(snapshot_max_bytes=20_000)
+    alice = await people("alice")
+    if is_older_kept:
+        await (await alive.client.box(alice)).write(f"{HOME}/old.txt", b"old")
+        await handed_on(alive.client, alice)
+    await (await alive.client.box(alice)).write(f"{HOME}/big", b"x" * 50_000)
+    await handed_on(alive.client, alice)
+
+    box = await alive.client.box(alice)
+    await box.write(f"{HOME}/big", b"x")
+    await handed_on(alive.client, alice)
+    after = await alive.client.box(alice)
+
+    assert box.note.startswith("No snapshot was kept: These folders have more than 20,000 bytes. The sandbox")
+    assert ("what is older" in box.note) is is_older_kept
+    assert after.note.startswith("The sandbox was opened anew; what lay in its folders was put back")
+
+
+@pytest.mark.spec("S204")
 async def test_what_was_changed_is_kept_already_while_the_box_goes_on(hosting: Any, people: Any) -> None:
     alive = await hosting(checkpoint_after_s=0.05)
     box = await alive.client.box(await people("alice"))
