@@ -239,8 +239,7 @@ class Sessions:
         return None
 
     async def _opened(self, owner: Owner) -> Session:
-        if owner.user_id is not None and not await in_thread(records.may_work)(owner.user_id):
-            raise SandboxError(GONE_USER)
+        await _refuse_gone(owner)
         await self._make_room(owner)
         self._opening.add(owner)
         try:
@@ -300,6 +299,8 @@ class Sessions:
             row_id = await in_thread(records.open_row)(owner, provider=self.provider.name, host=self.host)
             if row_id is not None:
                 return row_id
+            # Of somebody who is deleted there can be no row.
+            await _refuse_gone(owner)
             if time.monotonic() > until:
                 await in_thread(records.give_up_row)(owner)
             await asyncio.sleep(_MOVING_LOOK_S)
@@ -394,3 +395,8 @@ class Sessions:
         # As of no version: a program may have changed them since, and what the workspace has is put there anew.
         session.remembered = dict.fromkeys(names, "")
         return OLDER_RESTORED.format(why=not_kept) if not_kept else RESTORED
+
+
+async def _refuse_gone(owner: Owner) -> None:
+    if owner.user_id is not None and not await in_thread(records.may_work)(owner.user_id):
+        raise SandboxError(GONE_USER)

@@ -451,6 +451,28 @@ async def test_the_box_of_somebody_who_is_gone_is_closed_and_nothing_of_it_is_ke
     assert await in_thread(_snapshots)() == []
 
 
+async def test_a_box_of_somebody_who_is_deleted_while_it_opens_is_refused_and_not_waited_for(
+    hosting: Any, people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agents.sandbox import records
+    from hyperagent.accounts.models import User
+
+    alive, alice = await hosting(), await people("alice")
+    may_work = records.may_work
+
+    def and_is_deleted_then(user_id: Any) -> bool:
+        monkeypatch.setattr(records, "may_work", may_work)
+        allowed = may_work(user_id)
+        User.objects.filter(pk=user_id).delete()
+        return allowed
+
+    monkeypatch.setattr(records, "may_work", and_is_deleted_then)
+
+    with pytest.raises(SandboxError, match="may not work here"):
+        async with asyncio.timeout(20):
+            await alive.client.box(alice)
+
+
 async def test_another_machine_takes_the_box_over_with_what_lay_in_it(people: Any, tmp_path: Path) -> None:
     from tests.sandbox.sessions.conftest import Hosting
     from tests.sandbox.sessions.memory_box import MemoryProvider
