@@ -9,6 +9,7 @@ import pytest
 from conversations.searching.words import plain
 from conversations.sharing.content import abroad_only
 from memory.file_preview import preview_of
+from memory.reading.kinds import doc_type_of
 from memory.workspaces.files import FileFacts
 
 pytestmark = pytest.mark.threat("T30")
@@ -59,6 +60,11 @@ def test_a_table_of_quotes_is_shown() -> None:
     text = 'x,"b",c\n,' + '"' * 4_000 + "z\n"
 
     assert preview_of(table_of(text), io.BytesIO(text.encode())).kind == "table"
+
+
+@pytest.mark.parametrize(("end", "kind"), [("x", "txt"), ("<!--", "txt"), ("<html>", "html")])
+def test_a_file_may_begin_with_any_number_of_comments(end: str, kind: str) -> None:
+    assert doc_type_of(f"{'<!---->' * 9_000}{end}".encode(), "a.txt") == kind
 
 
 def table_of(text: str) -> FileFacts:
