@@ -10,6 +10,7 @@ from conversations.searching.words import plain
 from conversations.sharing.content import abroad_only
 from memory.file_preview import preview_of
 from memory.reading.kinds import doc_type_of
+from memory.remembering.patterns import wishes_in
 from memory.workspaces.files import FileFacts
 
 pytestmark = pytest.mark.threat("T30")
@@ -65,6 +66,14 @@ def test_a_table_of_quotes_is_shown() -> None:
 @pytest.mark.parametrize(("end", "kind"), [("x", "txt"), ("<!--", "txt"), ("<html>", "html")])
 def test_a_file_may_begin_with_any_number_of_comments(end: str, kind: str) -> None:
     assert doc_type_of(f"{'<!---->' * 9_000}{end}".encode(), "a.txt") == kind
+
+
+@pytest.mark.parametrize("space", ["\n", " ", "\t\n"], ids=["lines", "spaces", "both"])
+@pytest.mark.parametrize("wish", ["remember", "forget", "please", "."])
+def test_a_wish_may_be_followed_by_any_amount_of_space(wish: str, space: str) -> None:
+    found = wishes_in(f"{wish}{space * 4_000}")
+
+    assert (found.remember, found.forget) == ((), ())
 
 
 def table_of(text: str) -> FileFacts:
