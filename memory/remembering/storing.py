@@ -46,7 +46,7 @@ def store(
         user = User.objects.select_for_update(no_key=True).filter(pk=user_id).first()
         if user is None or not is_on(user):
             return []
-        learned = [*_forgotten(user, forget)]
+        learned = [*_forgotten(user, forget, said)]
         for ordinal, finding in enumerate(findings):
             vector = vectors[ordinal] if vectors else None
             learned += _stored(user, finding, said, f"{said.origin}:{ordinal}", vector)
@@ -149,8 +149,10 @@ def _as_known(row: Memory, closeness: float | None) -> Known:
     )
 
 
-def _forgotten(user: User, wishes: Sequence[ProfileField | str]) -> list[Learned]:
-    found = [row for wish in wishes for row in matching(user, wish)]
+def _forgotten(user: User, wishes: Sequence[ProfileField | str], said: Said) -> list[Learned]:
+    """All that is meant but what the same message taught: it is there already where its step is done again."""
+    own = f"{said.origin}:"
+    found = [row for wish in wishes for row in matching(user, wish) if not row.origin_key.startswith(own)]
     forget_rows(user, found)
     return [
         Learned(row.id, "forgotten", MemoryKind(row.kind), ProfileField(row.field) if row.field else None)

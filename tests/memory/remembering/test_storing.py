@@ -36,6 +36,18 @@ def test_a_step_that_is_repeated_after_a_kill_stores_nothing_twice(alice: Any) -
     assert Memory.objects.filter(user=alice).count() == 2
 
 
+def test_a_step_that_is_repeated_does_not_forget_what_it_learned_the_first_time(alice: Any) -> None:
+    """ "Forget my job. I am a director now.\""""
+    known(alice, "Engineer", field=JOB)
+    before = learned(alice, field(JOB, "Director"), origin="run-1", forget=[JOB])
+
+    after = learned(alice, field(JOB, "Director"), origin="run-1", forget=[JOB])
+
+    assert active(alice) == ["Director"]
+    assert [one.became for one in before] == ["forgotten", "learned"]
+    assert after == before[1:]
+
+
 @pytest.mark.spec("S154", "S155")
 def test_a_new_job_title_takes_the_place_of_the_old_one_which_stays_as_history(alice: Any) -> None:
     learned(alice, field(JOB, "Engineer"))
