@@ -17,6 +17,8 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
 
 from hyperagent.accounts.models import User
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering import actions, listing
@@ -88,7 +90,9 @@ def _time(iso: str | None) -> datetime | None:
 @login_required
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    shown = listing.export_of(_reader(request))
+    user = _reader(request)
+    record(AuditKind.EXPORT_TAKEN, actor=actor_of(user), target=Target("memories", ""))
+    shown = listing.export_of(user)
     response = JsonResponse(shown, json_dumps_params={"indent": 1, "ensure_ascii": False})
     response["Content-Disposition"] = 'attachment; filename="memories.json"'
     return response

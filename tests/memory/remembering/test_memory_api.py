@@ -5,7 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
 
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.models import AuditEvent
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory
 from tests.memory.remembering.knowing import active, field, known, learned
@@ -15,6 +18,17 @@ BASE = "/api/v1/memory"
 JOB = ProfileField.JOB_TITLE
 NO_FACTS: dict[str, Any] = {"user_name": None, "company_name": None, "job_title": None, "recent_projects": []}
 NO_PREFERENCES: dict[str, Any] = {"tone": None, "detail_level": None, "language": None}
+
+
+@pytest.mark.spec("B21")
+def test_each_export_is_in_the_audit_log(alice: Any, api_of: Callable[..., Any], client: Client) -> None:
+    client.force_login(alice)
+
+    taken = api_of(alice).get(f"{BASE}/export"), client.get("/memory/export/")
+
+    assert [answer.status_code for answer in taken] == [200, 200]
+    logged = AuditEvent.objects.filter(kind=AuditKind.EXPORT_TAKEN, target_type="memories", actor_id=alice.pk)
+    assert logged.count() == 2
 
 
 @pytest.mark.spec("S155", "S156", "B18")
