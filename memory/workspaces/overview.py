@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Max, Q, Sum
+from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from memory.models import Project, StoredBytes, WorkspaceFile
@@ -43,16 +44,16 @@ def places_of(user: User) -> list[Overview]:
     order = list(latest)
     seen = talks(user.pk, order)
     named = [
-        (Place(Scope.USER, user.pk), "My files"),
+        (Place(Scope.USER, user.pk), _("My files")),
         *((Place(Scope.PROJECT, id_), name) for id_, name in projects),
         *(
-            (Place(Scope.CONVERSATION, id_), seen[id_].title or "Conversation without a title")
+            (Place(Scope.CONVERSATION, id_), seen[id_].title or _("Conversation without a title"))
             for id_ in order
             if id_ in seen and not seen[id_].is_temporary
         ),
     ]
-    sizes = _sizes([place.scope_id for place, _ in named])
-    used = _used(user.pk, [id_ for id_, _ in projects])
+    sizes = _sizes([place.scope_id for place, _name in named])
+    used = _used(user.pk, [id_ for id_, _name in projects])
     return [
         Overview(
             place,

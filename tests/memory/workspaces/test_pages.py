@@ -134,3 +134,7 @@ def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
     assert "&lt;b&gt;secret" in shown
     assert "<b>secret" not in shown
     assert shown.count("alice@example.org") >= 2
+    Conversation.objects.update(title="")
+    german = browser.get("/files/?tab=conversations", headers={"accept-language": "de"}).content.decode()
+    assert "Conversation without" not in german
+    Conversation.objects.update(title="Figures")
