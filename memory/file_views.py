@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -96,7 +97,7 @@ def _folder(request: HttpRequest, user: User, place: Place, folder: str) -> Http
         "words": words,
         "sort": sort,
         "sorts": {value: _(words) for value, words in SORTS.items()},
-        "query": "&".join(f"{name}={value}" for name, value in (("q", words), ("sort", sort)) if value),
+        "query": urlencode({name: value for name, value in (("q", words), ("sort", sort)) if value}),
         "page_data": {
             "root": file_url(place, ""),
             "folder": folder,

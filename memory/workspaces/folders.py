@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import CharField, Count, F, Func, Max, QuerySet, Sum, Value
-from django.db.models.functions import Lower, StrIndex, Substr
+from django.db.models.functions import Collate, Lower, StrIndex, Substr
 
 from memory.models import WorkspaceFile
 from memory.workspaces.files import standing
@@ -49,7 +49,8 @@ def files_in(place: Place, folder: str, sort: str = "") -> "QuerySet[WorkspaceFi
 
 def files_named(place: Place, words: str, sort: str = "") -> "QuerySet[WorkspaceFile]":
     """Those of the whole place whose path has each of these words."""
-    found = standing(place)
+    # As paths are sorted, only letters of English have a small and a large form.
+    found = standing(place).alias(read=Collate("path", "default"))
     for word in words.split():
-        found = found.filter(path__icontains=word)
+        found = found.filter(read__icontains=word)
     return found.order_by(*SORTS[sort])

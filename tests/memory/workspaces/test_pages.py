@@ -1,9 +1,11 @@
 """The pages of files without a browser: what they show, whom they refuse, what they cost; and what an administrator
 sees."""
 
+import re
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 from uuid import uuid4
 
 import pytest
@@ -49,6 +51,26 @@ def test_a_folder_shows_its_folders_and_files_at_a_fixed_cost(alice: Any, places
     assert (found.count("data-file="), "in a/b/" in found) == (1, True)
     assert browser.get(page_url(here, "a")).headers["Location"] == page_url(here, "a/")
     assert "Nothing is in this folder" in text_of(browser, page_url(here, "none/"))
+
+
+def test_names_are_found_whatever_letters_they_have_and_on_every_page(
+    alice: Any, places: Places, client_of: Browse
+) -> None:
+    browser, here = client_of(alice), places["user"]
+    for name in ("Übersicht über R&D.md", "übersicht.md", "План.md"):
+        files.write(alice.pk, here, name, b"x")
+    for number in range(101):
+        files.write(alice.pk, here, f"R&D {number}.txt", b"x")
+
+    found = {
+        words: text_of(browser, f"{page_url(here)}?{urlencode({'q': words})}").count("data-file=")
+        for words in ("übersicht", "ÜBERSICHT", "über r&d", "план", "nichts")
+    }
+    first = text_of(browser, f"{page_url(here)}?{urlencode({'q': 'R&D'})}")
+    [following] = re.findall(r'href="(\?[^"]*page=2)"', first)
+
+    assert found == {"übersicht": 2, "ÜBERSICHT": 2, "über r&d": 1, "план": 1, "nichts": 0}
+    assert parse_qs(unescape(following)[1:]) == {"q": ["R&D"], "page": ["2"]}
 
 
 def test_odd_names_stand_on_pages_as_text(alice: Any, places: Places, client_of: Browse) -> None:
@@ -113,6 +135,10 @@ def test_the_places_are_listed_and_temporary_conversations_are_not(
     browser = client_of(alice)
 
     assert "Plans" in text_of(browser, "/files/?tab=projects")
+    Conversation.objects.update(title="")
+    german = browser.get("/files/?tab=conversations", headers={"accept-language": "de"}).content.decode()
+    assert "Conversation without" not in german
+    Conversation.objects.update(title="Figures")
     assert "Figures" in text_of(browser, "/files/?tab=conversations")
     Conversation.objects.update(is_temporary=True)
     assert "Figures" not in text_of(browser, "/files/?tab=conversations")
@@ -134,7 +160,3 @@ def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
     assert "&lt;b&gt;secret" in shown
     assert "<b>secret" not in shown
     assert shown.count("alice@example.org") >= 2
-    Conversation.objects.update(title="")
-    german = browser.get("/files/?tab=conversations", headers={"accept-language": "de"}).content.decode()
-    assert "Conversation without" not in german
-    Conversation.objects.update(title="Figures")
