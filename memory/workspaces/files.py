@@ -353,6 +353,9 @@ def _put(
             if current is None:
                 _check_free(place, path)
             if file is None:
+                if file is not None:
+                    # Another file that takes the place of one in the bin.
+                    file.made_by_id = writer.user_id
                 _check_number(may.holder)
                 file = WorkspaceFile(
                     scope=place.scope,

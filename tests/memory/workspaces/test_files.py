@@ -379,6 +379,19 @@ def test_members_share_a_projects_files_and_delete_what_they_put_there(alice: An
     assert [row.written_by for row in files.versions(alice.pk, here, "alices.txt")] == ["Bob", "Alice"]
 
 
+def test_a_file_that_is_put_where_anothers_was_deleted_is_of_whoever_puts_it(
+    alice: Any, bob: Any, places: Places
+) -> None:
+    here = places["project"]
+    files.write(alice.pk, here, "plan.txt", b"Alice's")
+    files.delete(alice.pk, here, "plan.txt")
+
+    files.write(bob.pk, here, "plan.txt", b"Bob's")
+
+    files.move(bob.pk, here, "plan.txt", "bobs plan.txt")
+    files.delete(bob.pk, here, "bobs plan.txt")
+
+
 def test_who_is_deactivated_writes_nothing_any_more(alice: Any, places: Places) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
 
