@@ -141,7 +141,7 @@ class FileDetail(FilesView):
         _refuse_form(request)
         size_bytes = int(request.META.get("CONTENT_LENGTH") or 0)
         files.check_size(size_bytes)
-        facts = files.put(
+        facts, is_new = files.put(
             self.caller.pk,
             self.place,
             path,
@@ -151,7 +151,11 @@ class FileDetail(FilesView):
             media_type=(request.content_type or "").split(";")[0].strip().lower(),
             expected=_expected(request),
         )
-        return _written(self.place, facts)
+        return Response(
+            shapes.file_shape(self.place, facts),
+            status=201 if is_new else 200,
+            headers={"ETag": shapes.etag_of(facts)},
+        )
 
     @extend_schema(parameters=[_IF_MATCH], request=None, responses={204: None, 412: ErrorSerializer, **ERRORS})
     def delete(self, request: Request, scope: str, scope_id: UUID, path: str) -> Response:
@@ -188,14 +192,6 @@ class FileMoves(FilesView):
         asked.is_valid(raise_exception=True)
         facts = files.move(self.caller.pk, self.place, path, asked.validated_data["to"])
         return Response(shapes.file_shape(self.place, facts))
-
-
-def _written(place: Place, facts: files.FileFacts) -> Response:
-    return Response(
-        shapes.file_shape(place, facts),
-        status=201 if facts.version == 1 else 200,
-        headers={"ETag": shapes.etag_of(facts)},
-    )
 
 
 def _refuse_form(request: Request) -> None:

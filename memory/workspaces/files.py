@@ -220,7 +220,7 @@ def write(
             raise Changed(file.version)
         return _facts(file)
     writer = keeping.Writer(user_id, by, execution_id, effect_key)
-    return _put(may, writer, place, path, io.BytesIO(content), media_type=media_type, expected=expected)
+    return _put(may, writer, place, path, io.BytesIO(content), media_type=media_type, expected=expected)[0]
 
 
 def put(
@@ -232,8 +232,9 @@ def put(
     size_bytes: int = 0,
     media_type: str = "",
     expected: str | None = None,
-) -> FileFacts:
-    """The same by the person themselves from a stream, which is never whole in memory. Raises TooMuch as well.
+) -> tuple[FileFacts, bool]:
+    """The same by the person themselves from a stream, which is never whole in memory; and whether no file stood there
+    before. Raises TooMuch as well.
 
     `size_bytes`: as it was announced; where it was not, it counts as the largest that there may be.
     """
@@ -340,7 +341,7 @@ def _put(
     *,
     media_type: str,
     expected: str | None,
-) -> FileFacts:
+) -> tuple[FileFacts, bool]:
     path = clean_path(path)
     kept = keeping.stored(may.holder, content)
     try:
@@ -352,10 +353,10 @@ def _put(
                 raise Changed(0 if current is None else current.version)
             if current is None:
                 _check_free(place, path)
-            if file is None:
                 if file is not None:
                     # Another file that takes the place of one in the bin.
                     file.made_by_id = writer.user_id
+            if file is None:
                 _check_number(may.holder)
                 file = WorkspaceFile(
                     scope=place.scope,
@@ -373,7 +374,7 @@ def _put(
     if bytes_.stored_as != kept.stored_as:
         # The second copy of the bytes.
         storage.remove(kept.stored_as)
-    return _facts(file)
+    return _facts(file), current is None
 
 
 def _writer(user_id: UUID, place: Place) -> Rights:

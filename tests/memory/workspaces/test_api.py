@@ -75,6 +75,16 @@ def test_a_file_is_put_listed_read_changed_renamed_deleted_and_taken_back(
     assert body(api.get(url)) == b"x,y\n"
 
 
+def test_only_a_file_that_was_not_there_is_new(alice: Any, places: Places, api_of: ApiOf) -> None:
+    api, url = api_of(alice), file_url(places["user"], "a.csv")
+
+    answers = [put(api, url, b"x,y\n") for _ in range(2)]
+    api.delete(url)
+    answers.append(put(api, url, b"x,y,z\n"))
+
+    assert [(answer.status_code, answer.json()["version"]) for answer in answers] == [(201, 1), (200, 1), (201, 2)]
+
+
 def test_a_form_is_not_taken_for_the_file_that_is_in_it(alice: Any, places: Places, api_of: ApiOf) -> None:
     api, url = api_of(alice), file_url(places["user"], "a.csv")
 
@@ -321,7 +331,7 @@ def test_a_file_is_read_by_its_session_and_changed_only_with_the_token_of_the_pa
 
 
 def test_a_stream_is_stored_as_it_comes(alice: Any, places: Places) -> None:
-    facts = files.put(alice.pk, places["user"], "a.bin", BytesIO(b"\0" * 600_000), media_type="image/png")
+    facts, _ = files.put(alice.pk, places["user"], "a.bin", BytesIO(b"\0" * 600_000), media_type="image/png")
 
     assert (facts.size_bytes, facts.media_type) == (600_000, "application/octet-stream")
     assert reverse("file", args=["user", alice.pk, "a.bin"]) == file_url(places["user"], "a.bin")
