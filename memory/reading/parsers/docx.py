@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import docx
 from docx.document import Document
+from docx.oxml.ns import nsmap
+from docx.oxml.table import CT_Tbl
+from docx.oxml.text.paragraph import CT_P
 from docx.table import Table
 from docx.text.paragraph import Paragraph
+from lxml.etree import XPath
 
 from memory.kinds import BlockKind
 from memory.reading import reasons
@@ -21,6 +25,13 @@ _TEMPLATE_IS_OF: Final = "2013-12-23"
 """python-docx's own template says so, and whoever uses it seldom says otherwise."""
 _HEADINGS: Final = ("heading ", "überschrift ", "titre ", "título ", "titolo ", "rubrik ", "kop ")
 _LEVELS_MOST: Final = 9
+# Where the text of a document may stand: content controls, and what was added or moved there under review.
+_PARTS: Final = XPath(
+    "./w:p | ./w:tbl | ./w:sdt | ./w:sdtContent | ./w:customXml | ./w:ins | ./w:moveTo", namespaces=nsmap
+)
+_CONTENTS: Final = XPath("./w:sdtPr/w:docPartObj/w:docPartGallery[@w:val='Table of Contents']", namespaces=nsmap)
+# Of what was taken out or moved away, of what floats in a box, and of how a word is read aloud: nothing.
+_RUNS: Final = ".//w:r[not(ancestor::w:del or ancestor::w:moveFrom or ancestor::w:txbxContent or ancestor::w:rt)]"
 _WORDS_AND_BREAKS: Final = ".//w:t | .//w:lastRenderedPageBreak | .//w:br[@w:type='page']"
 
 
@@ -44,7 +55,7 @@ def _head(document: Document, filename: str) -> Head:
 
 def _blocks(document: Document) -> Iterator[Part]:
     items, new_page = list[str](), False
-    for block in document.iter_inner_content():
+    for block in _inner(document._body._element, document._body):
         breaks_first, breaks = _breaks(block)
         new_page = new_page or breaks_first
         is_item = isinstance(block, Paragraph) and _is_item(block)
@@ -63,6 +74,21 @@ def _blocks(document: Document) -> Iterator[Part]:
         yield Part(BlockKind.LIST, "\n".join(items))
 
 
+def _inner(element: Any, body: Any) -> Iterator[Paragraph | Table]:
+    """Paragraphs and tables in their order, however deep in fields. Not a table of contents: its lines come again."""
+    for part in _PARTS(element):
+        if isinstance(part, CT_P):
+            yield Paragraph(part, body)
+        elif isinstance(part, CT_Tbl):
+            yield Table(part, body)
+        elif not _CONTENTS(part):
+            yield from _inner(part, body)
+
+
+def _text(paragraph: Paragraph) -> str:
+    return "".join(run.text for run in paragraph._element.xpath(_RUNS)).strip()
+
+
 def _breaks(block: Paragraph | Table) -> tuple[bool, bool]:
     """Whether a page begins before its first word, and whether one begins behind that: the next block is on it."""
     marks = [mark.tag.endswith("}t") for mark in block._element.xpath(_WORDS_AND_BREAKS)]
@@ -73,13 +99,13 @@ def _part(block: Paragraph | Table, new_page: bool) -> Part | None:
     if isinstance(block, Table):
         text, kind, level = "\n".join(table_lines(_cells(block))), BlockKind.TABLE, 0
     else:
-        text, level = block.text.strip(), _heading_level(block)
+        text, level = _text(block), _heading_level(block)
         kind = BlockKind.HEADING if level else BlockKind.LIST if _is_item(block) else BlockKind.PARAGRAPH
     return Part(kind, text, level, new_page=new_page) if text else None
 
 
 def _item(block: Paragraph | Table) -> str:
-    return f"- {block.text.strip()}" if isinstance(block, Paragraph) else ""
+    return f"- {_text(block)}" if isinstance(block, Paragraph) else ""
 
 
 def _heading_level(paragraph: Paragraph) -> int:
@@ -94,7 +120,7 @@ def _heading_level(paragraph: Paragraph) -> int:
 
 
 def _is_item(paragraph: Paragraph) -> bool:
-    if not paragraph.text.strip() or _heading_level(paragraph):
+    if not _text(paragraph) or _heading_level(paragraph):
         return False
     return _style(paragraph).startswith("list") or bool(paragraph._element.xpath("./w:pPr/w:numPr"))
 

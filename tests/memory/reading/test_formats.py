@@ -79,6 +79,29 @@ def test_a_word_document_has_headings_lists_tables_and_pages(tmp_path: Path) -> 
     assert blocks(pages[1]) == [("heading", 2, "Planes"), ("paragraph", 0, "Only over eight hundred kilometres.")]
 
 
+def test_what_stands_in_fields_and_was_added_under_review_is_read_and_what_was_taken_out_is_not(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.docx"
+    making.docx_of(path)
+    run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
+    listed = "<w:sdtPr><w:docPartObj><w:docPartGallery w:val='Table of Contents'/></w:docPartObj></w:sdtPr>"
+    body = (
+        f"<w:sdt>{listed}<w:sdtContent><w:p>{run.format('Contents: Trains 1')}</w:p></w:sdtContent></w:sdt>"
+        f"<w:sdt><w:sdtContent><w:p>{run.format('Acme Ltd, Leeds')}</w:p></w:sdtContent></w:sdt>"
+        f"<w:p>{run.format('Notice is ')}<w:del w:id='1'><w:r><w:delText>one month</w:delText></w:r></w:del>"
+        f"<w:ins w:id='2'>{run.format('three months')}</w:ins><w:sdt><w:sdtContent>{run.format(' to the day')}"
+        f"</w:sdtContent></w:sdt><w:moveFrom w:id='3'>{run.format(' moved away')}</w:moveFrom>{run.format('.')}</w:p>"
+    )
+    words = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    document = f'<w:document xmlns:w="{words}"><w:body>{body}</w:body></w:document>'
+    making.changed_zip(path, {"word/document.xml": document.encode()})
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "Acme Ltd, Leeds\n\nNotice is three months to the day."
+
+
 def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
     path = tmp_path / "a.pptx"
     making.pptx_of(path)
