@@ -57,7 +57,7 @@ _PERIOD: Final = re.compile(
     re.IGNORECASE,
 )
 _DATED: Final = re.compile(
-    r"(?:date|dated|datum|stand|as of|published|updated|last modified|veröffentlicht)\s*:?\s*(.*)", re.IGNORECASE
+    r"(?:dated|date|datum|stand|as of|published|updated|last modified|veröffentlicht)\s*:?\s*(.*)", re.IGNORECASE
 )
 _PDF_DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 
@@ -101,7 +101,7 @@ def _told(value: str, today: date) -> date | None:
 
 
 def _in_name(name: str, today: date) -> date | None:
-    day = _full(name.replace("_", " "))
+    day = _full(name) or _full(name.replace("_", " "))
     if day:
         return day
     span = _quarter(name) or _month(name) or _year(name)
