@@ -19,7 +19,7 @@ TABLE_ROWS: Final = 300
 TABLE_COLUMNS: Final = 60
 CELL_CHARS: Final = 300
 FIRST_LINE_CHARS: Final = 4_096
-_DELIMITERS: Final = ",;\t|"
+_DELIMITERS: Final = ";\t|,"
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TABLES: Final = ("text/csv", "text/tab-separated-values")
 

@@ -14,7 +14,8 @@ from memory.reading.paging import Missing, Part
 from memory.reading.tables import bars, cell_text, portions
 from memory.reading.values import Head
 
-_SEPARATORS: Final = ",;\t|"
+_SEPARATORS: Final = ";\t|,"
+"""Of two that divide all lines alike the first: in a sum of money a comma may stand for the point."""
 _SNIFFED_CHARS: Final = 16_384
 _LINES_COUNTED: Final = 20
 

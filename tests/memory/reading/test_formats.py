@@ -167,6 +167,26 @@ def test_a_csv_is_one_table_in_any_encoding_and_with_any_separator(
     assert page.text == "| Name | Größe | Ort |\n| Müller | groß und breit | Köln |\n| Meier | klein | Bonn |"
 
 
+def test_a_csv_of_decimal_commas_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Miete;1200,50\nStrom;80,20\n")
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Miete | 1200,50 |\n| Strom | 80,20 |"
+
+
+def test_a_csv_of_very_many_columns_says_that_some_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(",".join(f"c{number}" for number in range(count)) for count in (256, 300)))
+
+    facts, (page,) = read_all(path)
+
+    assert "c255" in page.text
+    assert "c256" not in page.text
+    assert facts[-1].note == "Partly read: the first 256 of 300 columns."
+
+
 def test_a_long_csv_has_its_header_on_each_page(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("Number,Square\n" + "".join(f"{number},{number * number}\n" for number in range(5_000)))
