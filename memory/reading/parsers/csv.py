@@ -34,13 +34,22 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
 
 
 def _portions(rows: Iterator[list[str]]) -> Iterator[Part | Missing]:
-    filled = (row[: caps.COLUMNS] for row in rows if any(cell.strip() for cell in row))
+    widest = 0
+
+    def cut(row: list[str]) -> list[str]:
+        nonlocal widest
+        widest = max(widest, len(row))
+        return row[: caps.COLUMNS]
+
+    filled = (cut(row) for row in rows if any(cell.strip() for cell in row))
     header = next(filled, [])
     lines = (bars([cell_text(cell) for cell in row]) for row in islice(filled, caps.ROWS))
     for table in portions(lines, header=bars([cell_text(cell) for cell in header]), most_chars=caps.PAGE_CHARS):
         yield Part(BlockKind.TABLE, table, new_page=True)
     if next(filled, None) is not None:
         yield Missing(f"Partly read: the first {caps.ROWS:,} rows; the rest is left out.")
+    if widest > caps.COLUMNS:
+        yield Missing(f"Partly read: the first {caps.COLUMNS:,} of {widest:,} columns.")
 
 
 def _separator(sample: str) -> str:
