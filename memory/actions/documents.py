@@ -237,11 +237,10 @@ def _no_such_group(names: Sequence[str]) -> Refused:
 
 
 def _begin(document: Document) -> None:
-    """Within the transaction that holds its row."""
+    """Within the transaction that holds its row. Its title stays: it may be what its owner calls it."""
     content.drop(document.pk)
-    _change(
-        document, status=DocumentStatus.QUEUED, reason="", note="", attempts=0, description="", **content.NOTHING_READ
-    )
+    read = {"reason": "", "note": "", "description": "", "language": "", "date": None}
+    _change(document, status=DocumentStatus.QUEUED, attempts=0, **read, **content.NOTHING_READ)
     enqueue(INGEST, document.pk)
     tell(document.pk)
 

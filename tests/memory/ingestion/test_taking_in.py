@@ -1,5 +1,6 @@
 """A document from its file to where it is found, in this process."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from memory.actions import documents
 from memory.ingestion import driver, lease
 from memory.kinds import DocumentStatus
-from memory.models import Chunk, DocumentPage, Posting
+from memory.models import Chunk, Document, DocumentPage, Posting
 from memory.postings.writing import NAME_KEY
 from tests.memory.giving import given, uploaded
 
@@ -39,6 +40,17 @@ def test_a_text_is_read_cut_and_indexed_and_describes_itself(alice: Any) -> None
     assert "Acme sold more anvils than ever." in document.description
     assert "Rockets" in document.description
     assert document.lease_until is None
+
+
+def test_what_is_read_again_has_the_date_that_it_says_now(alice: Any) -> None:
+    document = given(alice, "Minutes of the meeting, with many words.", filename="Plan 2999.md")
+    Document.objects.filter(pk=document.pk).update(status=DocumentStatus.READY, date=date(2999, 12, 31))
+
+    documents.again(alice, document.pk)
+    driver.ingest(document.pk)
+
+    document.refresh_from_db()
+    assert (document.status, document.date) == (DocumentStatus.EMBEDDING, None)
 
 
 @pytest.mark.parametrize("after", range(5), ids=["begun", "read", "learned from", "cut", "finished"])
