@@ -48,6 +48,8 @@ class Embedder:
         self._loading = threading.Lock()
         self._stopping = Bell()
         self._beaten_at = 0.0
+        # Of all turns: it knows what could not be done a moment ago, so that others come first.
+        self._work: Work | None = None
         self._tending: threading.Thread | None = None
         self._tended_at = -TEND_EVERY_S
 
@@ -92,15 +94,18 @@ class Embedder:
                 # Another one was started with another model since: it embeds, and this one goes on answering.
                 self._listen()
                 return
-            work = Work(self._model(self.name), self._pulse)
+            if self._work is None:
+                self._work = Work(self._model(self.name), self._pulse)
+            work, has_done = self._work, False
             while work.step():
+                has_done = True
                 self._pulse()
                 if work.windows_stored >= VACUUM_AFTER:
                     self._vacuum(work)
             if work.windows_stored:
                 self._vacuum(work)
             self._tend_sketches()
-            if self._in_use[0].problem:
+            if self._in_use[0].problem and (has_done or not work.is_resting):
                 chosen.note_problem(self.name, "")
             self._listen()
         except Unusable as error:

@@ -28,7 +28,7 @@ REST_S: Final = 60.0
 
 
 class Work:
-    """`step` does one batch. Told of a new model by being made anew."""
+    """`step` does one batch. Of one model, and for as long as that is made use of: it remembers who rests."""
 
     def __init__(self, model: EmbeddingModel, pulse: Pulse = lambda: None) -> None:
         self.model = model
@@ -43,6 +43,11 @@ class Work:
         now = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > now}
         return self._memories() or self._chunks() or self._descriptions() or self._old_vectors()
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether something that waits is not looked at for now."""
+        return bool(self._resting)
 
     def _vectors_of(self, found: list[waiting.Said]) -> list[Vector] | None:
         """None where their owner cannot pay for them; that one's others rest too."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memory.embedding import chosen
+from memory.embedding import chosen, process
 from memory.embedding.answering import answer_to
 from memory.embedding.local import OVERLAP_TOKENS, WINDOW_TOKENS, LocalModel, windows_of
 from memory.embedding.messages import Ask, reply_name
@@ -133,6 +133,26 @@ def test_a_chunk_that_is_too_long_for_the_model_counts_by_its_beginning(provider
 
     assert Vector.objects.count() == 2
     provider.verify()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_that_the_model_refuses_each_time_holds_up_no_other_document(
+    provider: ScriptedServer, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script(Script(match="odd", status=400, error_message="no", times=0))
+    chosen.choose("scripted/small")
+    refused = document_of(alice, ["odd"], filename="odd.txt")
+    other = document_of(alice, ["usual", "words"], filename="other.txt")
+    for pause in ("SWEEP_S", "UNUSABLE_REST_S"):
+        monkeypatch.setattr(process, pause, 0.0)
+    embedder = process.Embedder("scripted/small")
+
+    for _ in range(3):
+        embedder._turn()
+
+    refused.refresh_from_db()
+    other.refresh_from_db()
+    assert (refused.status, other.status) == (DocumentStatus.EMBEDDING, DocumentStatus.READY)
 
 
 @pytest.mark.django_db(transaction=True)
