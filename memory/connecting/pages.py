@@ -132,5 +132,6 @@ def digest_of(body: bytes, content_type: str) -> str:
     """SHA-256 of the words of a web page, else of the bytes: each answer of many sites differs in what nobody sees."""
     if _ENDINGS.get(content_type) != ".html":
         return hashlib.sha256(body).hexdigest()
-    said = " ".join(text_of(body[:READ_BYTES].decode("utf-8", errors="replace")).split())
-    return hashlib.sha256(said.encode("utf-8", errors="replace") + body[READ_BYTES:]).hexdigest()
+    # Bytes that are no UTF-8 stay what they are: in another encoding all letters but those of English are such.
+    said = " ".join(text_of(body[:READ_BYTES].decode("utf-8", errors="surrogateescape")).split())
+    return hashlib.sha256(said.encode("utf-8", errors="surrogatepass") + body[READ_BYTES:]).hexdigest()

@@ -1,6 +1,7 @@
 """Web pages and sitemaps that are looked at: what is taken in, what is asked of the site, and what is kept."""
 
 import gzip
+import hashlib
 import threading
 from typing import Any
 
@@ -430,3 +431,16 @@ def test_a_page_of_broken_tags_is_looked_at_once_from_left_to_right(broken: str)
     page = f"<p>Hello</p>{broken * 300_000}".encode()
 
     assert len(digest_of(page, "text/html")) == 64
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "windows-1251", "shift_jis"])
+def test_other_letters_are_another_page_in_whatever_encoding(encoding: str) -> None:
+    before, after = {
+        "windows-1251": ("Директор: Иванов", "Директор: Петров"),
+        "shift_jis": ("東京に行く", "大阪に行く"),
+    }.get(encoding, ("in Köln", "in Käln"))
+
+    digests = {digest_of(article(words).encode(encoding), "text/html") for words in (before, after)}
+
+    assert len(digests) == 2
+    assert digest_of(article("Köln").encode(), "text/html") == hashlib.sha256("Köln".encode()).hexdigest()
+
+
