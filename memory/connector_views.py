@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.api.connectors import counted
 from memory.connecting import actions
@@ -85,12 +86,19 @@ def _rows(found: list[Connector]) -> list[dict[str, Any]]:
     return [
         {
             "connector": connector,
-            "kind": KINDS[ConnectorKind(connector.kind)],
-            "pause": PAUSES.get(connector.every_s, f"{connector.every_s:,} seconds"),
+            "kind": _(KINDS[ConnectorKind(connector.kind)]),
+            "pause": _pause(connector.every_s),
             "problems": broken.get(connector.pk, [])[:PROBLEMS_SHOWN],
         }
         for connector in found
     ]
+
+
+def _pause(seconds: int) -> str:
+    """As it stands after "every"."""
+    if seconds in PAUSES:
+        return _(PAUSES[seconds])
+    return ngettext("{count} second", "{count} seconds", seconds).format(count=grouped(seconds))
 
 
 @never_cache

@@ -39,6 +39,21 @@ def article(words: str) -> str:
     return f"<html><head><title>News</title></head><body><article><p>{words}</p></article></body></html>"
 
 
+def test_the_page_of_connectors_is_in_the_readers_language(alice: Any, web: Web, client_of: Any) -> None:
+    for every_s in (3_600, 7_200):
+        made = actions.add(
+            alice, kind=ConnectorKind.SITEMAP, location=f"{web.url}/{every_s}/sitemap.xml", every_s=every_s
+        )
+    assert made.every_s == 7_200
+
+    shown = client_of(alice).get("/connectors/", headers={"accept-language": "de"}).content.decode()
+
+    rows = shown.partition('class="connectors"')[2].partition("</ul>")[0]
+    assert "Nachsehen alle: Stunde" in rows
+    assert "Nachsehen alle: 7.200 Sekunden" in rows
+    assert "Sitemap of a web site" not in rows
+
+
 # ── A page ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -415,6 +430,19 @@ def test_a_page_has_a_files_name(url: str, kind: str, name: str) -> None:
     assert filename_of(canonical(url, allow_private=False), kind) == name
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "windows-1251", "shift_jis"])
+def test_other_letters_are_another_page_in_whatever_encoding(encoding: str) -> None:
+    before, after = {
+        "windows-1251": ("Директор: Иванов", "Директор: Петров"),
+        "shift_jis": ("東京に行く", "大阪に行く"),
+    }.get(encoding, ("in Köln", "in Käln"))
+
+    digests = {digest_of(article(words).encode(encoding), "text/html") for words in (before, after)}
+
+    assert len(digests) == 2
+    assert digest_of(article("Köln").encode(), "text/html") == hashlib.sha256("Köln".encode()).hexdigest()
+
+
 def test_what_a_page_says_is_compared_and_not_how() -> None:
     one = b"<p>Hello <b>world</b></p><style>a{}</style>"
     same = b"<div>Hello\n <i>world</i> </div><script>if (1 < 2) x()</script>"
@@ -431,16 +459,3 @@ def test_a_page_of_broken_tags_is_looked_at_once_from_left_to_right(broken: str)
     page = f"<p>Hello</p>{broken * 300_000}".encode()
 
     assert len(digest_of(page, "text/html")) == 64
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "windows-1251", "shift_jis"])
-def test_other_letters_are_another_page_in_whatever_encoding(encoding: str) -> None:
-    before, after = {
-        "windows-1251": ("Директор: Иванов", "Директор: Петров"),
-        "shift_jis": ("東京に行く", "大阪に行く"),
-    }.get(encoding, ("in Köln", "in Käln"))
-
-    digests = {digest_of(article(words).encode(encoding), "text/html") for words in (before, after)}
-
-    assert len(digests) == 2
-    assert digest_of(article("Köln").encode(), "text/html") == hashlib.sha256("Köln".encode()).hexdigest()
-
-
