@@ -48,11 +48,11 @@ class Items:
         with self._holding():
             item = self._item(place, key)
             is_new = item.pk is None
-            if is_new or not digest or digest != item.digest:
-                self._tally.new += is_new
-                self._tally.changed += self._become(item, file, filename) and not is_new
+            is_another = (is_new or not digest or digest != item.digest) and self._become(item, file, filename)
             item.marks, item.digest, item.problem, item.absences = dict(marks), digest, "", 0
             self._save(item)
+        self._tally.new += is_new
+        self._tally.changed += is_another and not is_new
 
     def unchanged(self, key: str) -> None:
         with self._holding():

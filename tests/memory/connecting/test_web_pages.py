@@ -39,6 +39,16 @@ def article(words: str) -> str:
     return f"<html><head><title>News</title></head><body><article><p>{words}</p></article></body></html>"
 
 
+def test_what_is_refused_is_not_counted_as_new(alice: Any, web: Web, settings: Any) -> None:
+    web.pages["/sitemap.xml"] = urlset(f"{web.url}/a", f"{web.url}/b")
+    web.pages["/a"], web.pages["/b"] = article("A"), article("B" * 2_000)
+    settings.CONFIG = settings.CONFIG.model_copy(update={"document_max_bytes": 1_000})
+
+    connector = look_again(sitemap(alice, f"{web.url}/sitemap.xml"))
+
+    assert connector.result.startswith("2 pages: 1 new. Not read: ")
+
+
 def test_the_page_of_connectors_is_in_the_readers_language(alice: Any, web: Web, client_of: Any) -> None:
     for every_s in (3_600, 7_200):
         made = actions.add(
