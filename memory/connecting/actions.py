@@ -14,9 +14,8 @@ from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
-from memory.actions import documents
 from memory.connecting.folders import folder_fault
-from memory.connecting.items import made_by
+from memory.connecting.items import drop
 from memory.kinds import ConnectorKind
 from memory.models import Connector
 
@@ -73,17 +72,18 @@ def look_now(user: User, connector_id: uuid.UUID) -> Connector:
 
 
 def delete(user: User, connector_id: uuid.UUID, *, with_documents: bool) -> int:
-    """Its documents stay, or go with it; those that its owner gave themselves stay in any case. Returns how many went.
+    """Its documents stay, or go with it; those that its owner gave themselves, or that another connector has as well,
+    stay in any case. Returns how many went.
 
     A look that is just going on stops at its next file.
     """
     with transaction.atomic():
         connector = _own(user, connector_id)
-        doomed = made_by(connector) if with_documents else []
+        made = list(connector.documents.all()) if with_documents else []
+        connector.items.all().delete()
+        gone = sum(drop(connector, document) for document in made)
         connector.delete()
-        for document_id in doomed:
-            documents.delete(user, document_id)
-    return len(doomed)
+    return gone
 
 
 def _own(user: User, connector_id: uuid.UUID) -> Connector:

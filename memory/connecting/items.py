@@ -6,14 +6,13 @@ deleted by it. Every write holds the connector's row, and happens only while thi
 """
 
 import hashlib
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from typing import IO, Any, Final
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, Subquery
 from django.db.models.functions import Now
 
 from hyperagent.lib.refusals import NotThere
@@ -179,18 +178,22 @@ def waiting() -> list[int]:
     return list(ConnectorItem.objects.filter(ready | broken).order_by("pk").values_list("pk", flat=True)[:1_000])
 
 
-def drop(connector: Connector, document: Document) -> None:
-    """Deletes a document that this connector made, unless another of its places has the same words."""
+def drop(connector: Connector, document: Document) -> bool:
+    """Deletes a document that this connector made, unless another place has the same words: one of its own, or of
+    another connector, whose document it is from then on. Whether it is gone."""
     if document.connector_id != connector.pk:
-        return
-    if ConnectorItem.objects.filter(Q(document=document) | Q(successor=document)).exists():
-        return
-    with suppress(NotThere):  # Its owner deleted it meanwhile.
+        return False
+    others = ConnectorItem.objects.filter(Q(document=document) | Q(successor=document))
+    if others.exists():
+        if not others.filter(connector=connector).exists():
+            Document.objects.filter(pk=document.pk).update(connector=Subquery(others.values("connector")[:1]))
+        return False
+    try:
         documents.delete(connector.owner, document.pk)
-
-
-def made_by(connector: Connector) -> list[uuid.UUID]:
-    return list(connector.documents.values_list("pk", flat=True))
+    except NotThere:
+        # Its owner deleted it meanwhile.
+        return False
+    return True
 
 
 def _share_as(former: Document, newer: Document) -> None:

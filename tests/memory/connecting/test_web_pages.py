@@ -10,12 +10,14 @@ from django.db import connection, connections
 
 from hyperagent.lib.refusals import Refused
 from memory.connecting import actions, polling, tasks
+from memory.connecting.items import Items
 from memory.connecting.pages import digest_of, filename_of
+from memory.connecting.values import Tally
 from memory.kinds import ConnectorKind
 from memory.models import Connector, ConnectorItem, Document
 from tests.jobs import do_jobs
 from tests.lib.web import Page, Web
-from tests.memory.connecting.conftest import look_again, names_of, read_all
+from tests.memory.connecting.conftest import look_again, look_is_due, names_of, read_all
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +39,32 @@ def urlset(*urls: str, kind: str = "url", root: str = "urlset") -> bytes:
 
 def article(words: str) -> str:
     return f"<html><head><title>News</title></head><body><article><p>{words}</p></article></body></html>"
+
+
+@pytest.mark.parametrize("ends", ["deleted", "gone from the page's own connector"])
+def test_a_document_that_another_connector_has_too_stays_as_long_as_that_has_it(
+    alice: Any, web: Web, ends: str
+) -> None:
+    web.pages["/a"] = article("The harbour is open again.")
+    web.pages["/sitemap.xml"] = urlset(f"{web.url}/a", f"{web.url}/b")
+    web.pages["/b"] = article("Something else.")
+    first = look_again(page(alice, f"{web.url}/a"))
+    site = look_again(sitemap(alice, f"{web.url}/sitemap.xml"))
+    assert names_of(alice) == ["a.html", "b.html"]
+
+    if ends == "deleted":
+        actions.delete(alice, first.pk, with_documents=True)
+    else:
+        key = first.items.get().place_key
+        held_until = polling._claimed(look_is_due(first))
+        assert held_until is not None
+        Items(first, held_until, Tally()).absent(key, patience=1)
+    assert names_of(alice) == ["a.html", "b.html"]
+
+    web.pages["/sitemap.xml"] = urlset(f"{web.url}/b")
+    for _ in range(polling.PATIENCE):
+        look_again(site)
+    assert names_of(alice) == ["b.html"]
 
 
 def test_what_is_refused_is_not_counted_as_new(alice: Any, web: Web, settings: Any) -> None:
