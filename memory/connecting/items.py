@@ -19,7 +19,7 @@ from hyperagent.lib.refusals import NotThere
 from hyperagent.lib.text import clean_text
 from memory.actions import documents
 from memory.connecting.values import LookLost, Tally
-from memory.kinds import SEARCHABLE, DocumentStatus, Origin
+from memory.kinds import SEARCHABLE, DocumentStatus, Origin, Visibility
 from memory.models import Connector, ConnectorItem, Document
 
 _PROBLEM_CHARS: Final = 500
@@ -106,7 +106,7 @@ class Items:
     def _become(self, item: ConnectorItem, file: IO[bytes], filename: str) -> bool:
         """Whether it is another document now."""
         source = item.place if "://" in item.place else f"{self._connector.location}/{item.place}"
-        document, is_new = documents.add(
+        document, _is_new = documents.add(
             self._connector.owner,
             file,
             filename=filename,
@@ -123,8 +123,6 @@ class Items:
         if item.document is None:
             item.document = document
         else:
-            if is_new:
-                _share_as(item.document, document)
             item.successor = document
         return True
 
@@ -167,6 +165,7 @@ def settle(item_id: int) -> bool:
         former, item.document, item.successor = item.document, item.successor, None
         item.save(update_fields=["document", "successor"])
         if former is not None:
+            _share_as(former, item)
             drop(item.connector, former)
     return True
 
@@ -196,9 +195,19 @@ def drop(connector: Connector, document: Document) -> bool:
     return True
 
 
-def _share_as(former: Document, newer: Document) -> None:
-    """Whoever saw the former version sees the newer one."""
-    newer.groups.set(former.groups.all())
-    Document.objects.filter(pk=newer.pk).update(visibility=former.visibility)
-    for project in former.projects.all():
+def _share_as(former: Document, item: ConnectorItem) -> None:
+    """Whoever sees the former version at this moment sees the newer one, which nobody but its owner did. One that is
+    somewhere else too, or that its owner has shared already, stays as it is."""
+    newer = item.document
+    if newer is None or newer.connector_id != item.connector_id:
+        return
+    if ConnectorItem.objects.filter(Q(document=newer) | Q(successor=newer)).exclude(pk=item.pk).exists():
+        return
+    # Held: whoever changes who sees it has done so before, or changes a document that is gone.
+    seen = Document.objects.select_for_update().filter(pk=former.pk).first()
+    if seen is None:
+        return
+    if Document.objects.filter(pk=newer.pk, visibility=Visibility.PRIVATE).update(visibility=seen.visibility):
+        newer.groups.set(seen.groups.all())
+    for project in seen.projects.all():
         project.documents.add(newer)

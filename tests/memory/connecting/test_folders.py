@@ -137,6 +137,33 @@ def test_who_saw_the_former_version_sees_the_newer_one(alice: Any, bob: Any, fol
     assert projects.document_ids(project.pk, bob.pk) == (newer.pk,)
 
 
+def test_who_may_not_see_it_any_more_does_not_see_the_newer_version_either(alice: Any, bob: Any, folder: Path) -> None:
+    """Its sharing is changed while the newer version is being read."""
+    from memory import projects
+
+    for name in ("closed.md", "opened.md"):
+        (folder / name).write_text(f"May in {name}.")
+    connector = look_again(watched(bob, folder))
+    read_all()
+    closed, opened = (Document.objects.get(filename=name) for name in ("closed.md", "opened.md"))
+    project = projects.create(bob, name="Plans")
+    projects.add_member(bob, project.pk, alice.email)
+    projects.add_documents(bob, project.pk, [closed.pk])
+    documents.share(bob, closed.pk, visibility=Visibility.EVERYONE)
+    for name in ("closed.md", "opened.md"):
+        (folder / name).write_text(f"June in {name}, and more.")
+    look_again(connector)
+
+    documents.share(bob, closed.pk, visibility=Visibility.PRIVATE)
+    projects.take_out(bob, project.pk, closed.pk)
+    documents.share(bob, opened.pk, visibility=Visibility.EVERYONE)
+    read_all()
+    tasks.look_around()
+
+    assert Document.objects.count() == 2
+    assert [document.filename for document in Document.objects.seen_by(alice)] == ["opened.md"]
+
+
 def test_a_newer_version_that_cannot_be_read_leaves_the_former_one(bob: Any, folder: Path) -> None:
     (folder / "plan.md").write_text("We begin in May.")
     connector = look_again(watched(bob, folder))
