@@ -23,6 +23,7 @@ from memory.kinds import SEARCHABLE, DocumentStatus, Origin, Visibility
 from memory.models import Connector, ConnectorItem, Document
 
 _PROBLEM_CHARS: Final = 500
+_FORMER_STAYS: Final = "Its newer version cannot be read, so the former one stays."
 _UNREADABLE: Final = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
 
 
@@ -157,13 +158,15 @@ def settle(item_id: int) -> bool:
         if item is None or item.successor is None:
             return False
         if item.document is not None and item.successor.status in _UNREADABLE:
-            item.problem = f"Its newer version cannot be read, so the former one stays. {item.successor.reason}".strip()
+            item.problem = f"{_FORMER_STAYS} {item.successor.reason}".strip()
             item.save(update_fields=["problem"])
             return False
         if item.document is not None and item.successor.status not in SEARCHABLE:
             return False
         former, item.document, item.successor = item.document, item.successor, None
-        item.save(update_fields=["document", "successor"])
+        if item.problem.startswith(_FORMER_STAYS):
+            item.problem = ""
+        item.save(update_fields=["document", "successor", "problem"])
         if former is not None:
             _share_as(former, item)
             drop(item.connector, former)

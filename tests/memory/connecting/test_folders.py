@@ -164,6 +164,25 @@ def test_who_may_not_see_it_any_more_does_not_see_the_newer_version_either(alice
     assert [document.filename for document in Document.objects.seen_by(alice)] == ["opened.md"]
 
 
+def test_a_newer_version_that_can_be_read_after_all_is_no_problem_any_more(bob: Any, folder: Path) -> None:
+    (folder / "plan.md").write_text("We begin in May.")
+    connector = look_again(watched(bob, folder))
+    read_all()
+    (folder / "plan.md").write_text("We begin in June, or later.")
+    look_again(connector)
+    newer = Document.objects.exclude(status="embedding").get()
+    documents.cancel(bob, newer.pk)
+    tasks.look_around()
+    assert ConnectorItem.objects.get().problem
+
+    documents.again(bob, newer.pk)
+    read_all()
+    tasks.look_around()
+
+    item = ConnectorItem.objects.get()
+    assert (item.document, item.problem) == (newer, "")
+
+
 def test_a_newer_version_that_cannot_be_read_leaves_the_former_one(bob: Any, folder: Path) -> None:
     (folder / "plan.md").write_text("We begin in May.")
     connector = look_again(watched(bob, folder))
