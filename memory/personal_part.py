@@ -204,6 +204,9 @@ def _leave_projects(user_id: UUID) -> int:
     done = 0
     for project in Project.objects.filter(owner=user_id)[:AT_ONCE]:
         with transaction.atomic():
+            # Held: whoever is just leaving it is gone, or comes after.
+            if not Project.objects.select_for_update(no_key=True).filter(pk=project.pk, owner=user_id).exists():
+                continue
             others = project.members.filter(is_active=True).exclude(pk=user_id)
             heir = others.order_by("date_joined", "pk").first()
             if heir is None:

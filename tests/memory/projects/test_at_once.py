@@ -1,0 +1,51 @@
+"""What two do at once to a project: whoever comes second finds what the first left."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from memory import projects
+from memory.models import Project
+from memory.personal_part import MemoryPart
+from tests.house.waiting import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def media(tmp_path: Path, settings: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+@pytest.mark.spec("B21", "B30")
+def test_a_project_goes_to_nobody_who_is_just_leaving_it(alice: Any, bob: Any, charlie: Any) -> None:
+    project = projects.create(alice, name="Plans")
+    for member in (bob, charlie):
+        projects.add_member(alice, project.pk, member.email)
+    first, second = project.members.exclude(pk=alice.pk).order_by("date_joined", "pk")
+
+    with ThreadPoolExecutor(1) as farewell:
+        with transaction.atomic():
+            projects.remove_member(first, project.pk, first.pk)
+            erased = farewell.submit(_in_thread, lambda: MemoryPart().erase(alice.pk))
+            until(_somebody_waits, what="the farewell to wait")
+        erased.result(20)
+
+    assert Project.objects.get().owner == second
+
+
+def _in_thread(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
