@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import attempts
@@ -123,22 +123,29 @@ def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> No
 
 def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid.UUID]) -> None:
     """All of them, or none. What is in it already stays."""
-    wanted = set(document_ids)
-    with transaction.atomic():
-        project = _of_member(user, project_id)
-        own = list(Document.objects.of(user).filter(pk__in=wanted))
-        if strange := wanted - {document.pk for document in own}:
-            if Document.objects.seen_by(user).filter(pk__in=strange).count() == len(strange):
-                message = _("You can add documents that you own. This one is shared with you: its owner may add it.")
-                raise NotAllowed("not_yours", message)
-            raise NotThere
-        if project.documents.exclude(pk__in=wanted).count() + len(wanted) > MAX_DOCUMENTS:
-            raise Refused(
-                "too_many_documents", _("A project has {limit} documents at most.").format(limit=grouped(MAX_DOCUMENTS))
-            )
-        project.documents.add(*own)
-        for document in own:
-            _record(AuditKind.DOCUMENT_SHARED, user, project_id, document=document.pk)
+    try:
+        with transaction.atomic():
+            _add_documents(user, project_id, set(document_ids))
+    except IntegrityError:
+        # One of them was deleted at this instant.
+        raise NotThere from None
+
+
+def _add_documents(user: User, project_id: uuid.UUID, wanted: set[uuid.UUID]) -> None:
+    project = _of_member(user, project_id)
+    own = list(Document.objects.of(user).filter(pk__in=wanted))
+    if strange := wanted - {document.pk for document in own}:
+        if Document.objects.seen_by(user).filter(pk__in=strange).count() == len(strange):
+            message = _("You can add documents that you own. This one is shared with you: its owner may add it.")
+            raise NotAllowed("not_yours", message)
+        raise NotThere
+    if project.documents.exclude(pk__in=wanted).count() + len(wanted) > MAX_DOCUMENTS:
+        raise Refused(
+            "too_many_documents", _("A project has {limit} documents at most.").format(limit=grouped(MAX_DOCUMENTS))
+        )
+    project.documents.add(*own)
+    for document in own:
+        _record(AuditKind.DOCUMENT_SHARED, user, project_id, document=document.pk)
 
 
 def take_out(user: User, project_id: uuid.UUID, document_id: uuid.UUID) -> None:

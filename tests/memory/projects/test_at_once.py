@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from hyperagent.lib.refusals import NotThere
 from memory import projects
+from memory.actions import documents
 from memory.models import Project
 from memory.personal_part import MemoryPart
 from tests.house.waiting import until
+from tests.memory.giving import uploaded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,6 +39,20 @@ def test_a_project_goes_to_nobody_who_is_just_leaving_it(alice: Any, bob: Any, c
         erased.result(20)
 
     assert Project.objects.get().owner == second
+
+
+@pytest.mark.spec("B30")
+def test_a_document_that_is_just_deleted_is_not_there_to_be_added(alice: Any) -> None:
+    project, document = projects.create(alice, name="Plans"), uploaded(alice, "text")
+
+    with ThreadPoolExecutor(1) as other_tab:
+        with transaction.atomic():
+            documents.delete(alice, document.pk)
+            added = other_tab.submit(_in_thread, lambda: projects.add_documents(alice, project.pk, [document.pk]))
+            until(_somebody_waits, what="the other tab to wait")
+        error = added.exception(20)
+
+    assert isinstance(error, NotThere)
 
 
 def _in_thread(work: Callable[[], Any]) -> Any:
