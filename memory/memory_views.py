@@ -20,6 +20,7 @@ from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.stored_sentences import in_our_words
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering import actions, listing
 from memory.remembering.profile import CRITICAL, NAMES, PREFERENCES
@@ -61,14 +62,15 @@ def memories(request: HttpRequest) -> HttpResponse:
 
 
 def _row(one: Json) -> Json:
-    """A memory with its times as the template writes them."""
+    """A memory with its times as the template writes them, and our sentences in the reader's language."""
     source = one["source"]
     return {
         **one,
+        "reason": in_our_words(one["reason"]),
         "said_at": _time(source["said_at"]),
         "last_used": _time(one["last_used_at"]),
         "field_name": _(NAMES[ProfileField(one["field"])]) if one["field"] else "",
-        "uses": [{**use, "at": _time(use["at"])} for use in one["uses"]],
+        "uses": [{**use, "at": _time(use["at"]), "why": in_our_words(use["why"])} for use in one["uses"]],
         "history": [{**past, "said_at": _time(past["said_at"])} for past in one["history"]],
     }
 

@@ -78,6 +78,23 @@ SENTENCES: Final = (
     gettext_noop("{tool} was begun and interrupted, and it cannot be told from here whether it happened."),
     gettext_noop("{tool} was begun at {when} and interrupted, and it cannot be told from here whether it happened."),
     gettext_noop("Look for yourself, then say what shall be done."),
+    # Why a memory waits, or was told: memory/remembering/orders.py, storing_rules.py, relevance.py.
+    gettext_noop("It asks to put other instructions aside."),
+    gettext_noop("It speaks of the system's own instructions."),
+    gettext_noop("It gives the assistant another part to play."),
+    gettext_noop("It imitates a message of the system or of a tool."),
+    gettext_noop("It asks to hide something, or to get round a person's yes."),
+    gettext_noop("It asks to give away secrets."),
+    gettext_noop("It asks to fetch an address."),
+    gettext_noop("It is a standing order to do something with mails, files, tools or money."),
+    gettext_noop("It is an order to do something with mails, files, tools or money."),
+    gettext_noop("It has characters that nobody sees."),
+    gettext_noop("It contradicts what you pinned."),
+    gettext_noop("It contradicts what you wrote yourself."),
+    gettext_noop("It belongs to your profile."),
+    gettext_noop("You pinned it."),
+    gettext_noop("It says how you want things done."),
+    gettext_noop("It fits your question."),
 )
 OF_MAILS: Final = (
     # Of mails: agents/usage/alerts.py.
