@@ -18,6 +18,7 @@ TIMEOUT_S: Final = 20.0
 MAX_PAGE_BYTES: Final = 20_000_000
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf,text/plain,text/markdown;q=0.9,*/*;q=0.5"
 _GONE: Final = (404, 410)
+_TOO_MANY: Final = 429
 _ENDINGS: Final = {
     "text/html": ".html",
     "application/xhtml+xml": ".html",
@@ -44,6 +45,10 @@ class NotRead(Exception):
     """It is there and cannot be used, or not now. The message is a sentence for people."""
 
 
+class TooSoon(NotRead):
+    """Its site asks to be left alone for a while."""
+
+
 class Site:
     """What was learned during one look of the sites that it reads: their robots.txt, each asked for once."""
 
@@ -63,7 +68,7 @@ class Site:
 
     def read(self, url: str, marks: Mapping[str, Any], *, host: str = "") -> Read | None:
         """The page if it changed since these marks were made. `host`: it may not lead to another. Raises PageGone,
-        NotRead, LookFailed."""
+        NotRead, TooSoon, LookFailed."""
         asked = {"if-none-match": marks.get("etag"), "if-modified-since": marks.get("modified")}
         try:
             found = self.get(url, max_bytes=MAX_PAGE_BYTES, headers={name: str(v) for name, v in asked.items() if v})
@@ -73,6 +78,8 @@ class Site:
             return None
         if found.status in _GONE:
             raise PageGone(f"It is not there: its site answered {found.status}.")
+        if found.status == _TOO_MANY:
+            raise TooSoon(f"Its site answered {found.status}.")
         if not 200 <= found.status < 300:
             raise NotRead(f"Its site answered {found.status}.")
         where = self._address(found.url)

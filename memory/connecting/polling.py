@@ -221,10 +221,17 @@ class _Look:
         self.tally.seen = len(wanted.pages)
         if wanted.note:
             self.tally.notes.append(wanted.note)
-        for url in self._not_looked_at_lately(wanted.pages):
+        for number, url in enumerate(self._not_looked_at_lately(wanted.pages)):
             if self._is_over():
                 return
-            self._take_page(site, url, host=wanted.host)
+            try:
+                self._take_page(site, url, host=wanted.host)
+            except pages.TooSoon as answer:
+                if number == 0:
+                    raise LookFailed(str(answer)) from None
+                # The others in a minute: to ask for each of them now is what the site asks not to do.
+                self.tally.unfinished = True
+                return
         there = {key_of(url) for url in wanted.pages}
         for key in [key for key in self._items.known if key not in there]:
             self._items.absent(key, patience=PATIENCE)
@@ -232,6 +239,7 @@ class _Look:
             raise LookFailed(f"None of its {len(wanted.pages)} pages can be read: {self.tally.problems[0]}.")
 
     def _take_page(self, site: pages.Site, url: str, *, host: str = "") -> None:
+        """Raises TooSoon, when it is written down."""
         key = key_of(url)
         known = self._items.known.get(key)
         try:
@@ -243,6 +251,9 @@ class _Look:
                 self._items.absent(key, patience=PATIENCE)
                 self.tally.notes.append(f"{url}: {gone}")
             return
+        except pages.TooSoon as answer:
+            self._items.not_read(url, key, str(answer))
+            raise
         except (pages.NotRead, LookFailed) as error:
             self._items.not_read(url, key, str(error))
             return

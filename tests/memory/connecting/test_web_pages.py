@@ -281,6 +281,23 @@ def test_one_page_in_trouble_does_not_stop_the_others(alice: Any, web: Web) -> N
     assert f"Not read: {web.url}/b: Its site answered 500." in connector.result
 
 
+def test_a_site_that_asks_for_patience_is_left_alone_until_the_next_look(alice: Any, web: Web) -> None:
+    names = ("a", "b", "c", "d")
+    web.pages["/sitemap.xml"] = urlset(*(f"{web.url}/{name}" for name in names))
+    web.pages |= {f"/{name}": article(name) for name in names}
+    web.pages["/b"] = Page(status=429)
+
+    connector = look_again(sitemap(alice, f"{web.url}/sitemap.xml"))
+    first = web.paths()[2:]
+    assert (connector.is_failing, connector.pause_s) == (False, polling.UNFINISHED_PAUSE_S)
+    connector = look_again(connector)
+
+    assert first == ["/a", "/b"]
+    assert web.paths()[6:] == ["/c", "/d"]
+    assert names_of(alice) == ["a.html", "c.html", "d.html"]
+    assert connector.pause_s == connector.every_s
+
+
 def test_a_page_that_leads_to_another_site_is_not_taken_in(alice: Any, web: Web) -> None:
     other = Web()
     other.pages["/x"] = article("Elsewhere")
