@@ -15,7 +15,9 @@ from uuid import UUID
 import structlog
 from django.core.files import File
 from django.core.files.storage import default_storage
+from django.utils.translation import gettext as _
 
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 from memory.ingestion import pictures
 
@@ -33,16 +35,17 @@ class NoRoom(Refused):
     status = 507
 
     def __init__(self) -> None:
-        super().__init__(
-            "no_room", "There is no room left to keep the file. Ask an administrator to make some, then give it again."
-        )
+        message = _("There is no room left to keep the file. Ask an administrator to make some, then give it again.")
+        super().__init__("no_room", message)
 
 
 class TooBig(Refused):
     status = 413
 
     def __init__(self, limit_bytes: int, *, setting: str = "DOCUMENT_MAX_BYTES") -> None:
-        message = f"The file is larger than {limit_bytes:,} bytes. Split it, or ask for a higher {setting}."
+        message = _("The file is larger than {limit} bytes. Split it, or ask for a higher {setting}.").format(
+            limit=grouped(limit_bytes), setting=setting
+        )
         super().__init__("too_big", message, fields={"file": [message]})
 
 

@@ -14,7 +14,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import files as storage
@@ -35,10 +37,10 @@ class QuotaUsedUp(Refused):
     status = 507
 
     def __init__(self, used: int, quota: int) -> None:
-        message = (
-            f"There is no room: {used:,} of {quota:,} bytes are taken. Delete files, or ask an administrator for a "
-            "higher WORKSPACE_QUOTA_BYTES."
-        )
+        message = _(
+            "There is no room: {used} of {quota} bytes are taken. Delete files, or ask an administrator for a higher "
+            "WORKSPACE_QUOTA_BYTES."
+        ).format(used=grouped(used), quota=grouped(quota))
         super().__init__("quota_used_up", message, used_bytes=used, quota_bytes=quota)
 
 

@@ -5,6 +5,9 @@ import re
 import unicodedata
 from typing import Final
 
+from django.utils.translation import gettext as _
+
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Refused
 
 LIMIT: Final = 500
@@ -54,18 +57,27 @@ def clean_path(path: str) -> str:
     path = unicodedata.normalize("NFC", path)
     shown = _shown(path)
     if not path:
-        raise BadPath("The path is empty. Give a name such as 'report.md' or 'data/sales.csv'.")
+        raise BadPath(_("The path is empty. Give a name such as 'report.md' or 'data/sales.csv'."))
     if any(unicodedata.category(sign) in _UNSEEN for sign in path) or _HIDING.search(path):
-        raise BadPath(f"The path '{shown}' has characters that cannot be seen. Leave them out.")
+        raise BadPath(_("The path '{path}' has characters that cannot be seen. Leave them out.").format(path=shown))
     if "\\" in path:
-        raise BadPath(f"The path '{shown}' has a backslash. Part folders by '/'.")
+        raise BadPath(_("The path '{path}' has a backslash. Part folders by '/'.").format(path=shown))
     if path.startswith("/"):
-        raise BadPath(f"The path '{shown}' begins with '/'. Write it from the workspace on, such as 'data/sales.csv'.")
+        message = _(
+            "The path '{path}' begins with '/'. Write it from the workspace on, such as 'data/sales.csv'."
+        ).format(path=shown)
+        raise BadPath(message)
     if len(path) > LIMIT:
-        raise BadPath(f"The path '{shown}' has {len(path):,} characters; at most {LIMIT} are allowed.")
+        message = _("The path '{path}' has {count} characters; at most {limit} are allowed.").format(
+            path=shown, count=grouped(len(path)), limit=LIMIT
+        )
+        raise BadPath(message)
     parts = path.split("/")
     if len(parts) > MOST_PARTS:
-        raise BadPath(f"The path '{shown}' has {len(parts)} parts; at most {MOST_PARTS} are allowed.")
+        message = _("The path '{path}' has {count} parts; at most {limit} are allowed.").format(
+            path=shown, count=grouped(len(parts)), limit=MOST_PARTS
+        )
+        raise BadPath(message)
     for part in parts:
         _check(part, shown)
     return path
@@ -73,11 +85,18 @@ def clean_path(path: str) -> str:
 
 def _check(part: str, shown: str) -> None:
     if part in ("", ".", ".."):
-        raise BadPath(f"The path '{shown}' has a part that is '{part}'. Write each folder's name once.")
+        message = _("The path '{path}' has a part that is '{part}'. Write each folder's name once.").format(
+            path=shown, part=part
+        )
+        raise BadPath(message)
     if part != part.strip():
-        raise BadPath(f"The path '{shown}' has a part that begins or ends with a space. Leave it out.")
+        message = _("The path '{path}' has a part that begins or ends with a space. Leave it out.").format(path=shown)
+        raise BadPath(message)
     if len(part.encode()) > PART_BYTES:
-        raise BadPath(f"The path '{shown}' has a part longer than {PART_BYTES} bytes. Shorten it.")
+        message = _("The path '{path}' has a part longer than {limit} bytes. Shorten it.").format(
+            path=shown, limit=PART_BYTES
+        )
+        raise BadPath(message)
 
 
 def _shown(path: str) -> str:

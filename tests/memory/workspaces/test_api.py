@@ -229,6 +229,34 @@ def test_what_is_too_large_or_too_much_is_refused_and_leaves_nothing(
     assert len(on_disk(media)) == 1
 
 
+@pytest.mark.spec("B29")
+def test_what_is_refused_is_said_in_the_readers_language(
+    alice: Any, places: Places, api_of: ApiOf, limited: Callable[..., None]
+) -> None:
+    limited(workspace_file_max_bytes=10_000, workspace_quota_bytes=3_000)
+    api, here = api_of(alice), places["user"]
+    german = {"accept-language": "de"}
+
+    said = [
+        put(api, file_url(here, path), content, **german).json()["error"]["message"]
+        for path, content in (
+            ("a.bin", b"x" * 10_001),
+            ("a.bin", b"x" * 4_000),
+            ("a//b", b"x"),
+            ("a /b", b"x"),
+            ("a\\b", b"x"),
+            ("a\u202eb", b"x"),
+            ("a" * 501, b"x"),
+            ("a/" * 21 + "b", b"x"),
+            ("ü" * 200, b"x"),
+        )
+    ]
+
+    assert said[0].startswith("Die Datei ist größer als 10.000 Bytes.")
+    assert said[1].startswith("Es ist kein Platz: 0 von 3.000 Bytes sind belegt.")
+    assert [one for one in said[2:] if not one.startswith("Der Pfad „")] == []
+
+
 def test_tokens_need_the_scope_of_documents_to_change_and_one_to_read(
     alice: Any, places: Places, api_of: ApiOf
 ) -> None:
