@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from agents.engine.states import EffectStatus
+from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
 from agents.tools.catalogue.browser_tools import FOLDER, KEPT_PICTURES, browser_screenshot
 from agents.tools.gateway import Gateway
-from agents.tools.tool import Call
+from agents.tools.tool import Call, ToolError
 from tests.tools.doubles import APPROVE_ALL, FakeBrowser, FakeWorkspace, fake_providers
-from tests.tools.driving import call_once
+from tests.tools.driving import call_once, case_of, seen
 
 
 @pytest.mark.spec("S196")
@@ -61,3 +63,25 @@ async def test_the_last_pictures_of_a_conversation_are_kept_and_older_ones_go() 
     assert sorted(workspace.files) == sorted([*pictures, "notes.txt", f"{FOLDER}/kept.txt"])
     assert events[-1].screenshot == pictures[-1]
     assert (events[-1].url, events[-1].title) == ("https://example.org/", "Example")
+
+
+async def test_a_click_whose_picture_cannot_be_kept_has_happened_all_the_same() -> None:
+    class Full(FakeWorkspace):
+        async def write_bytes(self, *_: Any, **__: Any) -> Any:
+            raise ToolError("There is no room.")
+
+    browser = FakeBrowser()
+    providers = fake_providers(browser=browser, workspace=Full())
+
+    async def program(context: AgentContext) -> Any:
+        return seen(await context.tool("browser_click", {"target": "e1"}, call_id="c1"))
+
+    case = case_of(program, Gateway(providers, checks=APPROVE_ALL))
+    case.conversation_id = uuid.uuid4()
+    end = await case.drive()
+
+    (effect,) = case.store.effects(case.execution_id)
+    assert effect.status is EffectStatus.FINISHED
+    assert browser.done == [("click", "e1 on https://example.org/")]
+    assert not end.value["is_error"]
+    assert "The picture could not be kept: There is no room." in end.value["content"]

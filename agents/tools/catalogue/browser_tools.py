@@ -7,6 +7,7 @@ nothing is done. Whether a click that was interrupted has happened no probe can 
 """
 
 import re
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 from django.utils.translation.trans_null import gettext_noop
@@ -176,20 +177,28 @@ async def browser_get_stream_url(call: Call) -> Reply:
 
 
 async def _shown(call: Call, page: SeenPage, *, action: str, target: str = "") -> Reply:
-    picture = await _kept(call, page.picture) if page.picture else ""
+    picture, unkept = await _picture(call, page.picture) if page.picture else ("", "")
     call.emit(BrowserAction(action=action, target=target, url=page.url, title=page.title, screenshot=picture))
     failed = page.status if page.status is not None and page.status >= 400 else None
     parts = [
         f"Page: {page.title or 'without a title'}\nAddress: {page.url}",
         f"The server answered with the error {failed}." if failed else "",
         *page.notes,
-        f"Picture: {picture}" if picture else "",
+        f"Picture: {picture}" if picture else unkept,
         page.text or "There is nothing on it.",
     ]
     return Reply(
         content="\n".join(part for part in parts if part),
         data={"url": page.url, "title": page.title, "screenshot": picture, "text": page.text},
     )
+
+
+async def _picture(call: Call, picture: bytes) -> tuple[str, str]:
+    """Its path, or why it has none. What was done on the page is done, whatever becomes of its picture."""
+    try:
+        return await _kept(call, picture), ""
+    except ToolError as error:
+        return "", f"The picture could not be kept: {error.message}"
 
 
 async def _kept(call: Call, picture: bytes) -> str:
@@ -204,5 +213,6 @@ async def _kept(call: Call, picture: bytes) -> str:
         call.about, f"{FOLDER}/{number:06}.jpg", picture, "image/jpeg", by="browser", key=call.key
     )
     for old in [one for one in numbers if one <= number - KEPT_PICTURES]:
-        await workspace.delete_file(call.about, f"{FOLDER}/{old:06}.jpg", scope="conversation")
+        with suppress(ToolError):  # another run of the conversation may have been faster
+            await workspace.delete_file(call.about, f"{FOLDER}/{old:06}.jpg", scope="conversation")
     return stored.path
