@@ -40,7 +40,10 @@ def _px(points: float) -> int:
 
 
 def _rectangle(draw: Any, box: Box, colour: str) -> None:
-    draw.rectangle((_px(box.left), _px(box.top), _px(box.right) - 1, _px(box.bottom) - 1), fill=f"#{colour}")
+    """Nothing where it has no pixel, as the bar of a 0: Pillow takes no such rectangle."""
+    left, top, right, bottom = _px(box.left), _px(box.top), _px(box.right) - 1, _px(box.bottom) - 1
+    if left <= right and top <= bottom:
+        draw.rectangle((left, top, right, bottom), fill=f"#{colour}")
 
 
 def _text(draw: Any, text: Text) -> None:
@@ -128,10 +131,11 @@ def ticks(values: list[float]) -> list[float]:
     if least == most:
         most = least + 1
     rough = (most - least) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
+    exponent = math.floor(math.log10(rough))
+    power = 10.0**exponent
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
     first, last = math.floor(least / step), math.ceil(most / step)
-    return [round(number * step, 10) for number in range(first, last + 1)]
+    return [round(number * step, max(10, 2 - exponent)) for number in range(first, last + 1)]
 
 
 def _level(value: float, scale: list[float], field: Box) -> float:

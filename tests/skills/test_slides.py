@@ -192,6 +192,16 @@ class TestFile:
         with Image.open(io.BytesIO(finished.pictures[0])) as first:
             assert first.size == (1280, 720)
 
+    @pytest.mark.parametrize("kind", ["bar", "line"])
+    @pytest.mark.parametrize("values", [[0, 5], [-3, 0], [1, 1_000_000], [0, 0], [2e-12, 3e-12]])
+    def test_a_chart_is_drawn_whatever_its_figures_are(self, kind: str, values: list[float]) -> None:
+        chart = {"kind": kind, "categories": ["A", "B"], "series": [{"values": values}]}
+        slide = {"kind": "chart", "title": "Figures", "chart": chart}
+
+        drawn = made(Deck.model_validate({"title": "T", "slides": [slide]}), {}, author="chat")
+
+        assert drawn.slides == len(drawn.pictures) == 1
+
     @pytest.mark.parametrize(
         ("values", "expected"),
         [([1, 15], [0, 5, 10, 15]), ([-3, 4], [-4, -2, 0, 2, 4]), ([0, 0], [0, 0.2, 0.4, 0.6, 0.8, 1.0])],
