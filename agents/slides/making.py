@@ -1,9 +1,10 @@
 """From a deck to its file and its pictures. Blocks: call it in a thread."""
 
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from agents.slides.deck import Deck
 from agents.slides.layout import pages_of
@@ -13,6 +14,8 @@ from agents.slides.powerpoint import powerpoint
 _ACROSS: Final = 3
 _SMALL: Final = (480, 270)
 _GAP: Final = 10
+# What XML has no way to say.
+_UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class Made:
 
 def made(deck: Deck, images: Mapping[str, bytes], *, author: str) -> Made:
     """`images`: what the deck's slides name, as PNG or JPEG."""
+    deck = Deck.model_validate(_writable(deck.model_dump()))
     pages = pages_of(deck)
     pictures = tuple(picture(page, images) for page in pages)
     return Made(
@@ -36,6 +40,19 @@ def made(deck: Deck, images: Mapping[str, bytes], *, author: str) -> Made:
         overview=_overview(pictures),
         pictures=pictures,
     )
+
+
+def _writable(value: Any) -> Any:
+    """With a blank in the place of each sign that the file cannot hold."""
+    match value:
+        case str():
+            return _UNWRITABLE.sub(" ", value)
+        case dict():
+            return {key: _writable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_writable(item) for item in value]
+        case _:
+            return value
 
 
 def _overview(pictures: tuple[bytes, ...]) -> bytes:

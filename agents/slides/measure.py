@@ -32,8 +32,8 @@ def font(pixels: int, *, bold: bool = False) -> Any:
 
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
-    """In points."""
-    return float(font(100, bold=bold).getlength(text)) * size / 100 * _SLACK
+    """In points, as one line: a name in a chart may have several."""
+    return float(font(100, bold=bold).getlength(" ".join(text.split()))) * size / 100 * _SLACK
 
 
 def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> tuple[str, ...]:

@@ -202,6 +202,25 @@ class TestFile:
 
         assert drawn.slides == len(drawn.pictures) == 1
 
+    @pytest.mark.parametrize("kind", ["bar", "line", "pie"])
+    def test_the_names_in_a_chart_may_have_several_lines(self, kind: str) -> None:
+        chart = {"kind": kind, "categories": ["Q1\n2025", "Q2\n2025"], "series": [{"name": "a\nb", "values": [1, 2]}]}
+        slide = {"kind": "chart", "title": "Figures", "chart": chart}
+
+        drawn = made(Deck.model_validate({"title": "T", "slides": [slide]}), {}, author="chat")
+
+        assert drawn.slides == len(drawn.pictures) == 1
+
+    def test_signs_that_no_file_takes_are_left_out(self) -> None:
+        slide = {"kind": "bullets", "title": "One\x0btwo", "points": ["a\x0cb"], "notes": "Say\nthis\x1b"}
+
+        drawn = made(Deck.model_validate({"title": "A\x0bB", "slides": [slide]}), {}, author="chat")
+
+        read = Presentation(io.BytesIO(drawn.file))
+        assert read.core_properties.title == "A B"
+        assert read.slides[0].shapes.title.text_frame.text == "One two"
+        assert read.slides[0].notes_slide.notes_text_frame.text == "Say\nthis "
+
     @pytest.mark.parametrize(
         ("values", "expected"),
         [([1, 15], [0, 5, 10, 15]), ([-3, 4], [-4, -2, 0, 2, 4]), ([0, 0], [0, 0.2, 0.4, 0.6, 0.8, 1.0])],
