@@ -139,7 +139,11 @@ def _host(url: str) -> str:
     try:
         return canonical(url, allow_private=True, any_port=True).host
     except BadAddress:
-        return urlsplit(url).hostname or "" if "[" not in url else ""
+        pass
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _decoded(text: str) -> str:

@@ -349,6 +349,20 @@ async def test_a_path_that_can_be_none_fails_by_itself_and_not_the_run() -> None
     assert value[1]["is_error"]
 
 
+@pytest.mark.parametrize("url", ["https://exa]mple.org/", "http://[::1"])
+@pytest.mark.parametrize("before", [(), (READ_DOCUMENT,)], ids=["clean", "tainted"])
+async def test_an_address_that_can_be_none_fails_by_itself_and_not_the_run(before: Any, url: str) -> None:
+    case = running(*before, ("fetch_url", {"url": url}), agent="chat")
+
+    end = await case.drive()
+    while end.how == "waiting":
+        case.answer(yes(case))
+        end = await case.drive()
+
+    assert end.how == "completed"
+    assert "is no web address" in end.value[-1]["content"]
+
+
 async def test_an_error_of_ours_is_no_text_of_others_and_a_servers_own_words_are() -> None:
     @tool(agents=ANY_AGENT, untrusted=True)
     async def reads(call: Call, words: str) -> str:

@@ -63,8 +63,7 @@ async def fetch_url(
 ) -> Reply:
     """Reads a web page or a PDF on the web as text. For an address that the user gave or that a search found, never for
     a guessed one. Long pages come in parts. Not for images (analyze_image)."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_of_web(url):
         raise ToolError(f"'{url[:200]}' is no web address: it has to begin with http:// or https:// and name a host.")
     page = part_of(await call.providers.pages.fetch(call.about, url, stays=call.stays), part)
     source = Source(
@@ -129,6 +128,14 @@ def _page_text(page: FetchedPage) -> str:
     if not page.is_whole:
         return f"{head}\n\n[The page is longer than what is read of it: its end is missing.]"
     return head
+
+
+def _is_of_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _host(url: str) -> str:
