@@ -18,7 +18,8 @@ _DETAILS: Final = re.compile(r'^HyperAgent; error=[a-z_]+; details="([^"]*)"$')
 
 
 def reason_in(headers: Mapping[str, str]) -> str:
-    """A sentence of ours; empty where the answer is a site's."""
+    """A sentence of ours; empty where the answer is a site's. Only for what the proxy has read: a site's own is taken
+    out there."""
     found = _DETAILS.match(headers.get(STATUS_HEADER, ""))
     return found[1] if found else ""
 

@@ -23,7 +23,7 @@ from hyperagent.lib.outside.tunnel import READ_BYTES, Because, Lookup, NotConnec
 log = structlog.get_logger(__name__)
 
 STATUS_HEADER: Final = "proxy-status"
-"""Has the reason, where the proxy and not the site answered; a site's own is taken out."""
+"""Has the reason, where the proxy and not the site answered; a site's own is taken out where it can be read."""
 _HEAD_BYTES: Final = 1 << 16
 _NOT_THEIRS: Final = HOP_BY_HOP | {STATUS_HEADER.encode()}
 _STATUSES: Final = {Because.PROHIBITED: 403, Because.TIMEOUT: 504}

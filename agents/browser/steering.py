@@ -159,7 +159,9 @@ class Steering:
             said = await asking.why_no_tunnel(held.box, address) if name == words.TUNNEL else ""
             await pages.settle(page, within_s=self._patience.settling_s)
             raise ToolError(said or words.failure_words(name)) from None
-        said = asking.reason_in(response.headers) if response else ""
+        # What comes encrypted passes the proxy unread: there a site could write it.
+        is_read = response is not None and response.url.startswith("http:")
+        said = asking.reason_in(response.headers) if response is not None and is_read else ""
         if said:
             raise ToolError(said)
         await pages.settle(page, within_s=self._patience.settling_s)
