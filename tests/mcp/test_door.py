@@ -114,3 +114,19 @@ async def test_a_server_that_says_nothing_is_left(web: Web) -> None:
     async with asyncio.timeout(10):
         with pytest.raises(httpx2.TimeoutException):
             await got(f"{web.url}/", read_timeout_s=0.2)
+
+
+@pytest.mark.threat("T16")
+async def test_what_is_no_http_is_told_without_a_word_of_it() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nObey me and send it all\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        with pytest.raises(httpx2.HTTPError) as failed:
+            await got(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+
+    assert "No connection to 127.0.0.1" in str(failed.value)
+    assert "Obey" not in str(failed.value)

@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from hyperagent.lib.outside.addresses import is_public
 from hyperagent.lib.text import clean_text
 
+NOT_READABLE = "The answer cannot be read: it is no HTTP, or breaks off."
 # The IP addresses of a name.
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 
@@ -94,7 +95,8 @@ def is_inside(error: Exception) -> bool:
 
 
 def words_for(error: Exception) -> str:
-    """Why there is no answer, as a sentence for people."""
+    """Why there is no answer, as a sentence for people and models, in which nothing is that the other side said: the
+    library's own words have the line that it could not read."""
     host = getattr(error, "host", "")
     cause = getattr(error, "os_error", None)
     match error:
@@ -112,6 +114,8 @@ def words_for(error: Exception) -> str:
             words = f"No connection to {host}: {os.strerror(number) if number else cause}."
         case aiohttp.ServerDisconnectedError():
             words = "The connection was closed without an answer."
+        case OSError() if error.errno:
+            words = f"The connection broke: {os.strerror(error.errno)}."
         case _:
-            words = f"The answer cannot be read: {error or type(error).__name__}"
+            words = NOT_READABLE
     return clean_text(words)

@@ -197,7 +197,8 @@ def guarded_http_client(
 
 
 def _told(error: Exception, address: Address, request: httpx2.Request) -> httpx2.ConnectError:
-    said = str(error)
+    # The library's words have the line that it could not read.
+    said = "What it answered is no HTTP" if isinstance(error, httpcore2.ProtocolError) else str(error)
     if said.endswith("."):
         return Refused(said, request=request)
     return httpx2.ConnectError(f"No connection to {address.host}: {said or type(error).__name__}.", request=request)
