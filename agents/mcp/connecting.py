@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from agents.mcp.definitions import BadDefinition, Definition, definition, visible
+from agents.mcp.programs import ProgramEnded, with_said
 from agents.mcp.values import ServerConfig
 from agents.sandbox.base import SandboxError
 from hyperagent.lib.outside.http_client import Auth, GuardedTransport, HttpError, HttpTimeout, guarded_http_client
@@ -36,17 +37,25 @@ NEEDS_SIGN_IN: Final = "The server wants to know who you are. Sign in to it, or 
 
 
 class NotConnected(Exception):
-    """There is no connection; the message is a sentence for people. `needs_sign_in`: the server asked who we are."""
+    """There is no connection; the message is for people. `ours`: of it what is our own sentence; `said`: what a
+    stranger said besides, which a model gets as such. `needs_sign_in`: the server asked who we are."""
 
-    def __init__(self, message: str, *, needs_sign_in: bool = False) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, ours: str, *, said: str = "", needs_sign_in: bool = False) -> None:
+        self.message = with_said(ours, said)
+        super().__init__(self.message)
+        self.ours = ours
+        self.said = said
         self.needs_sign_in = needs_sign_in
 
 
 class Broken(Exception):
-    """A connection that was there ended, or what came is no answer: nobody knows what the call did. The message is a
-    sentence for people, or empty."""
+    """A connection that was there ended, or what came is no answer: nobody knows what the call did. The message is for
+    people, or empty; `ours` and `said` as above."""
+
+    def __init__(self, ours: str = "", *, said: str = "") -> None:
+        super().__init__(with_said(ours, said))
+        self.ours = ours
+        self.said = said
 
 
 class Failed(Exception):
@@ -99,7 +108,7 @@ async def connected(
     except Exception as error:
         if opened:
             told = next(filter(None, (_told(one, config) for one in _causes(error))), None)
-            raise Broken(told.message if told else "") from error
+            raise (Broken(told.ours, said=told.said) if told else Broken()) from error
         raise _not_connected(error, config, watched) from error
 
 
@@ -141,7 +150,7 @@ async def _asked(answer: Any) -> Any:
         return await answer
     except MCPError as error:
         if error.code in (mcp_types.CONNECTION_CLOSED, mcp_types.REQUEST_TIMEOUT, mcp_types.PARSE_ERROR):
-            raise Broken("") from error
+            raise Broken from error
         raise Failed(visible(error.message)[:_SAID_CHARS], did_nothing=error.code in _NOT_BEGUN) from error
     except (ValueError, RuntimeError, OSError, HttpError) as error:
         # What came back is no answer by the protocol, whatever the server had done by then.
@@ -242,9 +251,11 @@ def _told(error: BaseException, config: ServerConfig) -> NotConnected | None:
         case NotConnected():
             return error
         case SandboxError():
-            return NotConnected(error.message)
+            ours, said = (error.ours, error.said) if isinstance(error, ProgramEnded) else (error.message, "")
+            return NotConnected(ours, said=said)
         case OAuthRegistrationError() | OAuthTokenError():
-            return NotConnected(f"Signing in did not work: {visible(str(error))[:_SAID_CHARS]}", needs_sign_in=True)
+            said = visible(str(error))[:_SAID_CHARS]
+            return NotConnected("Signing in did not work.", said=said, needs_sign_in=True)
         case TimeoutError() | HttpTimeout():
             return NotConnected(f"'{config.name}' did not answer in time.")
         case HttpError() if str(error):

@@ -30,6 +30,20 @@ HELD_AS: Final = "mcp"
 _SHIM: Final = (Path(__file__).parent / "shim.py").read_text()
 
 
+def with_said(ours: str, said: str) -> str:
+    """A sentence of ours, and what a stranger said besides."""
+    return f"{ours.rstrip('.')}: {said}" if said else ours
+
+
+class ProgramEnded(SandboxError):
+    """`ours`: the sentence without what the program `said`, which is a stranger's."""
+
+    def __init__(self, ours: str, said: str) -> None:
+        super().__init__(with_said(ours, said))
+        self.ours = ours
+        self.said = said
+
+
 class OpensBoxes(Protocol):
     async def __call__(self, config: ServerConfig) -> HostedBox:
         """The box for this server and this person. Raises SandboxError."""
@@ -51,8 +65,7 @@ async def program(config: ServerConfig, open_box: OpensBoxes) -> AsyncIterator[A
                 yield streams
         except Exception as error:
             if await _ended(box, started):
-                why = f": {said.complaint}" if said.complaint else "."
-                raise SandboxError(f"The program of '{config.name}' ended{why}") from error
+                raise ProgramEnded(f"The program of '{config.name}' ended.", said.complaint) from error
             raise
         finally:
             writer.close()
@@ -100,7 +113,7 @@ class _Said:
                         await self._told.wait()
                     return int(self._out.split("\n", 1)[0])
                 if not await runs():
-                    raise SandboxError(f"The program cannot be run: {self.complaint or 'it ended at once'}")
+                    raise ProgramEnded("The program cannot be run.", self.complaint or "it ended at once")
 
 
 class _Owed:

@@ -66,7 +66,8 @@ class ConnectedServers:
         try:
             await self._look(session, config, offered)
         except NotConnected as error:
-            raise ToolError(f"The server '{config.name}' cannot be reached. {error.message}") from error
+            why = _told(offered, error.ours, error.said)
+            raise ToolError(f"The server '{config.name}' cannot be reached. {why}") from error
         except (Broken, Failed) as error:
             raise ToolError(f"The server '{config.name}' does not say what tools it has.") from error
         if call.key:
@@ -76,7 +77,7 @@ class ConnectedServers:
         except Failed as error:
             raise ToolError(_failure(offered, error.said), may_have_happened=not error.did_nothing) from error
         except (Broken, NotConnected) as error:
-            why = str(error) or "The connection broke."
+            why = _told(offered, error.ours or "The connection broke.", error.said)
             raise ToolError(BROKEN.format(server=config.name, why=why), may_have_happened=True) from error
         found = answered(result.model_dump(mode="json", by_alias=True, exclude_none=True))
         if found.failed:
@@ -107,8 +108,14 @@ async def _callable(about: About, offered: Offered) -> ServerConfig:
 
 
 def _failure(offered: Offered, said: str) -> str:
-    text = clip(clean_text(said), SAID_CHARS) or "It said nothing about why."
-    return f"The server '{offered.server}' says that it failed:\n{marked_untrusted(text, source=offered.called)}"
+    said = said or "It said nothing about why."
+    return _told(offered, f"The server '{offered.server}' says that it failed.", said)
+
+
+def _told(offered: Offered, ours: str, said: str) -> str:
+    """A sentence of ours, and what a stranger said besides, as such."""
+    text = clip(clean_text(said), SAID_CHARS)
+    return f"{ours.rstrip('.')}:\n{marked_untrusted(text, source=offered.called)}" if text else ours
 
 
 async def _reply(call: Call, offered: Offered, found: Answered) -> Reply:

@@ -18,7 +18,7 @@ from agents.runtime.driven import About
 if TYPE_CHECKING:
     from mcp import Client
 
-    from agents.mcp.connecting import Transports
+    from agents.mcp.connecting import Broken, Transports
 
 IDLE_S: Final = 60.0
 LISTING_HOLDS_S: Final = 30.0
@@ -44,7 +44,7 @@ class Session:
     _ready: "asyncio.Future[Client] | None" = None
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _users: int = 0
-    _broke: str = ""
+    _broke: "Broken | None" = None
     _idle_since: float = 0.0
     _listing: Listing | None = None
     _listed_at: float = 0.0
@@ -94,9 +94,10 @@ class Session:
                 await asyncio.wait({asking, self.task}, return_when=asyncio.FIRST_COMPLETED)
                 if asking.done():
                     return asking.result()
-                raise Broken("")
+                raise Broken
             except Broken as broken:
-                raise Broken(str(broken) or await self._why()) from broken
+                why = broken if str(broken) else await self._why() or broken
+                raise Broken(why.ours, said=why.said) from broken
             finally:
                 if not asking.done():
                     asking.cancel()
@@ -105,7 +106,7 @@ class Session:
             self._users -= 1
             self._idle_since = time.monotonic()
 
-    async def _why(self) -> str:
+    async def _why(self) -> "Broken | None":
         """Why the connection broke, if it did and that is told in a moment."""
         assert self.task is not None
         await asyncio.wait({self.task}, timeout=_TOLD_S)
@@ -131,8 +132,8 @@ class Session:
         except NotConnected as error:
             self._fail(error)
         except Broken as broken:
-            self._broke = str(broken)
-            self._fail(NotConnected(self._broke or "The connection broke."))
+            self._broke = broken
+            self._fail(NotConnected(broken.ours or "The connection broke.", said=broken.said))
         finally:
             self._closing.set()
             self._fail(NotConnected("The connection could not be opened."))

@@ -144,6 +144,7 @@ async def test_a_program_runs_within_walls_in_a_box_of_each_persons_own(alice: A
     with pytest.raises(ToolError, match="it was all too much") as died:
         await look("die")
     assert died.value.may_have_happened
+    assert "ended:\n<untrusted source=" in died.value.message
     assert await look("after") == "more"
     await reached.aclose()
 
