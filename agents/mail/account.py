@@ -106,7 +106,7 @@ class ServerAccount(OneMailbox):
         self, about: About, folder: Folder, query: str, *, limit: int, account: str = ""
     ) -> tuple[MailHeader, ...]:
         """Newest first."""
-        terms = terms_of(query, today=datetime.now(UTC).date())
+        terms = terms_of(query, today=datetime.now(UTC).date(), own=self.address)
 
         def work(mailbox: Connection) -> tuple[MailHeader, ...]:
             mailbox.open(folder)

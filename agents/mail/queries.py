@@ -6,18 +6,26 @@ What IMAP cannot say (labels, categories) is left out rather than refused: more 
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
+from functools import reduce
+from itertools import islice
 from typing import Final
 
 Term = tuple[str, ...]
 """A search key and what it takes. Key words are ours; what follows `TEXT` and the like is the user's text."""
+_Part = list[Term] | None
+"""Terms that all have to fit: none where nothing was said. None: what IMAP cannot say, which everything fits then."""
 
-MAX_TERMS: Final = 30
+MAX_WORDS: Final = 60
+"""Of a query, brackets counted."""
 _WORD: Final = re.compile(
-    r"""(?P<minus>-)?(?:(?P<name>[a-zA-Z]\w{0,20}):)?(?:"(?P<quoted>[^"]*)"|\((?P<group>[^()]*)\)|(?P<plain>[^\s"(){}]+))"""
+    r"""(?P<minus>-)?(?:(?P<name>[a-zA-Z]\w{0,20}):)?(?:"(?P<quoted>[^"]*)"|(?P<opens>[({])|(?P<plain>[^\s"(){}]+))"""
+    r"""|(?P<closes>[)}])"""
 )
+_ME: Final = "me"
 _AGE: Final = re.compile(r"^(\d{1,4})([dmy])$")
 _DAYS: Final = {"d": 1, "m": 30, "y": 365}
 _FIELDS: Final = {"from": "FROM", "to": "TO", "cc": "CC", "bcc": "BCC", "subject": "SUBJECT"}
+_ADDRESSES: Final = frozenset(("from", "to", "cc", "bcc"))
 _STATES: Final[dict[str, Term]] = {
     "unread": ("UNSEEN",),
     "read": ("SEEN",),
@@ -36,25 +44,13 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 _TAKES_TEXT: Final = frozenset({"FROM", "TO", "CC", "BCC", "SUBJECT", "TEXT"})
 
 
-def terms_of(query: str, *, today: date) -> list[Term]:
-    """What a mail has to fit, all of it. Nothing fits everything."""
-    alternatives: list[list[Term]] = []
-    wants_other = False
-    for match in list(_WORD.finditer(query))[:MAX_TERMS]:
-        if match["plain"] == "OR" and match["name"] is None:
-            wants_other = bool(alternatives)
-            continue
-        found = _terms(match, today)
-        if match["minus"]:
-            found = [("NOT", *_all(found))] if found else []
-        if not found:
-            continue
-        if wants_other:
-            alternatives[-1] = [("OR", *_all(alternatives[-1]), *_all(found))]
-        else:
-            alternatives.append(found)
-        wants_other = False
-    return [term for found in alternatives for term in found]
+def terms_of(query: str, *, today: date, own: str = "") -> list[Term]:
+    """What a mail has to fit, all of it. Nothing fits everything. `own`: the address that `me` stands for."""
+    reading = _Reading(list(islice(_WORD.finditer(query), MAX_WORDS)), today, own)
+    parts = []
+    while not reading.is_over:
+        parts += reading.parts()
+    return _all_of(parts) or []
 
 
 def search_line(terms: Sequence[Term], *, literals: bool) -> bytes:
@@ -65,27 +61,92 @@ def search_line(terms: Sequence[Term], *, literals: bool) -> bytes:
     return line if line.isascii() else b"CHARSET UTF-8 " + line
 
 
-def _terms(match: re.Match[str], today: date) -> list[Term]:
-    name = (match["name"] or "").lower()
-    value = match["quoted"] if match["quoted"] is not None else match["group"] or match["plain"] or ""
-    value = " ".join(value.split())
-    if not value:
-        return []
-    found: list[Term | None]
-    if name in _FIELDS:
-        # Within brackets every word has to be there.
-        values = value.split() if match["group"] is not None else [value]
-        found = [(_FIELDS[name], one) for one in values if one != "OR"]
-    elif name in _OTHERS:
-        found = [_OTHERS[name](value)]
-    elif name in _DATES:
-        day = _day(name, value, today)
-        found = [(_DATES[name], _imap_day(day)) if day else None]
-    elif name in _NOT_IN_IMAP:
-        found = []
-    else:
-        found = [("TEXT", f"{match['name']}:{value}" if name else value)]
-    return [term for term in found if term]
+class _Reading:
+    """Of a query's words, from the first to the last."""
+
+    def __init__(self, words: list[re.Match[str]], today: date, own: str) -> None:
+        self._words = words
+        self._at = 0
+        self._today = today
+        self._own = own
+
+    @property
+    def is_over(self) -> bool:
+        return self._at == len(self._words)
+
+    def parts(self, name: str = "") -> list[_Part]:
+        """Up to the end, or that of the brackets that it is within; `name`: what stands before those."""
+        parts: list[_Part] = []
+        wants_other = False
+        while not self.is_over:
+            word = self._next()
+            if word["closes"]:
+                break
+            if word["plain"] in ("OR", "AND") and not (word["name"] or word["minus"]):
+                wants_other = word["plain"] == "OR" and bool(parts)
+                continue
+            part = self._part(word, name)
+            if part == []:
+                continue
+            if wants_other:
+                parts[-1] = _either(parts[-1], part)
+            else:
+                parts.append(part)
+            wants_other = False
+        return parts
+
+    def _next(self) -> re.Match[str]:
+        self._at += 1
+        return self._words[self._at - 1]
+
+    def _part(self, word: re.Match[str], within: str) -> _Part:
+        part = self._said(word, word["name"] or within)
+        return [("NOT", *_all(part))] if part and word["minus"] else part
+
+    def _said(self, word: re.Match[str], name: str) -> _Part:
+        """Within brackets every word has to be there, within braces one of them."""
+        match word["opens"]:
+            case "(":
+                return _all_of(self.parts(name))
+            case "{":
+                parts = self.parts(name)
+                return reduce(_either, parts) if parts else []
+        plain = word["plain"] or ""
+        if plain.endswith(":") and plain[:-1].lower() in _NAMES:
+            # What it is about stands behind a blank.
+            following = None if self.is_over or self._words[self._at]["closes"] else self._next()
+            return [] if following is None else self._part(following, plain[:-1])
+        value = " ".join((word["quoted"] if word["quoted"] is not None else plain).split())
+        return _terms(name, value, self._today, self._own) if value else []
+
+
+def _all_of(parts: Sequence[_Part]) -> _Part:
+    """None if there is something, and IMAP can say none of it."""
+    terms = [term for part in parts for term in part or ()]
+    return None if parts and not terms else terms
+
+
+def _either(one: _Part, other: _Part) -> _Part:
+    """If IMAP cannot say one of them, it cannot say that either fits."""
+    return [("OR", *_all(one), *_all(other))] if one and other else None
+
+
+def _terms(name: str, value: str, today: date, own: str) -> _Part:
+    found: Term | None
+    match name.lower():
+        case known if known in _FIELDS:
+            address = own if value.lower() == _ME and known in _ADDRESSES else value
+            found = (_FIELDS[known], address) if address else None
+        case known if known in _OTHERS:
+            found = _OTHERS[known](value)
+        case known if known in _DATES:
+            day = _day(known, value, today)
+            found = (_DATES[known], _imap_day(day)) if day else None
+        case known if known in _NOT_IN_IMAP:
+            found = None
+        case _:
+            found = ("TEXT", f"{name}:{value}" if name else value)
+    return [found] if found else None
 
 
 def _larger(value: str) -> Term | None:
@@ -115,6 +176,7 @@ _OTHERS: Final[dict[str, Callable[[str], Term | None]]] = {
     "smaller": _smaller,
     "smaller_than": _smaller,
 }
+_NAMES: Final = frozenset((*_FIELDS, *_OTHERS, *_DATES, *_NOT_IN_IMAP))
 
 
 def _day(name: str, value: str, today: date) -> date | None:

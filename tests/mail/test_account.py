@@ -354,6 +354,8 @@ async def test_a_search_finds_by_gmails_words_newest_first_and_leaves_mails_unre
     assert await found("subject:für is:unread") == ["<q3@example.org>"]
     assert await found('"42 million" -is:unread') == ["<q4@example.org>"]
     assert await found("from:mallory OR subject:Q4") == [None, "<q4@example.org>"]
+    assert await found("(from:mallory OR subject:Q4) newer_than:1d") == [None, "<q4@example.org>"]
+    assert await found("to:me subject:{Q3 Q5}") == ["<q3@example.org>"]
     assert await found("newer_than:1d from:nobody") == []
     assert await found('a" UID 1 \\ {5}') == []
     await account.read(HERE, "<q3@example.org>")

@@ -12,7 +12,7 @@ TODAY = date(2026, 11, 22)
 
 
 def line(query: str, *, literals: bool = True) -> bytes:
-    return search_line(terms_of(query, today=TODAY), literals=literals)
+    return search_line(terms_of(query, today=TODAY, own="alice@example.org"), literals=literals)
 
 
 @pytest.mark.spec("S178")
@@ -20,7 +20,8 @@ def line(query: str, *, literals: bool = True) -> bytes:
     ("query", "wanted"),
     [
         ("", b"ALL"),
-        ("from:bob@example.org to:me", b'FROM "bob@example.org" TO "me"'),
+        ("from:bob@example.org to:me", b'FROM "bob@example.org" TO "alice@example.org"'),
+        ("-from:Me subject:me", b'NOT FROM "alice@example.org" SUBJECT "me"'),
         ("subject:(quarterly report)", b'SUBJECT "quarterly" SUBJECT "report"'),
         ('subject:"quarterly report"', b'SUBJECT "quarterly report"'),
         ("newer_than:7d older_than:1y", b"SINCE 15-Nov-2026 BEFORE 22-Nov-2025"),
@@ -32,13 +33,24 @@ def line(query: str, *, literals: bool = True) -> bytes:
         ("-subject:(a b)", b'NOT (SUBJECT "a" SUBJECT "b")'),
         ("a OR from:b OR c", b'OR OR TEXT "a" FROM "b" TEXT "c"'),
         ("OR a", b'TEXT "a"'),
+        ("a AND from:b", b'TEXT "a" FROM "b"'),
+        ("from:(bob OR carol)", b'OR FROM "bob" FROM "carol"'),
+        ("(from:bob OR to:bob) subject:report", b'OR FROM "bob" TO "bob" SUBJECT "report"'),
+        ("{from:bob from:carol subject:(a b)}", b'OR OR FROM "bob" FROM "carol" (SUBJECT "a" SUBJECT "b")'),
+        ("-(from:bob is:unread)", b'NOT (FROM "bob" UNSEEN)'),
+        ("subject:(-draft (report OR {plan budget}))",
+         b'NOT SUBJECT "draft" OR SUBJECT "report" OR SUBJECT "plan" SUBJECT "budget"'),
+        ("label:work OR from:bob invoice", b'TEXT "invoice"'),  # or else what has the label would not be found
+        ("from: bob subject: plan", b'FROM "bob" SUBJECT "plan"'),
+        ("((a) b)) c", b'TEXT "a" TEXT "b" TEXT "c"'),
+        ("( from: )", b"ALL"),
         ("in:inbox label:work invoice", b'TEXT "invoice"'),
         ("rfc822msgid:<a@b>", b'HEADER "Message-ID" "<a@b>"'),
         ("https://example.org", b'TEXT "https://example.org"'),
         ("after:yesterday newer_than:99999y larger:much", b"ALL"),
         ("für", b"CHARSET UTF-8 TEXT {4+}\r\nf\xc3\xbcr"),
     ],
-)
+)  # fmt: skip
 def test_gmails_words_are_said_in_imaps(query: str, wanted: bytes) -> None:
     assert line(query) == wanted
 
