@@ -13,7 +13,8 @@ from agents.tools.providers import OriginalFile, Providers
 from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT
 from agents.tools.values import CodeRun, DocumentFilters, FetchedPage, MailMessage, OutgoingMail
-from tests.doubles.memory_journal import Death
+from agents.workspace import within
+from tests.doubles.memory_journal import Death, Killed
 from tests.tools.doubles import (
     APPROVE_ALL,
     FakeDocuments,
@@ -486,6 +487,50 @@ async def test_files_of_the_workspace_are_written_listed_and_read_and_people_see
     assert [(event["path"], event["operation"], event["size_bytes"]) for event in case.events("workspace_update")] == [
         ("report.md", "written", 4)
     ]
+
+
+async def test_lines_that_end_before_they_begin_are_told_so() -> None:
+    reply = await used(
+        "read_file",
+        {"path": "a.txt", "first_line": 3, "last_line": 2},
+        workspace=FakeWorkspace(files={"a.txt": "1\n2\n3\n4\n"}),
+    )
+
+    assert reply["content"] == "Error: last_line is 2 and first_line 3: it has to be 3 or more, or left out."
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("path", ["a.md", "./a.md", "~/a.md"])
+async def test_a_file_that_still_stands_was_not_deleted_however_its_path_was_written(path: str) -> None:
+    class Own(FakeWorkspace):
+        """Knows these spellings, as that of the product does."""
+
+        async def stood_before(self, about: Any, path: str, **more: Any) -> bool:
+            return await super().stood_before(about, within(path), **more)
+
+        async def list_files(self, about: Any, *, scope: str, prefix: str) -> Any:
+            return await super().list_files(about, scope=scope, prefix=within(prefix))
+
+        async def delete_file(self, about: Any, path: str, *, scope: str) -> Any:
+            if not self.may_delete:
+                raise Killed
+            return await super().delete_file(about, within(path), scope=scope)
+
+        may_delete = False
+
+    workspace = Own(files={"a.md": "x"})
+
+    async def program(context: AgentContext) -> Any:
+        return (await context.tool("delete_file", {"path": path})).content
+
+    case = case_of(program, Gateway(fake_providers(workspace=workspace)))
+    assert (await case.drive()).how == "killed"
+    workspace.may_delete = True
+
+    end = await case.drive()
+
+    assert (workspace.files, case.open_requests) == ({}, [])
+    assert end.value == "a.md was deleted."
 
 
 @pytest.mark.spec("B2")

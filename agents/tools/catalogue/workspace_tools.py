@@ -61,6 +61,9 @@ def part_of(text: str, first_line: int, last_line: int | None) -> tuple[str, str
     """The lines that are wanted as far as they can be read at once, and which of how many those are; no note where it
     is all. Raises ToolError for a line that is not there."""
     lines = text.splitlines(keepends=True)
+    if last_line is not None and last_line < first_line:
+        must = f"it has to be {first_line:,} or more, or left out"
+        raise ToolError(f"last_line is {last_line:,} and first_line {first_line:,}: {must}.")
     if first_line > len(lines):
         raise ToolError(f"The file has {len(lines):,} lines: there is none from {first_line:,} on.")
     wanted = lines[first_line - 1 : last_line]
@@ -99,9 +102,8 @@ async def _was_written(call: Call, path: str, scope: str, **_: Any) -> bool | No
 
 
 async def _is_gone(call: Call, path: str, scope: str, **_: Any) -> bool | None:
-    """By its listing: a file that cannot be read as a text is one too."""
-    listed = await call.providers.workspace.list_files(call.about, scope=scope, prefix=path)
-    return path not in {file.path for file in listed}
+    """A file that cannot be read as a text is one too."""
+    return not await call.providers.workspace.stood_before(call.about, path, scope=scope, runs=())
 
 
 _writes = partial(
