@@ -27,10 +27,12 @@ from agents.slides.shapes import HEIGHT, WIDTH, Text
 from agents.slides.themes import THEMES
 from agents.tools.catalogue.slide_tools import file_path
 from agents.tools.gateway import Gateway
+from tests.doubles.memory_journal import Death
 from tests.loop.driving import Door
 from tests.scripted.server import ScriptedServer
 from tests.skills.alone import Alone
 from tests.tools.doubles import FakeWorkspace, fake_providers
+from tests.tools.driving import call_once, case_of
 
 
 def png(width: int = 300, height: int = 200) -> bytes:
@@ -240,6 +242,35 @@ class TestFile:
 )
 def test_a_file_has_a_name_that_can_be_typed(wanted: str, path: str) -> None:
     assert file_path(wanted) == path
+
+
+ONE = [{"kind": "title", "title": "Hi"}]
+
+
+async def test_a_title_is_a_name_and_no_way_through_folders() -> None:
+    workspace = FakeWorkspace()
+    gateway = Gateway(fake_providers(workspace=workspace))
+
+    reply = await call_once(gateway, "generate_slides", {"title": "Income / costs, Q3//Q4", "slides": ONE})
+
+    assert reply["data"]["path"] == "slides/income-costs-q3-q4.pptx"
+
+
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("death", list(Death))
+async def test_a_presentation_that_was_interrupted_is_looked_for_under_the_name_that_its_title_gives(
+    death: Death,
+) -> None:
+    async def program(context: AgentContext) -> Any:
+        return (await context.tool("generate_slides", {"title": "Talk", "slides": ONE})).is_error
+
+    for at in range(1, 9):
+        workspace = FakeWorkspace()
+        case = case_of(program, Gateway(fake_providers(workspace=workspace)))
+        end = await case.drive(death=death, at=at)
+        while end.how == "killed":
+            end = await case.drive()
+        assert (end.value, len(workspace.written["slides/talk.pptx"]), case.open_requests) == (False, 1, [])
 
 
 def wanting_slides(**params: Any) -> Any:

@@ -23,13 +23,14 @@ PICTURE_BYTES: Final = 20_000_000
 _ENDING: Final = ".pptx"
 
 
-async def _was_written(call: Call, path: str, **_: Any) -> bool | None:
-    return await call.providers.workspace.was_written(call.about, file_path(path), call.key, scope=_scope(call))
+async def _was_written(call: Call, title: str, path: str, **_: Any) -> bool | None:
+    place = place_of(path, title)
+    return await call.providers.workspace.was_written(call.about, place, call.key, scope=_scope(call))
 
 
 def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """The file, and the folder of its pictures. In a run without a conversation they are the user's."""
-    place = file_path(arguments["path"] or arguments["title"])
+    place = place_of(arguments["path"], arguments["title"])
     paths = (place, f"{place.removesuffix(_ENDING)}/")
     return tuple((scope, path) for scope in ("conversation", "user") for path in paths)
 
@@ -61,7 +62,7 @@ async def generate_slides(
     deck = Deck(title=title, theme=theme, slides=slides)
     images = await _images(call, deck)
     finished = await asyncio.to_thread(made, deck, images, author=call.agent_name)
-    place = file_path(path or title)
+    place = place_of(path, title)
     shown = await _store(call, finished, place)
     call.emit(Image(path=shown.overview, alt=f"The slides of {title}"))
     return Reply(
@@ -69,6 +70,11 @@ async def generate_slides(
         f"{place.removesuffix(_ENDING)}/.",
         data=shown,
     )
+
+
+def place_of(path: str, title: str) -> str:
+    """A title has no folders in it, whatever its signs are."""
+    return file_path(path or title.replace("/", " "))
 
 
 def file_path(wanted: str) -> str:
