@@ -30,6 +30,14 @@ async def put_beside(
     raise AssertionError("names have no end")
 
 
+async def free_name(workspace: Workspace, about: About, path: str, content: bytes) -> str:
+    """The first such name of the conversation that is free, or that has these very bytes already."""
+    for name in names_like(path):
+        if await _is_free_for(workspace, about, name, content):
+            return name
+    raise AssertionError("names have no end")
+
+
 async def _is_free_for(workspace: Workspace, about: About, name: str, content: bytes) -> bool:
     there = await workspace.list_files(about, scope="conversation", prefix=name)
     file = next((one for one in there if one.path == name), None)

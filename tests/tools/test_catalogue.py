@@ -469,6 +469,27 @@ async def test_a_saved_attachment_is_told_as_a_file_that_was_written() -> None:
     assert (told["path"], told["operation"], told["size_bytes"]) == ("mail/offer.pdf", "written", 4)
 
 
+@pytest.mark.spec("B2")
+@pytest.mark.parametrize("death", list(Death))
+async def test_attachments_of_the_same_name_are_saved_beside_each_other_and_each_once(death: Death) -> None:
+    files = {number: AttachedFile("scan.pdf", "application/pdf", f"%PDF {number}".encode()) for number in (1, 2)}
+
+    async def program(context: AgentContext) -> Any:
+        for number in (1, 2):
+            await context.tool("save_attachment", {"message_id": "m1", "attachment": number})
+
+    for at in range(1, 20):
+        workspace = FakeWorkspace(files={"mail/scan.pdf": "mine"})
+        fakes = {"mailbox": FakeMailbox(attached=files), "workspace": workspace}
+        case = case_of(program, Gateway(fake_providers(**fakes)), agent="mail")
+        end = await case.drive(death=death, at=at)
+        while end.how == "killed":
+            end = await case.drive()
+        assert case.open_requests == []
+        assert workspace.files == {"mail/scan.pdf": "mine", "mail/scan-2.pdf": "%PDF 1", "mail/scan-3.pdf": "%PDF 2"}
+        assert [len(written) for written in workspace.written.values()] == [1, 1]
+
+
 @pytest.mark.spec("S81")
 async def test_files_of_the_workspace_are_written_listed_and_read_and_people_see_the_change() -> None:
     workspace = FakeWorkspace()

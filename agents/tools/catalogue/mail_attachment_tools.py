@@ -8,9 +8,10 @@ from pydantic import Field
 
 from agents.engine.events import Source
 from agents.mail.attachment_text import text_of_attachment
-from agents.mail.files import safe_name
+from agents.mail.files import AttachedFile, safe_name
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
+from agents.tools.free_names import free_name
 from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 
 EXCERPT_CHARS = 300
@@ -40,14 +41,14 @@ async def read_attachment(call: Call, message_id: MessageId, attachment: Number 
 async def _is_saved(call: Call, *, message_id: str, attachment: int, path: str, account: str, **_: Any) -> bool | None:
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
     try:
-        return await call.providers.workspace.read_bytes(call.about, _path(path, file.name)) == file.content
+        return await call.providers.workspace.read_bytes(call.about, await _path(call, path, file)) == file.content
     except ToolError:
         return False
 
 
 def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Without a path the mail says what the file is called: that may be any of those that were saved so."""
-    return (("conversation", arguments["path"] or f"{FOLDER}/"),)
+    """Without a path it takes the place of none."""
+    return (("conversation", arguments["path"]),) if arguments["path"] else ()
 
 
 @tool(
@@ -68,15 +69,18 @@ async def save_attachment(
     path: Annotated[str, "Where to in the workspace; without it mail/ and its name", Field(max_length=500)] = "",
     account: Account = "",
 ) -> Reply:
-    """Saves an attachment among the files of this conversation, for code and other agents to work with."""
+    """Saves an attachment among the files of this conversation, for code and other agents to work with. Without a path
+    it lies beside others of its name; what has the path that is given is replaced."""
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
     stored = await call.providers.workspace.write_bytes(
-        call.about, _path(path, file.name), file.content, file.media_type, key=call.key
+        call.about, await _path(call, path, file), file.content, file.media_type, key=call.key
     )
     call.emit(updated(stored))
     data = {"action": "save_attachment", "file": stored, "name": safe_name(file.name)}
     return Reply(content=f"{stored.path} was saved ({stored.size_bytes:,} bytes).", data=data)
 
 
-def _path(path: str, name: str) -> str:
-    return path or f"{FOLDER}/{safe_name(name)}"
+async def _path(call: Call, path: str, file: AttachedFile) -> str:
+    """Strangers name what they attach, and many name it alike."""
+    beside = f"{FOLDER}/{safe_name(file.name)}"
+    return path or await free_name(call.providers.workspace, call.about, beside, file.content)
