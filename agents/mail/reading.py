@@ -12,6 +12,7 @@ from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
+from mimetypes import MimeTypes
 from typing import Final
 
 from agents.mail.files import AttachedFile
@@ -32,6 +33,9 @@ SUBJECT_CHARS: Final = 500
 NAME_CHARS: Final = 120
 TOO_DEEP: Final = "(This mail is nested too deeply to be read. Tell the user to look at it in a mail program.)"
 CUT: Final = "(The mail is longer than this; the rest was not read.)"
+# Python's own list only: what the machine's files say differs from one to the next.
+_KNOWN: Final = MimeTypes()
+_ENDINGS: Final = {"text/calendar": ".ics", "text/plain": ".txt"}
 _SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
 # In a name they would look like an address, or end the quotes.
 _MISLEADING: Final = re.compile(r'[<>@"\\]')
@@ -92,7 +96,14 @@ def attached_in(raw: bytes, number: int) -> AttachedFile | None:
     if not 1 <= number <= len(parts):
         return None
     part = parts[number - 1]
-    return AttachedFile(_attachment(part, number).name, part.get_content_type(), _payload(part))
+    kind = part.get_content_type()
+    return AttachedFile(_file_name(part) or nameless(number, kind), kind, _payload(part))
+
+
+def nameless(number: int, kind: str) -> str:
+    """What an attachment is called, as a file, to which nobody gave a name: mails that are attached have none."""
+    ending = _ENDINGS.get(kind) or _KNOWN.guess_extension(kind) or ""
+    return f"attachment-{number}{ending}"
 
 
 def draft_of(id_: str, raw: bytes, *, digest: str) -> DraftMail:

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.mail.answering import reply_to
-from agents.mail.reading import TOO_DEEP, head_of, message_of
+from agents.mail.files import safe_name
+from agents.mail.reading import TOO_DEEP, attached_in, head_of, message_of
 from agents.tools.values import MailMessage
 from hyperagent.lib.html_text import text_of
 
@@ -103,6 +104,25 @@ inner text
     assert found.body == "plain"
     assert found.attachments[1].name == "without a name (message/rfc822)"
     assert "\u202e" not in found.attachments[0].name
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("message/rfc822", "attachment-1.eml"),
+        ("application/pdf", "attachment-1.pdf"),
+        ("text/calendar", "attachment-1.ics"),
+        ("application/x-of-nobody", "attachment-1"),
+    ],
+)
+def test_what_is_attached_without_a_name_gets_one_that_a_file_can_have(kind: str, name: str) -> None:
+    inner = "\nContent-Type: text/plain\n\nx" if kind == "message/rfc822" else "\nx"
+    raw = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhello\n--b\nContent-Type: {kind}\n{inner}\n--b--\n"
+
+    file = attached_in(raw.encode(), 1)
+
+    assert file is not None
+    assert (safe_name(file.name), file.media_type) == (name, kind)
 
 
 def test_an_html_mail_is_read_as_people_see_it() -> None:
