@@ -9,6 +9,7 @@ from agents.engine.states import EffectStatus
 from agents.runtime.context import AgentContext
 from agents.tools.gateway import Gateway
 from agents.tools.tool import ToolError
+from agents.tools.values import OutgoingMail
 from tests.doubles.memory_journal import Killed
 from tests.engine.driving import drive
 from tests.tools.doubles import APPROVE_ALL, FakeMailbox, fake_providers, nothing
@@ -58,6 +59,28 @@ async def test_with_the_mark_and_no_copy_in_sent_nobody_can_tell_and_a_person_is
     assert (box.sent, status(case)) == ([], EffectStatus.IN_DOUBT)
     (asked,) = case.open_requests
     assert (asked.kind, asked.question["tool"]) == ("decision", "send_email")
+
+
+async def test_a_draft_of_another_mailbox_than_the_default_one_is_looked_for_in_the_sent_mails_of_that() -> None:
+    class Two(FakeMailbox):
+        """The draft lies in the second, and is sent from there."""
+
+        async def draft(self, *args: Any, **more: Any) -> Any:
+            return (await super().draft(*args, **more)).model_copy(update={"account": "work@example.org"})
+
+        async def holds(self, *args: Any, account: str = "") -> bool | None:
+            return await super().holds(*args) if account == "work@example.org" else False
+
+    async def program(context: AgentContext) -> Any:
+        return seen(await context.tool("send_draft", {"draft_id": "draft-1"}, call_id="c1"))
+
+    box = Two(drafts=[OutgoingMail(message_id="<d@x>", to=("bob@example.org",), subject="x")], after_send=die)
+    case = case_of(program, Gateway(fake_providers(mailbox=box), checks=APPROVE_ALL), agent="mail")
+    assert (await case.drive()).how == "killed"
+
+    end = await case.drive()
+
+    assert (end.how, len(box.sent), case.open_requests) == ("completed", 1, [])
 
 
 async def test_another_try_that_a_person_wants_begins_without_the_mark_of_the_first() -> None:

@@ -114,10 +114,11 @@ async def _is_among_drafts(call: Call, account: str = "", **_: Any) -> bool | No
     return await call.providers.mailbox.holds(call.about, "drafts", message_id_of(call), account=account)
 
 
-async def _was_sent(call: Call, account: str = "", **_: Any) -> bool | None:
+async def _was_sent(call: Call, account: str = "", draft: DraftMail | None = None, **_: Any) -> bool | None:
     """One that is not in Sent may have been sent all the same: the copy comes there afterwards, and people tidy up."""
     if not call.touched:
         return False
+    account = account or (draft.account if draft is not None else "")
     return await call.providers.mailbox.holds(call.about, "sent", message_id_of(call), account=account) or None
 
 
