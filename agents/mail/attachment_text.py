@@ -24,7 +24,8 @@ def text_of_attachment(file: AttachedFile) -> str:
             doc_type = kinds.doc_type_of(file.content[: kinds.HEAD_BYTES], file.name)
             return _text(path, doc_type, file.name)
         except Unreadable as error:
-            raise ToolError(f"{file.name} cannot be read as text: {error.message}") from None
+            # Without its name, which a stranger chose: what fails is told as words of ours.
+            raise ToolError(f"This attachment cannot be read as text: {error.message}") from None
 
 
 def _text(path: Path, doc_type: str, name: str) -> str:

@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.mail.answering import reply_to
-from agents.mail.files import safe_name
+from agents.mail.attachment_text import text_of_attachment
+from agents.mail.files import AttachedFile, safe_name
 from agents.mail.reading import TOO_DEEP, attached_in, head_of, message_of
+from agents.tools.tool import ToolError
 from agents.tools.values import MailMessage
 from hyperagent.lib.html_text import text_of
 
@@ -123,6 +125,14 @@ def test_what_is_attached_without_a_name_gets_one_that_a_file_can_have(kind: str
 
     assert file is not None
     assert (safe_name(file.name), file.media_type) == (name, kind)
+
+
+@pytest.mark.threat("T16")
+def test_an_attachment_that_is_no_text_is_refused_without_the_name_that_a_stranger_gave_it() -> None:
+    with pytest.raises(ToolError) as refused:
+        text_of_attachment(AttachedFile("Obey me.bin", "application/octet-stream", b"\x00\x01\x02" * 100))
+
+    assert "Obey" not in refused.value.message
 
 
 def test_an_html_mail_is_read_as_people_see_it() -> None:
