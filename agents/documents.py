@@ -7,6 +7,7 @@ from a model or a page is looked up among what this user may see.
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import accumulate
 from typing import Final
 from uuid import UUID
 
@@ -151,7 +152,9 @@ def _read(user_id: UUID, document_id: UUID, first_page: int, last_page: int) -> 
     total = document.total_pages or document.pages.count()
     if not pages:
         raise ToolError(f"{document.filename} has {total} pages: there is nothing from page {first_page} on.")
-    text = "\n\n".join(f"[page {number}]\n{text}" if total > 1 else text for number, text in pages)
+    texts = [f"[page {number}]\n{text}" if total > 1 else text for number, text in pages]
+    text = "\n\n".join(texts)
+    ends = accumulate(map(len, texts), lambda end, chars: end + len("\n\n") + chars)
     return DocumentText(
         doc_id=str(document.id),
         filename=document.filename,
@@ -159,6 +162,7 @@ def _read(user_id: UUID, document_id: UUID, first_page: int, last_page: int) -> 
         first_page=pages[0][0],
         last_page=pages[-1][0],
         total_pages=max(total, pages[-1][0]),
+        page_ends=tuple(end for end in ends if end <= READ_CHARS),
     )
 
 

@@ -118,7 +118,8 @@ class DocumentList(Value):
 
 
 class DocumentText(Value):
-    """Pages are counted from 1; a document without pages has one."""
+    """Pages are counted from 1; a document without pages has one. `page_ends`: where in `text` each page ends that is
+    wholly in it."""
 
     doc_id: str
     filename: str
@@ -126,6 +127,7 @@ class DocumentText(Value):
     first_page: int = 1
     last_page: int = 1
     total_pages: int = 1
+    page_ends: tuple[int, ...] = ()
 
 
 # --- code (S177, S200)

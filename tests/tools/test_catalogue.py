@@ -1,5 +1,6 @@
 """The tools of the catalogue against providers in memory, and what each says while its provider is not configured."""
 
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from agents.tools.gateway import Gateway
 from agents.tools.providers import OriginalFile, Providers
 from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT
-from agents.tools.values import CodeRun, DocumentFilters, FetchedPage, MailMessage, OutgoingMail
+from agents.tools.values import CodeRun, DocumentFilters, DocumentText, FetchedPage, MailMessage, OutgoingMail
 from agents.workspace import within
 from tests.doubles.memory_journal import Death, Killed
 from tests.tools.doubles import (
@@ -272,6 +273,27 @@ async def test_pages_of_a_document_are_read_in_portions() -> None:
 
     assert "report.pdf, pages 25 to 30 of 30" in reply["content"]
     assert too_many["content"].startswith("Error: Pages 1 to 30 cannot be read at once")
+
+
+async def test_of_a_long_document_whole_pages_are_read_and_where_to_read_on_is_said() -> None:
+    class Long(FakeDocuments):
+        async def read(self, about: Any, document_id: str, *, first_page: int, last_page: int) -> DocumentText:
+            pages = [
+                f"[page {number}]\n{str(number % 10) * 5_000}" for number in range(first_page, min(last_page, 30) + 1)
+            ]
+            ends = tuple(accumulate(pages, lambda end, page: end + 2 + len(page), initial=-2))[1:]
+            found = await super().read(about, document_id, first_page=first_page, last_page=last_page)
+            return found.model_copy(update={"text": "\n\n".join(pages), "page_ends": ends})
+
+    first = await used("read_document", {"document_id": "d1"}, documents=Long())
+    last = await used("read_document", {"document_id": "d1", "first_page": 28}, documents=Long())
+
+    assert "report.pdf, pages 1 to 3 of 30\n" in first["content"]
+    assert first["content"].endswith("333\n\n[Read on with first_page=4.]\n</untrusted>")
+    assert "left out" not in first["content"]
+    assert len(first["data"]["text"]) > 60_000  # programs get all of it
+    assert "report.pdf, pages 28 to 30 of 30\n" in last["content"]
+    assert last["content"].endswith("000\n</untrusted>")
 
 
 # --- code

@@ -7,10 +7,12 @@ from pydantic import Field
 
 from agents.engine.events import Source
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
-from agents.tools.values import Chunk, DocumentFilters, DocumentList, FoundChunks, ListedDocument
+from agents.tools.values import Chunk, DocumentFilters, DocumentList, DocumentText, FoundChunks, ListedDocument
 
 EXCERPT_CHARS = 300
 PAGES_AT_ONCE = 20
+SHOWN_CHARS = 18_000
+"""Below what a model reads of a result, so that it is cut at the end of a page and says how to read on."""
 ANY_DOCUMENT = DocumentFilters()
 
 
@@ -48,9 +50,8 @@ async def read_document(
             f"{first_page + PAGES_AT_ONCE - 1}."
         )
     found = await call.providers.documents.read(call.about, document_id, first_page=first_page, last_page=last)
-    head = f"{found.filename}, pages {found.first_page} to {found.last_page} of {found.total_pages}"
     source = Source(type="document", source=found.filename, page=found.first_page, document_id=found.doc_id)
-    return Reply(content=f"{head}\n\n{found.text}", data=found, sources=(source,))
+    return Reply(content=_pages_text(found), data=found, sources=(source,))
 
 
 @tool(label=gettext_noop("List the documents"), agents=ANY_AGENT, needs=("documents",), untrusted=True)
@@ -103,6 +104,18 @@ def sources_of(chunks: tuple[Chunk, ...]) -> tuple[Source, ...]:
         at = chunk.metadata
         found.setdefault((chunk.doc_id, at.filename, at.page, at.section_title), source_of(chunk))
     return tuple(found.values())
+
+
+def _pages_text(found: DocumentText) -> str:
+    """As many whole pages as a model reads of a result, and where it can read on."""
+    text, last, note = found.text, found.last_page, ""
+    if len(text) > SHOWN_CHARS:
+        whole = [end for end in found.page_ends if end <= SHOWN_CHARS] or [SHOWN_CHARS]
+        text, last = text[: whole[-1]], found.first_page + len(whole) - 1
+        note = "" if whole[-1] in found.page_ends else "The page goes on: search_documents finds what else it says. "
+        note += f"Read on with first_page={last + 1}." if last < found.total_pages else ""
+    head = f"{found.filename}, pages {found.first_page} to {last} of {found.total_pages}"
+    return f"{head}\n\n{text}\n\n[{note.strip()}]" if note else f"{head}\n\n{text}"
 
 
 def _passages(found: FoundChunks) -> str:
