@@ -153,7 +153,7 @@ def look(user: User, server_id: uuid.UUID) -> McpServer:
         config = config_of(server)
         found = asyncio.run(listed(config, ways_of(user.pk)))
     except SecretsLost as error:
-        listing.keep_failure(config, str(error), needs_sign_in=False)
+        listing.keep_failure(config, str(error), needs_sign_in=config.kind == "http")
     except NotConnected as error:
         listing.keep_failure(config, error.message, needs_sign_in=error.needs_sign_in)
     else:

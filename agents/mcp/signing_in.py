@@ -22,8 +22,8 @@ from agents.mcp.connecting import NotConnected
 from agents.mcp.models import McpServer, McpSignIn
 from agents.mcp.oauth import provider_of
 from agents.mcp.probing import listed
-from agents.mcp.reading import config_of
-from agents.mcp.sealing import opened, sealed
+from agents.mcp.reading import bare_config, config_of
+from agents.mcp.sealing import SecretsLost, opened, sealed
 from agents.mcp.values import ServerConfig
 from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
@@ -52,7 +52,7 @@ def begin(user: User, server: McpServer) -> str:
 
     Waits some seconds for it. Raises Conflict with what went wrong.
     """
-    config, way = config_of(server), _Way()
+    config, way = _config_of(server), _Way()
     threading.Thread(target=_follow, args=(config, user.pk, way), name="mcp sign-in", daemon=True).start()
     way.told.wait(ADDRESS_S)
     if way.address:
@@ -64,11 +64,13 @@ def begin(user: User, server: McpServer) -> str:
 
 
 def come_back(user: User, *, state: str, code: str, issuer: str) -> McpSignIn:
-    """Leaves the code for the thread that waits. Raises NotThere for a way that this person is not on."""
+    """Leaves the code for the thread that waits; without one, that there will be none. Raises NotThere for a way that
+    this person is not on."""
     found = McpSignIn.objects.filter(user=user, state=state, is_over=False, code_sealed="").first()
     if found is None:
         raise NotThere
-    McpSignIn.objects.filter(id=found.id, code_sealed="").update(code_sealed=sealed({"code": code, "issuer": issuer}))
+    brought = {"code_sealed": sealed({"code": code, "issuer": issuer})} if code else {"is_over": True}
+    McpSignIn.objects.filter(id=found.id, code_sealed="").update(**brought)
     return found
 
 
@@ -77,6 +79,14 @@ def wait_for_end(way: McpSignIn, *, limit_s: float = ADDRESS_S) -> None:
     until = time.monotonic() + limit_s
     while time.monotonic() < until and McpSignIn.objects.filter(id=way.id, is_over=False).exists():
         time.sleep(LOOK_EVERY_S)
+
+
+def _config_of(server: McpServer) -> ServerConfig:
+    """Where its secrets cannot be read any more, signing in anew is the way out."""
+    try:
+        return config_of(server)
+    except SecretsLost:
+        return bare_config(server)
 
 
 def _follow(config: ServerConfig, user_id: UUID, way: _Way) -> None:
@@ -138,4 +148,6 @@ def _brought(state: str) -> dict[str, str]:
     found = McpSignIn.objects.filter(state=state).first()
     if found is None:
         raise OAuthFlowError("signed in anew meanwhile")
+    if found.is_over:
+        raise OAuthFlowError("came back without leave")
     return opened(found.code_sealed)

@@ -200,11 +200,14 @@ class SignedIn(_Signed, View):
     def get(self, request: HttpRequest) -> HttpResponse:
         from agents.mcp.signing_in import come_back, wait_for_end  # a second of import
 
-        given = {name: clean_text(request.GET.get(name, ""))[:2000] for name in ("state", "code", "iss", "error")}
+        given = {name: clean_text(request.GET.get(name, ""))[:2000] for name in ("state", "code", "iss")}
         way = come_back(_person(request), state=given["state"], code=given["code"], issuer=given["iss"])
-        wait_for_end(way)
+        if given["code"]:
+            wait_for_end(way)
         server = actions.seen(_person(request), way.server_id)
-        if server.state == ServerState.CONNECTED:
+        if not given["code"]:
+            messages.error(request, _("{name} gave no leave: nobody is signed in.").format(name=server.name))
+        elif server.state == ServerState.CONNECTED:
             messages.success(request, _("Signed in to {name}.").format(name=server.name))
         else:
             messages.error(request, server.last_error or _("The server takes its time. Look again in a moment."))

@@ -112,6 +112,36 @@ def test_a_person_signs_in_in_their_browser_and_the_token_is_kept_and_renewed(
     served.stop()
 
 
+def test_who_says_no_at_the_server_is_told_so_and_nobody_waits_any_longer(
+    guarding: Served, bob: Any, client_of: Any, transactional_db: None
+) -> None:
+    bobs, server = client_of(bob), connected(bob, guarding)
+    (state,) = parse_qs(urlsplit(gone_out(bobs, server)).query)["state"]
+
+    done = bobs.get(f"{HERE}signed-in/?error=access_denied&state={state}", follow=True)
+
+    assert "guarded gave no leave" in done.content.decode()
+    for thread in waiting():
+        thread.join(20)
+    assert waiting() == set()
+    assert McpSignIn.objects.get().is_over
+    server.refresh_from_db()
+    assert server.state == "needs_sign_in"
+
+
+def test_a_server_whose_secrets_cannot_be_read_any_more_can_be_signed_in_to(
+    guarding: Served, bob: Any, client_of: Any, transactional_db: None
+) -> None:
+    bobs, server = client_of(bob), connected(bob, guarding)
+    McpServer.objects.filter(pk=server.pk).update(sealed="by another key")
+
+    lost = actions.look(bob, server.pk)
+    done = bobs.get(gone_out(bobs, server), follow=True)
+
+    assert (lost.state, "sign in, again" in lost.last_error) == ("needs_sign_in", True)
+    assert "Signed in to guarded." in done.content.decode()
+
+
 def test_who_clicks_twice_signs_in_by_the_second(
     bob: Any, client_of: Any, guarding: Served, transactional_db: None
 ) -> None:
