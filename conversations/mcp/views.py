@@ -47,5 +47,9 @@ def _check_origin(request: HttpRequest) -> None:
     origin = request.headers.get("origin")
     if origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
         return
-    if urlsplit(origin).netloc != request.get_host():
+    try:
+        is_ours = urlsplit(origin).netloc == request.get_host()
+    except ValueError:
+        is_ours = False
+    if not is_ours:
         raise NotAllowed("foreign_origin", "Pages of other sites may not call this.")

@@ -206,6 +206,7 @@ async def test_who_has_no_token_is_told_how_to_come_in(alice: Any, web: Web, cli
         bare, wrong = await post(), await post(authorization="Bearer ha_nobodys")
         cookie = await post(cookie=f"sessionid={session}")
         foreign = await post(authorization=f"Bearer {token}", origin="https://evil.example")
+        nowhere = await post(authorization=f"Bearer {token}", origin="http://[::1")
         own = await post(authorization=f"Bearer {token}", origin=web.url)
         large = await post(b"x" * (12 << 20), authorization=f"Bearer {token}")
         broken = await post(b"{", authorization=f"Bearer {token}")
@@ -213,7 +214,8 @@ async def test_who_has_no_token_is_told_how_to_come_in(alice: Any, web: Web, cli
 
     for refused in (bare, wrong, cookie):
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Bearer realm="api"')
-    assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "foreign_origin")
+    for answer in (foreign, nowhere):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign_origin")
     assert (own.status_code, own.json()["result"]) == (200, {})
     assert large.status_code in (400, 413)
     assert (broken.status_code, got.status_code) == (400, 405)
