@@ -22,6 +22,9 @@ from hyperagent.lib.text import clean_text, text_encoding
 
 MAX_WORK: Final = 800_000
 """Lines times depth of a mail that is parsed: some seconds at most. One of 10 MB with attachments has a third of it."""
+ORDINARY_DEPTH: Final = 4
+ORDINARY_LINES: Final = 420_000
+"""Of a mail as large as is read at all, with its files where they usually are: it is parsed all the same."""
 HEADER_BYTES: Final = 64_000
 FIELD_CHARS: Final = 20_000
 MAX_ADDRESSES: Final = 200
@@ -137,7 +140,8 @@ def _parsed(raw: bytes) -> Message | None:
     """None for what would take too long."""
     small = raw.lower()
     depth = small.count(b"multipart/") + small.count(b"message/")
-    if raw.count(b"\n") * (depth + 1) > MAX_WORK:
+    lines = raw.count(b"\n")
+    if lines * (depth + 1) > MAX_WORK and not (depth <= ORDINARY_DEPTH and lines <= ORDINARY_LINES):
         return None
     try:
         return BytesParser(policy=policy.compat32).parsebytes(raw)

@@ -135,6 +135,18 @@ def test_an_attachment_that_is_no_text_is_refused_without_the_name_that_a_strang
     assert "Obey" not in refused.value.message
 
 
+def test_an_ordinary_mail_with_a_large_file_is_read_though_it_has_parts_within_parts() -> None:
+    raw = b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/related; boundary=b\n\n--b\n"
+    raw += b"Content-Type: multipart/alternative; boundary=c\n\n--c\n\nsee there\n--c--\n--b--\n--a\n"
+    raw += b"Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"
+    raw += (b"A" * 76 + b"\n") * 300_000 + b"--a--\n"
+
+    found = read(raw)
+
+    assert found.body == "see there"
+    assert [file.name for file in found.attachments] == ["a.pdf"]
+
+
 def test_an_html_mail_is_read_as_people_see_it() -> None:
     html = "<head><title>t</title><style>p{}</style></head><p>One &amp; two<br>three <3</p><script>x<b></script>"
     html += "<!-- no > --><ul><li>four<li>five</ul><table><tr><td>a</td><td>b</td></tr></table>"
