@@ -1,7 +1,7 @@
 // How many requests wait for this person, and which they are reminded of, as the server tells it: a socket that comes back with growing pauses.
+import { startPulse } from "./pulse.js";
 import { CLOSE, pauseBefore } from "./socket.js";
 
-const PING_MS = 20_000;
 const STEADY_MS = 5_000;
 const FATAL = new Set([CLOSE.signedOut, CLOSE.forbidden, CLOSE.missing]);
 
@@ -46,8 +46,14 @@ function listen() {
     const mine = new WebSocket(url);
     socket = mine;
     let steady = null;
-    mine.onopen = () => (steady = setTimeout(() => (attempt = 0), STEADY_MS));
-    mine.onmessage = ({ data }) => hear(JSON.parse(data));
+    mine.onopen = () => {
+      pulse.heard();
+      steady = setTimeout(() => (attempt = 0), STEADY_MS);
+    };
+    mine.onmessage = ({ data }) => {
+      pulse.heard();
+      hear(JSON.parse(data));
+    };
     mine.onclose = ({ code }) => {
       clearTimeout(steady);
       if (mine !== socket || ended || FATAL.has(code)) return;
@@ -64,12 +70,18 @@ function listen() {
     connect();
   }
 
-  const beat = setInterval(() => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify({ type: "ping" })), PING_MS);
+  function ask() {
+    if (socket?.readyState !== WebSocket.OPEN) return false;
+    socket.send(JSON.stringify({ type: "ping" }));
+    return true;
+  }
+
+  const pulse = startPulse({ ask, dead: again });
   addEventListener("online", again);
   connect();
   return () => {
     ended = true;
-    clearInterval(beat);
+    pulse.stop();
     clearTimeout(timer);
     removeEventListener("online", again);
     socket?.close();

@@ -1,9 +1,8 @@
 // One websocket of one conversation: connects, pings, acknowledges, and comes back with growing pauses.
 // It knows frames and numbers, nothing of messages: `handlers` get each frame, `known()` says what is already known,
 // as `{numbers, times}`.
+import { startPulse } from "./pulse.js";
 
-const PING_MS = 20_000;
-const SILENCE_MS = 45_000; // two pings without any frame: the line is dead
 const ACK_EVENTS = 50;
 const ACK_MS = 2_000;
 const FIRST_PAUSE_MS = 500;
@@ -32,7 +31,6 @@ export function openSocket(conversationId, { known, handlers }) {
   let attempt = 0;
   let ended = false;
   let timer = null;
-  let heard = 0;
   let acks = new Map(); // execution id → {seq: last received, sent: last acknowledged}
   let ackTimer = null;
   let steadyTimer = null;
@@ -45,7 +43,7 @@ export function openSocket(conversationId, { known, handlers }) {
     const mine = new WebSocket(socketUrl(conversationId, known()));
     socket = mine;
     mine.onopen = () => {
-      heard = Date.now();
+      pulse.heard();
       steadyTimer = setTimeout(() => (attempt = 0), STEADY_MS);
       handlers.status("open");
     };
@@ -58,7 +56,7 @@ export function openSocket(conversationId, { known, handlers }) {
   }
 
   function receive(data) {
-    heard = Date.now();
+    pulse.heard();
     const frame = JSON.parse(data);
     if (frame.type === "event") note(frame.event);
     if (frame.type === "resync") acks.delete(frame.execution_id);
@@ -144,16 +142,12 @@ export function openSocket(conversationId, { known, handlers }) {
     waitAndConnect();
   }
 
-  const beat = setInterval(() => {
-    if (socket?.readyState !== WebSocket.OPEN) return;
-    if (Date.now() - heard > SILENCE_MS) reconnectNow();
-    else send({ type: "ping" });
-  }, PING_MS);
+  const pulse = startPulse({ ask: () => send({ type: "ping" }), dead: reconnectNow });
 
   function close() {
     ended = true;
     clearTimeout(timer);
-    clearInterval(beat);
+    pulse.stop();
     drop();
   }
 

@@ -116,6 +116,7 @@ class Stage:
     answers: dict[str, tuple[int, Json]] = field(default_factory=dict)
     conversation_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     steer_answer: Json | None = field(default_factory=lambda: {"type": "ack"})
+    answers_pings: bool = False
     socket: WebSocketRoute | None = None
     inboxes: list[WebSocketRoute] = field(default_factory=list)
     has_refused: bool = False
@@ -137,6 +138,7 @@ class Stage:
 
     def _inbox_opened(self, socket: WebSocketRoute) -> None:
         self.inboxes.append(socket)
+        socket.on_message(lambda text: self._pong(socket, json.loads(text)))
 
     def tell(self, turn: Turn, after: int) -> None:
         """What came to the run's log since."""
@@ -214,11 +216,16 @@ class Stage:
 
     def _heard(self, text: str | bytes) -> None:
         frame = json.loads(text)
+        self._pong(self.socket, frame)
         if frame["type"] in ("ping", "ack"):
             return
         self.frames.append(frame)
         if frame["type"] == "steer" and self.steer_answer and self.socket:
             self.socket.send(json.dumps({**self.steer_answer, "execution_id": frame["execution_id"]}))
+
+    def _pong(self, socket: WebSocketRoute | None, frame: Json) -> None:
+        if self.answers_pings and socket and frame["type"] == "ping":
+            socket.send(json.dumps({"type": "pong"}))
 
 
 class _Backstage(Files):
