@@ -197,6 +197,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
           joinedAs = null;
           socket.send({ type: "ping" });
           state.value.outbox.filter(({ error, held }) => !error && !held).forEach(send);
+          for (const id of stopping.value) if (isLive(state.value.executions[id])) tellToStop(id); // it may be lost with the line before
           steering.opened();
           release();
         },
@@ -302,9 +303,11 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
   // What failed of a run is done again, and what it had is kept: a reply beside the old one.
   const retryFailed = (executionId) => begin(executionId, () => api.retryExecution(executionId));
 
+  const tellToStop = (id) => socket?.send({ type: "cancel", execution_id: id }) ?? false;
+
   async function stop(executionId) {
     stopping.value = new Set([...stopping.value, executionId]);
-    if (socket?.send({ type: "cancel", execution_id: executionId })) return;
+    if (tellToStop(executionId)) return;
     try {
       await api.cancelExecution(executionId);
     } catch (error) {

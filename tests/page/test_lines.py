@@ -1,4 +1,5 @@
-"""The lines to the server, on a stage: a tab that nobody looks at keeps them, and one that is dead is given up.
+"""The lines to the server, on a stage: a tab that nobody looks at keeps them, one that is dead is given up, and what was asked
+for on it is asked for again.
 """
 
 from typing import Any
@@ -7,6 +8,7 @@ from playwright.sync_api import Page
 
 from tests.page.recorded import plain
 from tests.page.stage import Stage, Turn
+from tests.page.test_chat_flows import unfinished
 
 A_MINUTE_MS = 60_000  # how often browsers run the timers of a tab that has been out of sight for a while
 
@@ -50,3 +52,19 @@ def test_a_line_on_which_nothing_is_heard_any_more_is_given_up(open_stage: Any) 
 
     while stage.socket is line or len(stage.inboxes) == inboxes:  # until the test's time is over
         settle(stage.page)
+
+
+def test_a_stop_that_was_lost_with_its_line_is_said_on_the_next_one(open_stage: Any) -> None:
+    run, _ = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    page = stage.page
+    page.get_by_role("button", name="Stop (Esc)").click()
+    stops = {"type": "cancel", "execution_id": run.execution_id}
+    while stops not in stage.frames:
+        settle(page)
+
+    stage.frames.clear()
+    stage.break_off()
+
+    while stops not in stage.frames:  # until the test's time is over
+        settle(page)
