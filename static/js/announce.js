@@ -3,7 +3,20 @@
 const KEPT = 12;
 
 export function announce(text) {
-  const log = document.getElementById("announcements");
+  if (!logAbove()) return say(document.getElementById("announcements"), text);
+  setTimeout(() => say(logAbove() ?? document.getElementById("announcements"), text)); // it may be the dialog's last word
+}
+
+// All below a modal dialog is silent: it has a log of its own, from the beginning, as nothing is told of one that just came.
+export function beHeardIn(dialog) {
+  const log = Object.assign(document.createElement("div"), { className: "visually-hidden" });
+  log.setAttribute("role", "log");
+  dialog.append(log);
+}
+
+const logAbove = () => document.querySelector("dialog:modal > [role=log]");
+
+function say(log, text) {
   const line = document.createElement("p");
   line.textContent = text;
   log.append(line);

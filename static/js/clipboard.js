@@ -2,12 +2,15 @@
 
 export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const focused = document.activeElement;
   const area = document.createElement("textarea");
   area.value = text;
   area.className = "visually-hidden";
-  document.body.append(area);
+  // Under a dialog nothing can be selected, and nothing would be copied.
+  (document.querySelector("dialog:modal") ?? document.body).append(area);
   area.select();
-  const copied = document.execCommand("copy");
+  const copied = document.activeElement === area && document.execCommand("copy");
   area.remove();
+  focused?.focus({ preventScroll: true });
   if (!copied) throw new Error("the browser did not copy the text");
 }

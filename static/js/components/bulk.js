@@ -1,8 +1,9 @@
 // One answer to several requests: what is about to be decided is listed before it is.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { html, useState } from "../../vendor/preact.js";
 import { announce } from "../announce.js";
 import { riskOf } from "../approvals.js";
 import { t, tn } from "../i18n.js";
+import { useModal } from "./dialogs.js";
 import { Icon } from "./icons.js";
 import { RiskBadge } from "./risk.js";
 
@@ -18,13 +19,12 @@ export function BulkBar({ chosen, ask, clear }) {
 }
 
 export function BulkDialog({ chosen, decision, send, close }) {
-  const element = useRef(null);
   const [reason, setReason] = useState("");
   const [state, setState] = useState({ sending: false, error: null, results: null });
   const isYes = decision === "approved";
   const count = chosen.length;
   const grave = chosen.filter(({ risk }) => risk === "high").length;
-  useEffect(() => element.current.showModal(), []);
+  const modal = useModal(close);
 
   async function confirm(event) {
     event.preventDefault();
@@ -40,7 +40,7 @@ export function BulkDialog({ chosen, decision, send, close }) {
     }
   }
 
-  return html`<dialog class="modal bulk" ref=${element} aria-labelledby="bulk-title" onClose=${close} onClick=${(event) => event.target === element.current && close()}>
+  return html`<dialog class="modal bulk" aria-labelledby="bulk-title" ...${modal}>
     <form class="modal-body" onSubmit=${confirm}>
       <h2 id="bulk-title">${isYes ? tn("Approve this request?", "Approve these {count} requests?", count) : tn("Deny this request?", "Deny these {count} requests?", count)}</h2>
       ${isYes && grave > 0 && html`<p class="bulk-warning"><${Icon} name="warning" /><span>${count === 1 ? t("It is of high risk.") : tn("{count} of them is of high risk.", "{count} of them are of high risk.", grave)} ${t("Approve only what you have read.")}</span></p>`}

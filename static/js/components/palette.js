@@ -3,6 +3,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../
 import { commandsOf } from "../commands.js";
 import { t, tn } from "../i18n.js";
 import { noteRecent, ranked, readRecent, recentFirst } from "../palette.js";
+import { useGround } from "./dialogs.js";
 import { Icon } from "./icons.js";
 
 const PAUSE_MS = 140; // of the writer, before the server is asked
@@ -13,6 +14,7 @@ const ICONS = { conversation: "bubble", message: "comment", document: "document"
 export function Palette({ can, conversations, search, go, open, close }) {
   const dialog = useRef(null);
   const list = useRef(null);
+  const ground = useGround(dialog, () => dialog.current.close());
   const ids = "palette";
   const [{ query, at }, setState] = useState({ query: "", at: 0 });
   const setAt = (place) => setState((now) => ({ ...now, at: place }));
@@ -58,7 +60,7 @@ export function Palette({ can, conversations, search, go, open, close }) {
 
   let number = -1;
   const count = query.trim() && !looking ? tn("{count} result", "{count} results", items.length) : "";
-  return html`<dialog class="palette" ref=${dialog} aria-label=${t("Commands and search")} onClose=${close} onClick=${(event) => event.target === dialog.current && dialog.current.close()}>
+  return html`<dialog class="palette" ref=${dialog} aria-label=${t("Commands and search")} onClose=${close} ...${ground}>
     <div class="palette-body">
       <div class="palette-head"><${Icon} name="search" />
         <input type="text" role="combobox" aria-expanded="true" aria-autocomplete="list" aria-controls=${`${ids}-list`} aria-activedescendant=${items.length ? `${ids}-${chosen}` : null}
