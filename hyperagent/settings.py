@@ -107,6 +107,7 @@ MIDDLEWARE = [
     "hyperagent.headers.KnownHosts",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "hyperagent.accounts.middleware.BackToTheForm",
     "hyperagent.accounts.mfa.middleware.SecondFactorFirst",
     "hyperagent.accounts.middleware.PersonalTime",
     "django.contrib.messages.middleware.MessageMiddleware",

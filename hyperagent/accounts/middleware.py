@@ -1,15 +1,20 @@
-"""What a request takes from the person who makes it: the zone in which times are told to them, and where it came from,
-which the audit log writes down.
+"""What a request takes from the person who makes it: the zone in which times are told to them, where it came from,
+which the audit log writes down, and where they come back to if they have to sign in first.
 """
 
 from collections.abc import Mapping
 from typing import Any, cast
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import resolve_url
 from django.utils import timezone, translation
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from hyperagent.accounts.browsers import browser_name
 from hyperagent.accounts.limits import client_address
@@ -44,6 +49,31 @@ def _zone_of(request: HttpRequest) -> ZoneInfo | None:
     except (ZoneInfoNotFoundError, ValueError):
         # A name that this machine does not know: another one may.
         return None
+
+
+class BackToTheForm(OfBothKinds):
+    """Who has to sign in before what they sent is taken comes back to the page that they sent it from. Many of the
+    addresses that take something show nothing.
+    """
+
+    def now(self, request: HttpRequest) -> HttpResponseBase:
+        return _led_back(request, cast(HttpResponseBase, self.get_response(request)))
+
+    async def later(self, request: HttpRequest) -> HttpResponseBase:
+        return _led_back(request, cast(HttpResponseBase, await self.get_response(request)))
+
+
+def _led_back(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    # Who signs out is led to the same page, and wants to come back to nothing.
+    login = f"{resolve_url(settings.LOGIN_URL)}?{REDIRECT_FIELD_NAME}="
+    if request.method != "POST" or answer.status_code != 302 or not answer["Location"].startswith(login):
+        return answer
+    form, here = request.headers.get("Referer", ""), {request.get_host()}
+    if not form or not url_has_allowed_host_and_scheme(form, allowed_hosts=here, require_https=request.is_secure()):
+        return answer
+    place = urlsplit(form)
+    answer["Location"] = redirect_to_login(place.path + (f"?{place.query}" if place.query else "")).url
+    return answer
 
 
 class KnownOrigin(OfBothKinds):

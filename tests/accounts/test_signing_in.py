@@ -1,6 +1,7 @@
 """The login, logout and registration pages, as a browser without JavaScript uses them."""
 
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -255,3 +256,18 @@ def test_a_closed_registration_says_so_and_whom_to_ask(page: Client, settings: A
     assert settings.CONFIG.admin_email in answer.content.decode()
     assert not User.objects.exists()
     assert "Create an account" not in page.get(LOGIN).content.decode()
+
+
+def test_who_has_to_sign_in_before_a_form_is_taken_comes_back_to_the_page_that_has_it(alice: Any, page: Client) -> None:
+    sent = f"/memory/{uuid.uuid4()}/correct/"
+    for referer, back in (
+        ("http://testserver/memory/?q=dog", "/memory/%3Fq%3Ddog"),
+        ("http://elsewhere.example/memory/", sent),
+        ("", sent),
+    ):
+        answer = page.post(sent, {"text": "x"}, headers={"referer": referer})
+
+        assert answer["Location"] == f"{LOGIN}?next={back}"
+    answer = page.post(f"{LOGIN}?next=/memory/%3Fq%3Ddog", {**credentials(alice.email), "next": "/memory/?q=dog"})
+    assert page.get(answer["Location"]).status_code == 200
+    assert page.post("/accounts/logout/", headers={"referer": "http://testserver/memory/"})["Location"] == LOGIN

@@ -1,4 +1,4 @@
-"""Dialogs: what is selected in one does not close it, who leaves it is where they came from, and what it tells is heard."""
+"""Dialogs: what is selected in one does not close it, who leaves it is where they came from, and it is heard."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""The lines to the server, on a stage: a tab that nobody looks at keeps them, one that is dead is given up, and what was asked
-for on it is asked for again.
+"""The lines to the server, on a stage: a tab that nobody looks at keeps them, one that is dead is given up, and what
+was asked for on it is asked for again.
 """
 
 from typing import Any
