@@ -45,6 +45,13 @@ export const readOutbox = (userId, conversationId) => read(`outbox.${userId}.${c
 export const writeOutbox = (userId, conversationId, items) =>
   write(`outbox.${userId}.${conversationId}`, items.length ? items.map(({ error, ...kept }) => kept) : null);
 
+// `changed()` when another tab wrote this outbox. Gives a function that ends it.
+export function onOutbox(userId, conversationId, changed) {
+  const listen = ({ key }) => key === `${PREFIX}outbox.${userId}.${conversationId}` && changed();
+  addEventListener("storage", listen);
+  return () => removeEventListener("storage", listen);
+}
+
 export const readMode = () => read("mode", null);
 export const writeMode = (mode) => write("mode", mode);
 

@@ -2,7 +2,7 @@
 import { batch, computed, signal } from "../vendor/preact.js";
 import { isWaiting } from "./activity.js";
 import { ApiError } from "./api.js";
-import { readOutbox, writeOutbox } from "./drafts.js";
+import { onOutbox, readOutbox, writeOutbox } from "./drafts.js";
 import { freshId } from "./ids.js";
 import { addressesIn, textsIn } from "./links.js";
 import { createRequests } from "./requests.js";
@@ -215,6 +215,13 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     sendNow(first);
   }
 
+  // What was taken back in another tab is not sent from this one.
+  const endListening = onOutbox(userId, conversationId, () => {
+    const kept = new Set(readOutbox(userId, conversationId).map(({ client_id }) => client_id));
+    const gone = state.value.outbox.filter(({ client_id, held }) => held && !kept.has(client_id));
+    for (const { client_id } of gone) dispatch({ type: "unqueued", client_id });
+  });
+
   function sendNow({ held, ...item }) {
     dispatch({ type: "queued", ...item });
     send(item);
@@ -267,6 +274,7 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     clearTimeout(flushTimer);
     cancelAnimationFrame(frameRequest);
     removeEventListener("online", cameOnline);
+    endListening();
     document.removeEventListener("visibilitychange", wake);
     socket?.close();
   }

@@ -196,3 +196,27 @@ def test_a_question_that_is_being_changed_is_found_again_until_it_is_sent_or_giv
     page.reload()
     expect(question).to_contain_text("Why is the sky blue?")
     expect(changed).to_have_count(0)
+
+
+def test_a_waiting_question_that_is_taken_back_in_one_tab_is_not_sent_by_another(open_stage: Any) -> None:
+    run, ending = unfinished()
+    stage: Stage = open_stage(Turn(run))
+    page, turn = stage.page, stage.turns[0]
+    page.get_by_role("button", name="Stop (Esc)").wait_for()
+    box(page).fill("And at night?")
+    box(page).press("Control+Enter")
+    waiting = page.get_by_role("article", name="Question that waits")
+    waiting.wait_for()
+    other = Stage(page.context.new_page(), stage.turns, stage.site, conversation_id=stage.conversation_id).enter()
+    of_other = other.page.get_by_role("article", name="Question that waits")
+    of_other.wait_for()
+
+    waiting.get_by_role("button", name="Remove").click()
+    expect(waiting).to_have_count(0)
+
+    expect(of_other).to_have_count(0)
+    had = len(run.events)
+    run.events.extend(ending)
+    other.tell(turn, had)
+    other.page.wait_for_function("!document.querySelector('.answer[aria-busy=true]')")
+    assert say_frames(other) == []
