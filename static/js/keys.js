@@ -5,20 +5,20 @@ import { t, tc } from "./i18n.js";
 const isMac = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? "");
 
 // `where`: "page" everywhere, "outside" only where nobody writes, "box" in the box to write in, "inbox" in its list, where
-// `inbox.js` binds them. `frame`: on every page, where `frame.js` binds it. Those without `key` are the browser's own; they
-// are only told.
+// `inbox.js` binds them. `frame`: on every page, where `frame.js` binds it. `sign`: it is a sign, which other keyboards type by
+// Shift, AltGr or Option. Those without `key` are the browser's own; they are only told.
 const TABLE = [
   { action: "palette", where: "page", key: "k", mod: true, frame: true },
-  { action: "help", where: "outside", key: "?", anyShift: true, frame: true },
+  { action: "help", where: "outside", key: "?", sign: true, frame: true },
   { action: "create", where: "page", key: "o", mod: true, shift: true },
   { action: "search", where: "page", key: "f", mod: true, shift: true },
-  { action: "searchBySlash", where: "outside", key: "/" },
+  { action: "searchBySlash", where: "outside", key: "/", sign: true },
   { action: "sidebar", where: "page", key: "b", mod: true, frame: true },
   { action: "run", where: "page", key: "e", mod: true, shift: true },
   { action: "write", where: "page", key: "Escape", shift: true },
   { action: "stop", where: "page", key: "Escape" },
-  { action: "before", where: "outside", key: "[" },
-  { action: "after", where: "outside", key: "]" },
+  { action: "before", where: "outside", key: "[", sign: true },
+  { action: "after", where: "outside", key: "]", sign: true },
   { action: "send", where: "box", key: "Enter" },
   { action: "queue", where: "box", key: "Enter", mod: true },
   { action: "newLine", where: "box", shown: () => [tc("key", "Shift"), tc("key", "Enter")] },
@@ -86,11 +86,13 @@ export const keysOf = (action) => {
 
 // What a key means, or null. `places`: where it was pressed, of "page", "outside" and "box".
 export function actionOf(event, places) {
-  if (event.isComposing || event.keyCode === 229 || event.altKey) return null;
-  const mod = event.metaKey || event.ctrlKey;
+  if (event.isComposing || event.keyCode === 229) return null;
+  const isGraph = event.getModifierState?.("AltGraph") ?? false; // on Windows it is Ctrl and Alt besides
+  const isTyped = isGraph || !event.altKey || isMac;
+  const mod = event.metaKey || (event.ctrlKey && !isGraph);
   const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  const line = TABLE.find(({ where, key, mod: needsMod = false, shift = false, anyShift }) =>
-    places.includes(where) && key === pressed && needsMod === mod && (anyShift || shift === event.shiftKey));
+  const line = TABLE.find(({ where, key, mod: needsMod = false, shift = false, sign = false }) =>
+    places.includes(where) && key === pressed && needsMod === mod && (sign ? isTyped : shift === event.shiftKey && !event.altKey && !isGraph));
   return line?.action ?? null;
 }
 

@@ -52,6 +52,13 @@ export const cases = {
     equal(told.filter(({ words, ways }) => !words || ways.some((way) => !way.length)), [], "every line says its keys and what they do");
   },
 
+  "a sign is what was typed, however a keyboard types it"() {
+    const graph = (more = {}) => ({ altKey: true, ctrlKey: true, getModifierState: (name) => name === "AltGraph", ...more });
+    equal([actionOf(pressed("/", { shiftKey: true }), ["page", "outside"]), actionOf(pressed("[", graph()), ["page", "outside"]), actionOf(pressed("]", graph()), ["page", "outside"]),
+      actionOf(pressed("/", { ctrlKey: true }), ["page", "outside"]), actionOf(pressed("[", { altKey: true, getModifierState: () => false }), ["page", "outside"]), actionOf(pressed("k", graph()), ["page", "outside"])],
+    ["searchBySlash", "before", "after", null, null, null], "on a German keyboard");
+  },
+
   "a table's cell is no formula for a spreadsheet"() {
     const rows = [["a", 'say "x", y'], ["=HYPERLINK(1)", "-3.5 %"], ["@x", "+4"]];
     equal(asCsv(rows), 'a,"say ""x"", y"\r\n\'=HYPERLINK(1),-3.5 %\r\n\'@x,+4', "csv");
