@@ -16,6 +16,8 @@ export const addressOf = (path) => path.split("/").map(encodeURIComponent).join(
 
 // The files of a paste. A picture from the clipboard is always called image.png: it is given a name of its own.
 export async function pastedFiles(transfer, now = new Date()) {
-  const stamp = now.toISOString().slice(0, 19).replace("T", " ").replaceAll(":", "-");
+  const two = (number) => String(number).padStart(2, "0");
+  const day = [now.getFullYear(), now.getMonth() + 1, now.getDate()].map(two).join("-");
+  const stamp = `${day} ${[now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join("-")}`;
   return (await filesOf(transfer)).map((file) => (file.name === "image.png" ? new File([file], t("Pasted {when}.png", { when: stamp }), { type: file.type }) : file));
 }

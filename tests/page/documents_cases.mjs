@@ -1,5 +1,6 @@
 // What the documents' pages say, from what the server told them.
 import { marked, number, shapeOf, stagesOf, timesOf, wantedOf, whyOf } from "../../static/js/documents_trace.js";
+import { pastedFiles } from "../../static/js/files_upload.js";
 import { outcomeOf, sizeWords, summaryOf, tooBig } from "../../static/js/documents_upload.js";
 
 function same(found, wanted) {
@@ -22,6 +23,11 @@ export const cases = {
     same(outcomeOf(413, { error: { message: "Too big." } }), { state: "failed", error: "Too big." });
     same(outcomeOf(502, null).error, "The server answered with status 502. Try again in a moment.");
     same(outcomeOf(403, { error: { code: "not_authenticated", message: "?" } }).error.startsWith("You are signed out"), true);
+  },
+  "a pasted picture is called by the reader's own time": async () => {
+    const now = Object.assign(new Date("2026-11-20T22:59:08Z"), { getDate: () => 20, getHours: () => 23, getMinutes: () => 59 }); // an hour east
+    const transfer = { items: [], files: [new File(["x"], "image.png", { type: "image/png" }), new File(["x"], "a.pdf")] };
+    same((await pastedFiles(transfer, now)).map(({ name }) => name), ["Pasted 2026-11-20 23-59-08.png", "a.pdf"]);
   },
   "what is too big is not sent": () => {
     same(tooBig({ size: 200 }, 200), null);
