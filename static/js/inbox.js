@@ -60,11 +60,13 @@ let again = false;
 async function readList() {
   if (reading) return void (again = true);
   const focused = rows().find((row) => row.contains(document.activeElement))?.dataset.row;
+  const isBox = document.activeElement.matches("input");
   reading = refresh("inbox-list");
   await reading;
   reading = null;
   mark();
-  if (focused) linkOf(rowOf(focused))?.focus(); // rows have moved, the reader has not
+  const row = focused && rowOf(focused); // rows have moved, the reader has not
+  if (row) (isBox ? row.querySelector("input") : linkOf(row))?.focus({ preventScroll: true });
   if (again) {
     again = false;
     await readList();

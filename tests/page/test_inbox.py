@@ -271,3 +271,21 @@ def test_the_list_is_read_again_after_an_answer_that_broke_off(live_site: Any, p
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
     expect(rows(page)).to_have_count(2)
+
+
+def test_who_is_at_a_box_of_the_list_stays_there_when_the_list_is_read_again(
+    live_site: Any, person: Any, visit: Any
+) -> None:
+    alice = person()
+    open_request(live_site, alice, asked.mail_call(), question="Send this mail?")
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    page.goto(f"{live_site.base_url}/inbox/")
+    box = row(page, "Send this mail?").get_by_role("checkbox")
+    box.focus()
+
+    open_request(live_site, alice, asked.note_call(), created_at="2026-11-20T08:00:00Z")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    expect(rows(page)).to_have_count(2)
+    expect(rows(page).nth(1)).to_contain_text("Send this mail?")
+    expect(box).to_be_focused()
