@@ -5,7 +5,7 @@ import { language, t, tn } from "./i18n.js";
 const AT_ONCE = 3;
 const KEPT_FILES = 500; // of one drop
 const unreachable = () => t("The connection broke off before the file had arrived. Try again.");
-const signedOut = () => t("You are signed out. Sign in in another tab, then try again.");
+const signedOut = () => t("You are signed out. Sign in again, then add the file once more.");
 
 // A file as a new document.
 const asDocument = {

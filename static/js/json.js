@@ -1,9 +1,10 @@
 // Values as text for people, never longer than can be looked at.
+import { tn } from "./i18n.js";
 
 const LONGEST = 4_000; // characters
 
 export function clipped(text, longest = LONGEST) {
-  return text.length > longest ? `${text.slice(0, longest)}\n… ${(text.length - longest).toLocaleString("en")} more characters` : text;
+  return text.length > longest ? `${text.slice(0, longest)}\n… ${tn("{count} more character", "{count} more characters", text.length - longest)}` : text;
 }
 
 export function pretty(value) {

@@ -1,5 +1,6 @@
 // The chat's pure parts: the end of a growing text, the palette's order, keys, tables as text, formulas in Markdown, the queue.
 import { actionOf, keyTable } from "../../static/js/keys.js";
+import { clipped } from "../../static/js/json.js";
 import { calmed } from "../../static/js/midstream.js";
 import { fit, ranked, recentFirst } from "../../static/js/palette.js";
 import { startersFor, whatIsThere } from "../../static/js/starters.js";
@@ -50,6 +51,10 @@ export const cases = {
     ["palette", "palette", "help", null, "stop", "send", "queue", null, null], "actions");
     const told = keyTable().flatMap(({ rows }) => rows);
     equal(told.filter(({ words, ways }) => !words || ways.some((way) => !way.length)), [], "every line says its keys and what they do");
+  },
+
+  "of a text that is too long it is said how much is not shown"() {
+    equal([clipped("abc", 3), clipped("abcd", 3), clipped("a".repeat(2003), 3)], ["abc", "abc\n… 1 more character", "aaa\n… 2,000 more characters"], "clipped");
   },
 
   "a sign is what was typed, however a keyboard types it"() {
