@@ -309,6 +309,22 @@ def test_in_a_wide_table_a_number_keeps_its_unit_and_words_have_room(page: Page,
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the table scrolls, not the page"
 
 
+REMARKS = """| Region | Revenue | Growth | Remark |
+|---|---:|---:|---|
+| North | 4.2 | 3 % | The largest, and the one that grew least in the year |
+"""
+
+
+def test_on_a_phone_words_that_are_cut_off_are_not_narrow_as_well(page: Page) -> None:
+    page.set_viewport_size({"width": 340, "height": 800})
+    page.evaluate("show", REMARKS)
+
+    frame, words = page.locator("#shown .table-frame"), page.locator("#shown td").last
+    cut = frame.evaluate("(frame) => frame.scrollWidth > frame.clientWidth")
+    assert not cut or words.evaluate("(cell) => cell.offsetWidth") >= 190
+    assert page.evaluate("document.documentElement.scrollWidth") <= 340
+
+
 def test_words_of_what_is_not_shown_as_it_is_stand_apart(page: Page) -> None:
     page.evaluate("show", "One. <details><summary>More</summary>hidden</details> after")
 
