@@ -1,8 +1,10 @@
-// The message that the page's address names (#m-<id>): read until it is there, brought into view, and marked for a moment.
+// The message that the page's address names (#m-<id>): read until it is there, brought into view, and marked for a moment. Of a
+// request (#request-<id>) it is the answer whose run asked; the request's own card then comes into view (components/arrival.js).
 import { useEffect, useState } from "../vendor/preact.js";
 import { transcript } from "./store.js";
 
 const NAMED = /^#m-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+const REQUEST = /^#request-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 const MARKED_MS = 2_400;
 const SETTLING_MS = 400; // what is drawn above and below it may still move it
 
@@ -12,26 +14,26 @@ export function messageIn(hash) {
 
 // `from`: the number of the first row that is drawn; `showFrom(id)` draws from that message on.
 export function useNamedMessage({ session, scroller, from, showFrom }) {
-  const [named, setNamed] = useState(() => ({ id: messageIn(location.hash) }));
+  const [named, setNamed] = useState(namedNow);
 
   useEffect(() => {
-    const onChange = () => setNamed({ id: messageIn(location.hash) });
+    const onChange = () => setNamed(namedNow());
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);
   }, []);
 
   useEffect(() => {
-    const { id } = named;
-    if (!id) return undefined;
+    const { request } = named;
+    if (!named.id && !request) return undefined;
     let stop = () => undefined;
     let current = true;
-    reach(session, id).then((isThere) => {
-      if (!current || !isThere) return;
+    (request ? answerOf(session, request) : reach(session, named.id)).then((id) => {
+      if (!current || !id) return;
       const rows = transcript(session.state.peek());
       const at = rows.findIndex(({ message }) => message.id === id);
       if (at < 0) return;
       if (at < from + 1) showFrom(rows[Math.max(0, at - 1)].message.id);
-      requestAnimationFrame(() => requestAnimationFrame(() => current && (stop = show(scroller.current, id))));
+      if (!request) requestAnimationFrame(() => requestAnimationFrame(() => current && (stop = show(scroller.current, id))));
     }, () => undefined); // it stays where it is: the conversation is shown as ever
     return () => {
       current = false;
@@ -40,20 +42,31 @@ export function useNamedMessage({ session, scroller, from, showFrom }) {
   }, [named, session]);
 }
 
-// Reads earlier pages until the message is there, and chooses the branch that leads to it. False if it is not of this conversation.
-async function reach(session, id) {
+const namedNow = () => ({ id: messageIn(location.hash), request: REQUEST.exec(location.hash)?.[1].toLowerCase() ?? null });
+
+// The answer whose run asked for this, as `reach`.
+async function answerOf(session, request) {
+  await session.requests.load(request);
+  const { execution_id: asking } = session.requests.known.peek().get(request);
+  return reach(session, asking, ({ execution_id }) => execution_id);
+}
+
+// Reads earlier pages until the message is there, and chooses the branch that leads to it. Its id; null if it is not of this
+// conversation.
+async function reach(session, wanted, nameOf = ({ id }) => id) {
   const messages = () => session.state.peek().messages;
-  const find = (wanted) => messages().find((message) => message.id === wanted);
-  while (!find(id) && session.state.peek().hasEarlier) {
+  const find = (name, of = ({ id }) => id) => messages().find((message) => of(message) === name);
+  while (!find(wanted, nameOf) && session.state.peek().hasEarlier) {
     const first = messages()[0]?.id;
     await session.loadEarlier();
     if (messages()[0]?.id === first) break;
   }
-  for (let one = find(id); one; one = find(one.parent_id)) {
+  const found = find(wanted, nameOf);
+  for (let one = found; one; one = find(one.parent_id)) {
     const { id: chosen, parent_id } = one;
     if (messages().some((other) => other.parent_id === parent_id && other.id !== chosen)) session.choose(parent_id, chosen);
   }
-  return Boolean(find(id));
+  return found?.id ?? null;
 }
 
 function show(scroller, id) {

@@ -16,6 +16,7 @@ from tests.clean_page import axe_faults
 from tests.page import asked
 from tests.page.asked import Json
 from tests.page.conftest import Watched
+from tests.page.recorded import plain
 from tests.page.stage import Stage, Turn
 from tests.page.test_store import RUN_ALL
 
@@ -479,3 +480,22 @@ def test_cards_fit_and_keep_axes_rules(waiting: Waiting, size: str, scheme: str)
     faults += faults_of(page)
 
     assert faults == []
+
+
+@pytest.mark.spec("B3")
+def test_a_link_leads_to_an_approval_of_long_ago(open_stage: Any) -> None:
+    request = decided(asked.approval(asked.mail_call()), "approved", decided_by_name="Alice")
+    name = request["request_id"]
+    run = asked.waiting_for(request)
+    request["execution_id"] = run.execution_id
+    run.tell("write", e.HitlApproved(request_id=name))
+    run.finish("It is sent.")
+    tall = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(40))
+    turns = [Turn(run, status="completed"), *(Turn(plain(tall), status="completed") for _ in range(8))]
+    answers = {"/hitl/requests": asked.listed(request), f"/hitl/requests/{name}": (200, request)}
+    stage: Stage = open_stage(*turns, answers=answers)
+
+    stage.page.goto(f"{stage.site}/c/{stage.conversation_id}/#request-{name}")
+    stage.page.reload()
+
+    expect(stage.page.locator(f"#request-{name}")).to_be_in_viewport()
