@@ -17,7 +17,7 @@ from memory.actions import documents
 from memory.embedding import waiting
 from memory.embedding.model import LOCAL
 from memory.ingestion import content, driver, lease, sweeping
-from memory.kinds import DocumentStatus
+from memory.kinds import UNFINISHED, DocumentStatus
 from memory.models import Document, Vector
 from memory.reading.values import Unreadable
 from memory.vectors import writing
@@ -128,7 +128,7 @@ def test_a_document_that_is_taken_away_in_the_middle_leaves_nothing(
         work = driver.batches(claimed)
         for _ in range(steps):
             next(work)
-        if claimed.status not in lease.UNFINISHED:
+        if claimed.status not in UNFINISHED:
             break
         seen.add(str(claimed.status))
 
@@ -170,13 +170,13 @@ def test_a_long_document_gives_the_worker_back_and_goes_on_later(alice: Any, mon
     jobs = _jobs()
 
     slices = 0
-    while Document.objects.get(pk=document.pk).status in lease.UNFINISHED:
+    while Document.objects.get(pk=document.pk).status in UNFINISHED:
         before = _jobs()
         driver.ingest(document.pk, slice_s=0)
         slices += 1
         left = Document.objects.get(pk=document.pk)
         assert (left.lease_until, left.attempts) == (None, 0)
-        if left.status in lease.UNFINISHED:
+        if left.status in UNFINISHED:
             assert _jobs() == before + 1
 
     assert jobs == 1

@@ -14,7 +14,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from memory.ingestion import lease
+from memory.kinds import UNFINISHED
 from memory.models import Chunk, Document, DocumentPage
 from memory.reading import caps
 from tests.house.test_queue import cluster_of, worker
@@ -43,7 +43,7 @@ class Jobs:
 
     def until_over(self, api: Any, doc_ids: list[str]) -> list[dict[str, Any]]:
         """The documents as the API shows them, once nobody is at work on them."""
-        at_work = Document.objects.filter(pk__in=doc_ids, status__in=lease.UNFINISHED)
+        at_work = Document.objects.filter(pk__in=doc_ids, status__in=UNFINISHED)
         deadline = time.monotonic() + TIMEOUT_S
         while at_work.exists():
             assert time.monotonic() < deadline, list(at_work.values("filename", "status", "pages_read", "total_chunks"))
