@@ -1,6 +1,7 @@
 """From the events of a run to those of AG-UI. Pure. Imports ag_ui, which takes a third of a second: open it late."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ from ag_ui.core.events import (
     RunFinishedCancelledOutcome,
     RunFinishedInterruptOutcome,
     RunFinishedSuccessOutcome,
+    SubagentFinishedSuspendedOutcome,
 )
 
 Event = Mapping[str, Any]
@@ -61,7 +63,9 @@ _ANSWER: Final = {
 
 class Telling:
     """One AG-UI run of a thread. Its text may begin again, which AG-UI cannot say: the message is ended then, and a new
-    one begins with the text as it is now."""
+    one begins with the text as it is now. Whatever begins in it ends in it, and once: front ends refuse a run of which
+    that is not so.
+    """
 
     def __init__(self, *, thread_id: str, run_id: str) -> None:
         self._thread_id = thread_id
@@ -71,7 +75,11 @@ class Telling:
         self._thinking: str | None = None
         self._said = ""
         self._messages = 0
-        self._subagents: set[str] = set()
+        self._subagents: dict[str, str] = {}
+        """The agents that work, and what each is called here: one that works again is another subagent."""
+        self._began: Counter[str] = Counter()
+        self._steps: list[tuple[str | None, str]] = []
+        """Those that are open: whose, and their names."""
 
     def begins(self) -> BaseEvent:
         return RunStartedEvent(thread_id=self._thread_id, run_id=self._run_id)
@@ -89,12 +97,18 @@ class Telling:
 
     def waits(self, requests: Sequence[Mapping[str, Any]]) -> list[BaseEvent]:
         """The run waits for people: an AG-UI run ends there, and another one resumes it with their answers."""
-        outcome = RunFinishedInterruptOutcome(interrupts=[_interrupt(request) for request in requests])
-        return [*self._ended_texts(), self._finished(outcome=outcome)]
+        interrupts = [_interrupt(request, self._subagents.get(request["agent_id"])) for request in requests]
+        told = [*self._ended_texts(), *self._ended_steps()]
+        for subagent in self._subagents.values():
+            asked = [interrupt.id for interrupt in interrupts if interrupt.subagent_run_id == subagent]
+            suspended = SubagentFinishedSuspendedOutcome(interrupt_ids=asked)
+            told.append(SubagentFinishedEvent(subagent_run_id=subagent, outcome=suspended))
+        return [*told, self._finished(outcome=RunFinishedInterruptOutcome(interrupts=interrupts))]
 
     def _resync(self, event: Event) -> list[BaseEvent]:
+        """All of it comes again."""
         self._texts.clear()
-        return []
+        return [*self._ended_texts(), *self._ended_agents()]
 
     def _token_reset(self, event: Event) -> list[BaseEvent]:
         if event.get("channel", "answer") != "answer":
@@ -104,8 +118,29 @@ class Telling:
         return self._ended_texts()
 
     def _stage(self, event: Event) -> list[BaseEvent]:
-        kind = StepStartedEvent if event["status"] == "running" else StepFinishedEvent
-        return [kind(step_name=event["name"], timestamp=event.get("timestamp"))]
+        """Some stages only say how they ended. One that begins while it is open was left without a word."""
+        step = (self._by(event), event["name"])
+        when = {"step_name": event["name"], "timestamp": event.get("timestamp"), "subagent_run_id": self._by(event)}
+        started, finished = StepStartedEvent(**when), StepFinishedEvent(**when)
+        is_open = step in self._steps
+        if event["status"] == "running":
+            self._steps += [] if is_open else [step]
+            return [finished, started] if is_open else [started]
+        if is_open:
+            self._steps.remove(step)
+        return [finished] if is_open else [started, finished]
+
+    def _ended_steps(self, *subagents: str) -> list[BaseEvent]:
+        """Those of these subagents; all, where none is named."""
+        ended = [step for step in self._steps if not subagents or step[0] in subagents]
+        self._steps = [step for step in self._steps if step not in ended]
+        return [StepFinishedEvent(step_name=name, subagent_run_id=by) for by, name in ended]
+
+    def _ended_agents(self) -> list[BaseEvent]:
+        """With the steps: what the run leaves as it is."""
+        ended = [SubagentFinishedEvent(subagent_run_id=subagent) for subagent in self._subagents.values()]
+        self._subagents.clear()
+        return [*self._ended_steps(), *ended]
 
     def _error(self, event: Event) -> list[BaseEvent]:
         return [*self._ended_texts(), RunErrorEvent(message=event["message"], code=event["code"])]
@@ -154,20 +189,22 @@ class Telling:
         if event.get("parent_id") is None or agent is None:
             return []
         if status in _OVER:
-            if agent not in self._subagents:
+            subagent = self._subagents.pop(agent, None)
+            if subagent is None:
                 return []
-            self._subagents.discard(agent)
+            steps = self._ended_steps(subagent)
             if status in _FAILED:
                 words = event.get("error") or "It did not do its part."
-                return [SubagentErrorEvent(subagent_run_id=agent, message=words, code=status)]
-            return [SubagentFinishedEvent(subagent_run_id=agent)]
+                return [*steps, SubagentErrorEvent(subagent_run_id=subagent, message=words, code=status)]
+            return [*steps, SubagentFinishedEvent(subagent_run_id=subagent)]
         if agent in self._subagents or status == "pending":
             return []
-        self._subagents.add(agent)
-        parent = event["parent_id"] if event["parent_id"] in self._subagents else None
+        parent = self._subagents.get(event["parent_id"])
+        self._began[agent] += 1
+        self._subagents[agent] = subagent = agent if self._began[agent] == 1 else f"{agent}-{self._began[agent]}"
         return [
             SubagentStartedEvent(
-                subagent_run_id=agent,
+                subagent_run_id=subagent,
                 name=event["agent_name"],
                 description=event.get("task"),
                 parent_subagent_run_id=parent,
@@ -194,8 +231,7 @@ class Telling:
         ]
 
     def _by(self, event: Event) -> str | None:
-        agent = event.get("agent_id")
-        return agent if agent in self._subagents else None
+        return self._subagents.get(event.get("agent_id") or "")
 
     def _complete(self, event: Event) -> list[BaseEvent]:
         """The answer as it is stored, if people have not been told exactly that."""
@@ -209,7 +245,8 @@ class Telling:
         is_cancelled = event.get("status") == "cancelled"
         outcome = RunFinishedCancelledOutcome() if is_cancelled else RunFinishedSuccessOutcome()
         result = {name: event.get(name) for name in ("answer", "sources", "usage")}
-        return [*told, *self._ended_texts(), self._finished(outcome=outcome, result=result)]
+        ended = [*self._ended_texts(), *self._ended_agents()]
+        return [*told, *ended, self._finished(outcome=outcome, result=result)]
 
     def _finished(self, *, outcome: Any, result: Any = None) -> BaseEvent:
         return RunFinishedEvent(thread_id=self._thread_id, run_id=self._run_id, outcome=outcome, result=result)
@@ -219,11 +256,12 @@ class Telling:
         return f"{self._run_id}-{self._messages}"
 
 
-def _interrupt(request: Mapping[str, Any]) -> Interrupt:
+def _interrupt(request: Mapping[str, Any], subagent: str | None) -> Interrupt:
     """`metadata` has the whole request: what is shown to a person is what they decide about."""
     calls = request["tool_calls"]
     return Interrupt(
         id=request["request_id"],
+        subagent_run_id=subagent,
         reason=request["kind"],
         message=request["question"] or request["task_description"],
         tool_call_id=calls[0]["id"] if calls else None,

@@ -1,6 +1,7 @@
 """A front end that speaks AG-UI: asks, sees the run in the protocol's own events, answers what waits, and goes on."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ag_ui.core import (
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
+    SubagentFinishedEvent,
     SubagentStartedEvent,
     SystemMessage,
     TextMessageContentEvent,
@@ -53,6 +55,39 @@ def said(events: list[BaseEvent]) -> str:
     return "".join(event.delta for event in events if isinstance(event, TextMessageContentEvent))
 
 
+# What begins by an event of the one kind ends by one of the other, before its run does.
+PAIRS = (
+    ("SUBAGENT_STARTED", ("SUBAGENT_FINISHED", "SUBAGENT_ERROR"), "subagent_run_id"),
+    ("STEP_STARTED", ("STEP_FINISHED",), "step_name"),
+    ("TEXT_MESSAGE_START", ("TEXT_MESSAGE_END",), "message_id"),
+    ("REASONING_START", ("REASONING_END",), "message_id"),
+    ("REASONING_MESSAGE_START", ("REASONING_MESSAGE_END",), "message_id"),
+    ("TOOL_CALL_START", ("TOOL_CALL_END",), "tool_call_id"),
+)
+
+
+def keeps_order(events: Iterable[BaseEvent]) -> None:
+    """As the protocol's own client for browsers looks at it, which ends a stream with an error otherwise."""
+    open_: set[tuple[str, str | None, str]] = set()
+    subagents: set[str] = set()
+    for event in events:
+        kind = event.type.value
+        for begins, ends, name in PAIRS:
+            by = None if begins == "SUBAGENT_STARTED" else getattr(event, "subagent_run_id", None)
+            what = (begins, by, getattr(event, name, ""))
+            if kind == begins:
+                assert what not in open_, event
+                open_.add(what)
+            elif kind in ends:
+                assert what in open_, event
+                open_.remove(what)
+        if isinstance(event, SubagentStartedEvent):
+            assert event.subagent_run_id not in subagents, "one of its name was there before"
+            assert event.parent_subagent_run_id in {None, *subagents}
+            subagents.add(event.subagent_run_id)
+        assert kind != "RUN_FINISHED" or not open_, open_
+
+
 async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -81,6 +116,14 @@ async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     foreign = await post(charlies, URL, body.model_dump(mode="json", by_alias=True))
     second = await run(api, "run-2", resume=answer)
 
+    keeps_order(first)
+    keeps_order(second)
+    ended_as = {
+        event.subagent_run_id: event.outcome.type if event.outcome else "success"
+        for event in first
+        if isinstance(event, SubagentFinishedEvent)
+    }
+    assert ended_as[str(interrupt.subagent_run_id)] == "suspended"
     assert interrupt.message == "Which colour?"
     assert interrupt.metadata is not None
     assert interrupt.metadata["request"]["options"] == ["red", "blue"]
@@ -183,3 +226,36 @@ def test_a_text_that_begins_again_is_another_message() -> None:
     kinds = [event.type.value for event in events]
     assert kinds.count("TEXT_MESSAGE_START") == kinds.count("TEXT_MESSAGE_END") == 2
     assert kinds[-1] == "RUN_FINISHED"
+
+
+STEP = {"type": "stage", "name": "search", "description": "Searching", "agent_id": "a"}
+AGENT = {"type": "agent_state", "agent_name": "web", "agent_id": "a", "parent_id": "root"}
+WAITING: dict[str, Any] = {
+    "request_id": "r", "agent_id": "a", "kind": "approval", "question": "May it?", "tool_calls": [], "expires_at": None,
+    "task_description": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [{**STEP, "status": "running"}, {**STEP, "status": "completed"}],
+        [{**STEP, "status": "failed"}],
+        [{**STEP, "status": "running"}],
+        [{**STEP, "status": "running"}, {**STEP, "status": "running"}, {**STEP, "status": "completed"}],
+        [{**AGENT, "status": "running"}, {**STEP, "status": "running"}, {**STEP, "agent_id": "b", "status": "running"}],
+        [{**AGENT, "status": "running"}, {**STEP, "status": "running"}, {**AGENT, "status": "failed"}],
+        [{**AGENT, "status": "running"}, {**AGENT, "status": "failed"}, {**AGENT, "status": "running"}],
+        [{**AGENT, "status": "running"}, {**STEP, "status": "running"}, {"type": "resync"}],
+    ],
+    ids=["step", "word", "left", "again", "same name", "failed agent", "tried again", "anew"],
+)
+def test_what_begins_in_a_run_ends_in_it(said: list[dict[str, Any]]) -> None:
+    ended, waiting = (responses.Telling(thread_id="t", run_id="r") for _ in range(2))
+    events = [[telling.begins()] for telling in (ended, waiting)]
+    for event in [*said, *(said if said[-1]["type"] == "resync" else ())]:
+        events[0] += ended.of(event)
+        events[1] += waiting.of(event)
+
+    keeps_order([*events[0], *ended.of({"type": "complete", "answer": "So.", "agent_id": "root"})])
+    keeps_order([*events[1], *waiting.waits([WAITING])])
