@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents import reading
+from agents import reading, shapes
 from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import ExecutionStatus
 from agents.following import follow
@@ -109,7 +109,8 @@ def _resumed(request: Request, user: User, answers: Sequence[Any]) -> tuple[Exec
 async def _events(
     execution: Execution, after: int, telling: "Telling", user: User, *, tools: Sequence[str]
 ) -> AsyncIterator[bytes]:
-    """Ends where the run ends, or waits for people. If the front end leaves, the run goes on."""
+    """Ends where the run ends, or waits for people. If the front end leaves, the run goes on. What was before `after`
+    is not told again, but for how the run stands: who resumes again may come when it has ended, or waits anew."""
     from ag_ui.core import CustomEvent, RunErrorEvent
     from ag_ui.encoder import EventEncoder
 
@@ -121,15 +122,17 @@ async def _events(
     try:
         async with aclosing(follow(execution, after)) as events:
             async for event in events:
-                if event is None:
-                    yield KEEP_ALIVE
+                body = orjson.loads(event.body) if event is not None else None
+                yield "".join(map(encode, telling.of(body))).encode() if body is not None else KEEP_ALIVE
+                if event is not None and event.is_last:
+                    return
+                if body is not None and not _waits(body):
                     continue
-                body = orjson.loads(event.body)
-                yield "".join(map(encode, telling.of(body))).encode()
-                waits = body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER
-                if waits and (requests := await in_thread(_pending)(user, execution)):
+                if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
                     yield "".join(map(encode, telling.waits(requests))).encode()
                     return
+        if (end := await in_thread(_end_of)(execution)) is not None:
+            yield "".join(map(encode, telling.of(end))).encode()
     except Exception as error:
         if not outage.is_outage(error):
             raise
@@ -137,6 +140,23 @@ async def _events(
         yield encode(RunErrorEvent(message=outage.MESSAGE, code=outage.CODE)).encode()
 
 
-def _pending(user: User, execution: Execution) -> list[dict[str, Any]]:
+def _waits(body: dict[str, Any]) -> bool:
+    return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
+
+
+def _asked_of(user: User, execution: Execution, *, is_said: bool) -> list[dict[str, Any]]:
+    """What a run that waits asks people. `is_said`: that it waits; its row may say so a moment later."""
+    if not is_said and not Execution.objects.filter(id=execution.id, status=ExecutionStatus.AWAITING_USER).exists():
+        return []
     asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
     return [request_shape(request) for request in asked]
+
+
+def _end_of(execution: Execution) -> dict[str, Any] | None:
+    """What the last event said, as the run has it; None while it goes on, and where its person is told nothing more."""
+    now = Execution.objects.filter(id=execution.id, user__is_active=True).first()
+    if now is None or not now.is_over:
+        return None
+    if now.status == ExecutionStatus.FAILED:
+        return {"type": "error", "code": now.error_code or "failed", "message": now.error_message}
+    return {"type": "complete", **shapes.finished(now, ())}

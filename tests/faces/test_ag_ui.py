@@ -9,6 +9,7 @@ from ag_ui.core import (
     BaseEvent,
     Context,
     Event,
+    Interrupt,
     ResumeEntry,
     RunAgentInput,
     RunErrorEvent,
@@ -44,7 +45,7 @@ EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
 
 async def run(api: Program, run_id: str, **more: Any) -> list[BaseEvent]:
     """The events of one AG-UI run, each read by the protocol's own models."""
-    given = RunAgentInput(thread_id="thread-1", run_id=run_id, messages=[], **more)
+    given = RunAgentInput(thread_id="thread-1", run_id=run_id, **{"messages": [], **more})
     response = await post(api, URL, given.model_dump(mode="json", by_alias=True))
     assert response.status_code == 200, response.content
     text = b"".join([part async for part in response]).decode()
@@ -135,6 +136,43 @@ async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     assert dict(second[-1].result or {})["answer"] == "Blue it is."
     assert await Execution.objects.acount() == 1
     assert await Conversation.objects.filter(user=alice).acount() == 1
+
+
+async def test_who_resumes_again_is_told_how_it_stands(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    asks = [calls(("ask_user", {"question": question})) for question in ("Which colour?", "Which size?")]
+    scripted_server.script(*asks, Script(text="A large blue one."))
+    await make_runner(scripted_server.url)
+    api = await program_of(alice)
+
+    def answering(interrupt: Interrupt, words: str) -> list[ResumeEntry]:
+        payload = {"decision": "answered", "text": words}
+        return [ResumeEntry(interrupt_id=interrupt.id, status="resolved", payload=payload)]
+
+    chat = {"mode": "chat"}
+    first = await run(api, "run-1", messages=[UserMessage(id="1", content="Choose")], forwarded_props=chat)
+    blue = answering(interrupt_of(first), "blue")
+    second = await run(api, "run-2", resume=blue)
+    waiting = await run(api, "run-3", resume=blue)
+    large = answering(interrupt_of(second), "large")
+    done = await run(api, "run-4", resume=large)
+    again = await run(api, "run-5", resume=large)
+
+    assert interrupt_of(waiting).id == interrupt_of(second).id
+    assert interrupt_of(waiting).message == "Which size?"
+    assert (said(done), said(again)) == ("A large blue one.", "A large blue one.")
+    for events in (first, second, waiting, done, again):
+        assert isinstance(events[-1], RunFinishedEvent)
+    assert dict(again[-1].result or {}) == dict(done[-1].result or {})  # type: ignore[attr-defined]
+    assert await Execution.objects.acount() == 1
+
+
+def interrupt_of(events: list[BaseEvent]) -> Interrupt:
+    ended = events[-1]
+    assert isinstance(ended, RunFinishedEvent), events
+    (interrupt,) = ended.outcome.interrupts  # type: ignore[union-attr]
+    return interrupt
 
 
 async def test_a_failure_is_an_error_of_the_run_and_a_bad_input_one_of_the_request(
