@@ -136,7 +136,7 @@ def read(body: Any, *, version: str) -> Call:
         raise VersionNotSupportedError(f"There is no version '{version[:20]}' here. Speak {VERSION}, or {OLDER}.")
     if name in _OLDER:
         method, model, to_newer = _OLDER[name]
-        return Call(id_, method, to_newer(_checked(model, body)), is_older=True)
+        return Call(id_, method, _newer(to_newer, _checked(model, body)), is_older=True)
     if name not in _PARAMS:
         known = ", ".join(_PARAMS)
         raise MethodNotFoundError(f"There is no method '{name[:80]}' here. There are: {known}; and those of {OLDER}.")
@@ -153,7 +153,7 @@ def wish_of(request: SendMessageRequest) -> MessageRequest:
         raise _invalid("message.messageId", f"This has to be 1 to {MOST_ID_CHARS} characters; a random UUID does well.")
     if message.role != ROLE_USER:
         raise _invalid("message.role", "Only what a user says is answered: ROLE_USER, or 'user' in version 0.3.")
-    said = {**MessageToDict(request.metadata), **MessageToDict(message.metadata)}
+    said = {**_values("metadata", request.metadata), **_values("message.metadata", message.metadata)}
     documents = said.get("document_ids") or []
     if not isinstance(documents, list):
         raise _invalid("metadata.document_ids", "This is a list of ids of documents.")
@@ -179,7 +179,8 @@ def _text_of(message: Message) -> str:
             case "text":
                 texts.append(part.text)
             case "data":
-                texts.append(json.dumps(MessageToDict(part.data), ensure_ascii=False))
+                values = _values(f"message.parts.{number}.data", part.data)
+                texts.append(json.dumps(values, ensure_ascii=False))
             case _:
                 raise ContentTypeNotSupportedError(
                     f"message.parts.{number}: files are not taken here. Upload one with POST /api/v1/documents, and "
@@ -202,8 +203,23 @@ def _checked(model: type[BaseModel], body: Mapping[str, Any]) -> Any:
 def _parsed(params: Any, into: Proto) -> Proto:
     try:
         return ParseDict(params, into, ignore_unknown_fields=True)
-    except (ParseError, TypeError, AttributeError) as error:
+    except (ParseError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise _invalid("params", str(error)) from None
+
+
+def _newer(to_newer: Callable[[Any], Proto], older_request: Any) -> Proto:
+    try:
+        return to_newer(older_request)
+    except (ParseError, ValueError, OverflowError) as error:
+        raise _invalid("params", str(error)) from None
+
+
+def _values(place: str, message: Proto) -> Any:
+    """What is in it, as JSON has it. `1e400` is a number to whoever reads the body, and none that could be told on."""
+    try:
+        return MessageToDict(message)
+    except ValueError:
+        raise _invalid(place, "There is a number in it that is too large.") from None
 
 
 def _invalid(place: str, words: str) -> InvalidParamsError:

@@ -355,6 +355,31 @@ async def test_where_it_is_off_nobody_is_told_anything(alice: Any, settings: Any
     assert card.json()["error"]["code"] == "a2a_is_off"
 
 
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("SendMessage", {"message": {"parts": [{"data": {"a": 1e400}}]}}),
+        ("SendMessage", {"message": {"parts": [{"data": {"a": 10**400}}]}}),
+        ("SendMessage", {"message": {"parts": [{"text": "Hi"}], "metadata": {"a": 1e400}}}),
+        ("SendMessage", {"message": {"parts": [{"text": "Hi"}]}, "metadata": {"a": 1e400}}),
+        ("message/send", {"message": {"parts": [{"kind": "data", "data": {"a": 1e400}}]}}),
+        ("message/send", {"message": {"parts": [{"kind": "data", "data": {"a": 10**400}}]}}),
+        ("message/send", {"message": {"parts": [{"kind": "text", "text": "Hi"}]}, "metadata": {"a": 1e400}}),
+        ("tasks/get", {"id": "x", "historyLength": 10**30}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_numbers_that_nobody_can_keep_are_a_fault_of_the_call(alice: Any, method: str, params: dict[str, Any]) -> None:
+    role = "user" if "/" in method else "ROLE_USER"
+    said = {"message": {"messageId": "1", "role": role, **params["message"]}} if "message" in params else {}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, **said}}
+
+    answer = json.loads(answered(alice, body, version="").content)  # type: ignore[attr-defined]
+
+    assert answer["error"]["code"] == -32602
+    assert not Execution.objects.exists()
+
+
 def test_a_page_of_tasks_costs_as_many_queries_as_one_task_and_has_artifacts_only_where_they_are_wanted(
     alice: Any,
 ) -> None:
