@@ -12,7 +12,7 @@ from uuid import UUID
 
 from a2a.types import Artifact, ListTasksRequest, ListTasksResponse, StreamResponse, Task
 from a2a.types.a2a_pb2 import TaskState
-from a2a.utils.errors import A2AError, InternalError, UnsupportedOperationError
+from a2a.utils.errors import A2AError, InternalError, JSONParseError, UnsupportedOperationError
 from django.conf import settings
 from django.http import HttpResponseBase, JsonResponse
 
@@ -44,6 +44,11 @@ def answered(user: User, body: Any, *, version: str) -> HttpResponseBase:
         return _done(user, requests.read(body, version=version))
     except A2AError as fault:
         return JsonResponse(wire.error(requests.id_of(body), fault))
+
+
+def unreadable(words: str) -> HttpResponseBase:
+    """To who sends what is no JSON."""
+    return JsonResponse(wire.error(None, JSONParseError(words)))
 
 
 def _done(user: User, call: Call) -> HttpResponseBase:

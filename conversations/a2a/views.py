@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ParseError
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -53,4 +54,8 @@ class AgentToAgent(AsyncAnswerView, _WhereOn):
         from conversations.a2a import answering  # imports a2a
 
         assert isinstance(request.user, User)
-        return answering.answered(request.user, request.data, version=request.headers.get("a2a-version", ""))
+        try:
+            body = request.data
+        except ParseError as error:
+            return answering.unreadable(str(error.detail))
+        return answering.answered(request.user, body, version=request.headers.get("a2a-version", ""))

@@ -43,6 +43,7 @@ from conversations.models import Conversation
 from hitl.models import Request
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_request, make_run
+from tests.faces.test_query import program_of
 from tests.faces.web import Web
 from tests.loop.driving import calls
 from tests.runtime.driving import Runners, until
@@ -310,6 +311,14 @@ async def test_what_cannot_be_used_is_refused_in_the_protocols_words(
     assert (unable.status_code, nobody.status_code) == (403, 401)
     assert '"final":true' in lines[-1].replace(" ", "")
     assert '"state":"completed"' in lines[-1].replace(" ", "")
+
+
+async def test_a_body_that_is_no_json_is_told_so_in_the_protocols_words(alice: Any) -> None:
+    api = await program_of(alice)
+
+    answer = await api.post("/a2a", '{"jsonrpc": "2.0",', content_type="application/json")
+
+    assert (answer.status_code, answer.json()["error"]["code"], answer.json()["id"]) == (200, -32700, None)
 
 
 async def _lines(agent: Agent, method: str, params: dict[str, Any]) -> AsyncIterator[str]:
