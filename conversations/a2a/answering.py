@@ -7,11 +7,11 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, Final
 from uuid import UUID
 
 from a2a.types import Artifact, ListTasksRequest, ListTasksResponse, StreamResponse, Task
-from a2a.types.a2a_pb2 import TaskState
 from a2a.utils.errors import A2AError, InternalError, JSONParseError, UnsupportedOperationError
 from django.conf import settings
 from django.http import HttpResponseBase, JsonResponse
@@ -24,6 +24,7 @@ from agents.models import Execution
 from agents.reading import LoggedEvent
 from conversations.a2a import requests, responses, turns, wire
 from conversations.a2a.requests import Call, Method
+from conversations.models import Message
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
@@ -85,10 +86,13 @@ def _said(user: User, call: Call) -> HttpResponseBase:
 def _task(user: User, execution: Execution, *, length: int | None, telling: responses.Telling | None = None) -> Task:
     """Three queries at most. `telling`: what has been told of it until now, for one that goes on."""
     artifacts = _artifacts([execution])[execution.id] if telling is None else telling.artifacts
-    message = turns.question_of(execution) if length != 0 else None
-    question = {"id": str(message.pk), "text": message.text} if message is not None else None
+    question = _question(turns.questions_of([execution]).get(execution.id)) if length != 0 else None
     asks = _asks(user, [execution])[execution.id]
     return responses.task(_run(execution), artifacts=artifacts, requests=asks, question=question, length=length)
+
+
+def _question(message: Message | None) -> dict[str, str] | None:
+    return {"id": str(message.pk), "text": message.text} if message is not None else None
 
 
 def _run(execution: Execution) -> dict[str, Any]:
@@ -131,13 +135,22 @@ def _sent(user: User, call: Call, execution: Execution, length: int | None) -> J
 
 def _page(user: User, wanted: ListTasksRequest) -> ListTasksResponse:
     size = min(max(wanted.page_size or USUAL_PAGE, 1), MOST_PAGE)
-    any_state = wanted.status == TaskState.TASK_STATE_UNSPECIFIED
-    statuses = [] if any_state else responses.statuses_of(wanted.status)
-    page = turns.page_of(user, context_id=wanted.context_id, statuses=statuses, after=wanted.page_token, size=size)
+    since = wanted.status_timestamp_after.ToDatetime(UTC) if wanted.HasField("status_timestamp_after") else None
+    state = responses.state_of(wanted.status)
+    page = turns.page_of(
+        user, context_id=wanted.context_id, state=state, since=since, after=wanted.page_token, size=size
+    )
     asks = _asks(user, page.tasks)
     artifacts = _artifacts(page.tasks) if wanted.include_artifacts else {}
+    questions = turns.questions_of(page.tasks) if wanted.history_length else {}
     tasks = [
-        responses.task(_run(one), artifacts=artifacts.get(one.id, ()), requests=asks[one.id], question=None, length=0)
+        responses.task(
+            _run(one),
+            artifacts=artifacts.get(one.id, ()),
+            requests=asks[one.id],
+            question=_question(questions.get(one.id)),
+            length=wanted.history_length,
+        )
         for one in page.tasks
     ]
     return ListTasksResponse(tasks=tasks, next_page_token=page.next_token, page_size=size, total_size=page.total)

@@ -4,7 +4,7 @@ messages out. Imports a2a: open it late.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -42,10 +42,20 @@ _AT_OTHERS: Final = (
 )
 
 
-def statuses_of(state: TaskState) -> list[str]:
-    """The statuses of runs that this state is."""
-    failed = state == TaskState.TASK_STATE_REJECTED
-    return [ExecutionStatus.FAILED] if failed else [status for status, one in STATES.items() if one == state]
+class InState(NamedTuple):
+    """Of which runs it is the state: their statuses, none if no run is ever in it, and whether they were refused."""
+
+    statuses: tuple[str, ...]
+    is_refused: bool = False
+
+
+def state_of(state: TaskState) -> InState | None:
+    """None where any will do."""
+    if state == TaskState.TASK_STATE_UNSPECIFIED:
+        return None
+    if state == TaskState.TASK_STATE_REJECTED:
+        return InState((ExecutionStatus.FAILED,), is_refused=True)
+    return InState(tuple(status for status, one in STATES.items() if one == state))
 
 
 def task(

@@ -4,6 +4,7 @@ runs. The verbs are those of the API; what may be seen is what the token's perso
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,14 +17,16 @@ from a2a.utils.errors import (
 )
 from django.db.models import Q, QuerySet, Window
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Coalesce, RowNumber
 
 from agents import actions as runs
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
+from agents.guardrails.questions import REFUSED
 from agents.models import Event, Execution
 from agents.tools.taint import ASKED_BY_AN_AGENT
 from conversations import actions
 from conversations.a2a.requests import MessageRequest
+from conversations.a2a.responses import InState
 from conversations.api.query import refuse_another
 from conversations.models import Message, Role
 from conversations.options import OnApproval, approval_rule, chosen
@@ -76,13 +79,19 @@ def cancel(user: User, task_id: str) -> Execution:
     return runs.cancel(execution.id, by=user)
 
 
-def page_of(user: User, *, context_id: str, statuses: Iterable[str], after: str, size: int) -> Page:
-    """Newest first. `after`: the token of the page before."""
+def page_of(
+    user: User, *, context_id: str, state: InState | None, since: datetime | None, after: str, size: int
+) -> Page:
+    """Newest first. `since`: when they came to be as they are, at the earliest. `after`: the token of the page
+    before."""
     rows: QuerySet[Execution] = Execution.objects.of(user).asked().exclude(conversation_id=None)
     if context_id:
         rows = rows.filter(conversation_id=_uuid(context_id))
-    if wanted := list(statuses):
-        rows = rows.filter(status__in=wanted)
+    if state is not None:
+        rows = rows.filter(status__in=state.statuses)
+        rows = rows.filter(error_code=REFUSED) if state.is_refused else rows.exclude(error_code=REFUSED)
+    if since is not None:
+        rows = rows.alias(at=Coalesce("ended_at", "started_at", "created_at")).filter(at__gte=since)
     total = rows.count()
     if after:
         last = own_run(user, after)
@@ -102,10 +111,11 @@ def waiting_for(user: User, executions: Iterable[Execution]) -> dict[UUID, list[
     return found
 
 
-def question_of(execution: Execution) -> Message | None:
-    """The message that the run answers."""
-    asked = Message.objects.filter(conversation=execution.conversation_id, children__execution=execution)
-    return asked.filter(role=Role.USER).first()
+def questions_of(executions: Iterable[Execution]) -> dict[UUID, Message]:
+    """The message that each run answers. One query."""
+    ids = [one.id for one in executions]
+    replies = Message.objects.select_related("parent").filter(execution__in=ids, parent__role=Role.USER)
+    return {reply.execution_id: reply.parent for reply in replies if reply.execution_id and reply.parent}
 
 
 def files_of(executions: Iterable[Execution]) -> dict[UUID, list[str]]:

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -33,8 +34,10 @@ from a2a.utils.errors import (
 from asgiref.sync import sync_to_async
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from agents.engine.events import Complete, WorkspaceUpdate
+from agents.guardrails.questions import REFUSED
 from agents.models import Execution
 from conversations import actions
 from conversations.a2a import responses
@@ -389,6 +392,40 @@ def test_numbers_that_nobody_can_keep_are_a_fault_of_the_call(alice: Any, method
     assert not Execution.objects.exists()
 
 
+def test_a_page_of_tasks_has_those_that_are_asked_for(alice: Any) -> None:
+    conversation = Conversation.objects.create(user=alice)
+    old = timezone.now() - timedelta(days=2)
+    ended, times = {"ended_at": timezone.now()}, ("created_at", "started_at", "ended_at")
+    runs = {
+        "done": make_run(alice, conversation.pk, status="completed", **ended),
+        "failed": make_run(alice, conversation.pk, status="failed", error_code="internal", **ended),
+        "refused": make_run(alice, conversation.pk, status="failed", error_code=REFUSED, **ended),
+        "of long ago": make_run(alice, conversation.pk, status="completed", **dict.fromkeys(times, old)),
+        "works since long ago": make_run(alice, conversation.pk, created_at=old, started_at=old),
+    }
+    asked = actions.say(alice, conversation.pk, "Which one?").execution
+    runs["new"] = asked
+    names = {str(run.pk): name for name, run in runs.items()}
+
+    def tasks(**params: Any) -> list[Any]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params}
+        return json.loads(answered(alice, body, version="1.0").content)["result"]["tasks"]  # type: ignore[attr-defined,no-any-return]
+
+    def listed(**params: Any) -> set[str]:
+        return {names[task["id"]] for task in tasks(**params)}
+
+    lately = (timezone.now() - timedelta(days=1)).isoformat().replace("+00:00", "Z")
+    assert listed(status="TASK_STATE_COMPLETED") == {"done", "of long ago"}
+    assert listed(status="TASK_STATE_FAILED") == {"failed"}
+    assert listed(status="TASK_STATE_REJECTED") == {"refused"}
+    assert listed(status="TASK_STATE_AUTH_REQUIRED") == set()
+    assert listed(statusTimestampAfter=lately) == {"done", "failed", "refused", "new"}
+    assert listed() == set(runs)
+    assert not any(task.get("history") for task in tasks())
+    told = {names[task["id"]]: task.get("history") for task in tasks(historyLength=1)}
+    assert told["new"][0]["parts"][0]["text"] == "Which one?"
+
+
 def test_a_page_of_tasks_costs_as_many_queries_as_one_task_and_has_artifacts_only_where_they_are_wanted(
     alice: Any,
 ) -> None:
@@ -407,9 +444,11 @@ def test_a_page_of_tasks_costs_as_many_queries_as_one_task_and_has_artifacts_onl
     listed(1)
     (_, of_one), (all_, of_all) = listed(2), listed(20)
     (_, of_one_whole), (whole, of_whole) = listed(2, includeArtifacts=True), listed(20, includeArtifacts=True)
+    (_, of_one_told), (_, of_told) = listed(2, historyLength=1), listed(20, historyLength=1)
 
     assert (len(all_), of_all) == (12, of_one)
     assert (of_whole, of_one_whole) == (of_all + 1, of_all + 1)
+    assert (of_told, of_one_told) == (of_all + 1, of_all + 1)
     assert not any(task.get("artifacts") for task in all_)
     assert sum("Which?" in str(task["status"]) for task in all_) == 6
     parts = [part for task in whole for one in task.get("artifacts", ()) for part in one["parts"]]
