@@ -185,7 +185,7 @@ def _plan_fault(kind: str, response: Response) -> str:
         return _("A plan has 1 to {limit} tasks; this one has {count}. To do nothing, deny it.").format(
             limit=MAX_PLAN_TASKS, count=len(tasks)
         )
-    return _length_fault(json.dumps(tasks), MAX_PLAN_CHARS)
+    return calls.unfit(response.plan) or _length_fault(json.dumps(tasks), MAX_PLAN_CHARS)
 
 
 def _tasks(plan: Mapping[str, Any]) -> Any:

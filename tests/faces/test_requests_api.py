@@ -1,5 +1,6 @@
 """What people are asked, and their answers, over the API."""
 
+import json
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -115,6 +116,8 @@ def test_requests_whose_time_is_over_end_by_themselves_and_their_runs_go_on(run:
         ("plan", PLAN, {"decision": "answered", "plan": {"tasks": "all"}}, "plan", '"tasks"'),
         ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"task": "x" * 200_001}]}}, "plan", "200"),
         ("plan", PLAN, {"decision": "answered", "plan": [1]}, "plan", "dictionary"),
+        ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"id": float("inf")}]}}, "plan", "infinity"),
+        ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"id": 10**30}]}}, "plan", "18 digits"),
         ("input", {"question": "?"}, {"decision": "perhaps"}, "decision", "approved, denied, answered"),
         ("input", {"question": "?"}, {}, "decision", "required"),
         ("input", {"question": "?"}, {"decision": "answered", "text": {"a": 1}}, "text", "string"),
@@ -126,7 +129,8 @@ def test_an_answer_that_does_not_fit_its_question_is_refused_and_says_what_would
 ) -> None:  # fmt: skip
     asked = make_request(run, kind, question=question)
 
-    refused = api_of(alice).post(RESPOND, {"request_id": str(asked.request_id), **said})
+    body = json.dumps({"request_id": str(asked.request_id), **said}).replace("Infinity", "1e400")
+    refused = api_of(alice).post(RESPOND, body, content_type="application/json")
 
     assert refused.status_code == 400
     assert words in refused.json()["error"]["fields"][field][0]
