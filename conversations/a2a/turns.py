@@ -169,13 +169,13 @@ def _answered(user: User, wish: MessageRequest) -> Execution:
         )
     request = _asked(waiting_for(user, [execution])[execution.id], wish.request_id, execution)
     options = options_of(request.question)
-    chooses = wish.text.strip() in options
-    if options and request.kind == RequestKind.DECISION and not chooses:
+    choice = next((one for one in options if one.strip() == wish.text.strip()), None)
+    if options and request.kind == RequestKind.DECISION and choice is None:
         raise InvalidParamsError(f"Answer with one of: {', '.join(options)}.", data={"options": ", ".join(options)})
     response = Response(
         RequestStatus.ANSWERED,
-        choice=wish.text.strip() if chooses else None,
-        text=None if chooses else wish.text,
+        choice=choice,
+        text=wish.text if choice is None else None,
         key=wish.key,
     )
     decisions.respond(user, request.request_id, response, via=Via.AGENT)

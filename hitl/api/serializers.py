@@ -113,7 +113,9 @@ class RespondSerializer(serializers.Serializer[Any]):
     instructions = serializers.CharField(
         required=False, allow_blank=True, allow_null=True, max_length=MAX_INSTRUCTIONS_CHARS, trim_whitespace=False
     )
-    choice = serializers.CharField(required=False, allow_blank=True, allow_null=True, max_length=MAX_TEXT_CHARS)
+    choice = serializers.CharField(
+        required=False, allow_blank=True, allow_null=True, max_length=MAX_TEXT_CHARS, trim_whitespace=False
+    )
     text = serializers.CharField(
         required=False, allow_blank=True, allow_null=True, max_length=MAX_TEXT_CHARS, trim_whitespace=False
     )

@@ -151,6 +151,16 @@ def test_a_changed_plan_is_handed_on_as_the_answer(
     assert told.json()["answer"] == {"plan": {"tasks": tasks}}
 
 
+def test_a_choice_is_taken_as_it_was_offered(run: Execution, alice: Any, api_of: Callable[..., Any]) -> None:
+    asked = make_request(run, "decision", question={"question": "Which?", "options": ["red", " blue\n"]})
+
+    told = api_of(alice).post(
+        RESPOND, {"request_id": str(asked.request_id), "decision": "answered", "choice": " blue\n"}
+    )
+
+    assert (told.status_code, told.json()["answer"]) == (200, {"choice": " blue\n"})
+
+
 def test_declining_a_question_needs_no_words(run: Execution, alice: Any, api_of: Callable[..., Any]) -> None:
     asked = make_request(run, "decision", question=CHOICE)
 
