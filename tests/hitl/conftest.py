@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from tests.faces.conftest import _quick_hashes, api_of, client_of
+from tests.faces.conftest import _quick_hashes, api_of, client_of, in_threads
 
-__all__ = ["_quick_hashes", "api_of", "client_of"]
+__all__ = ["_quick_hashes", "api_of", "client_of", "in_threads"]
 
 
 @pytest.fixture
