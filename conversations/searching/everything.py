@@ -64,8 +64,10 @@ def _slice(asked: Asked) -> tuple[int, int]:
 
 def _period(asked: Asked) -> tuple[datetime, datetime]:
     since = datetime.combine(asked.since, time(), UTC) if asked.since else _EVER
-    until = datetime.combine(asked.until, time(), UTC) + timedelta(days=1) if asked.until else _NEVER
-    return since, until
+    if asked.until is None or asked.until >= _NEVER.date():
+        # After the last day that a calendar has there is none.
+        return since, _NEVER
+    return since, datetime.combine(asked.until + timedelta(days=1), time(), UTC)
 
 
 def _marked(one: Result, sought: words.Sought) -> Result:

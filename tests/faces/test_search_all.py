@@ -267,3 +267,15 @@ def test_a_huge_message_has_words_as_many_as_fit(alice: Any) -> None:
     Message.objects.create(conversation=conversation, role="user", text=text)
 
     assert indexing.index_of(alice) == 1
+
+
+def test_the_last_day_that_a_calendar_has_is_one_to_search_up_to(
+    alice: Any, api_of: Callable[..., Any], client_of: Callable[..., Any]
+) -> None:
+    turn = said(alice, "Where is the lighthouse?", "Here.")
+
+    shown = found(api_of(alice), "lighthouse", kind="message", until="9999-12-31", since="0001-01-01")
+    page = client_of(alice).get("/search/", {"q": "lighthouse", "from": "0001-01-01", "to": "9999-12-31"})
+
+    assert [one["id"] for one in shown["results"]] == [str(turn.message.id)]
+    assert page.status_code == 200
