@@ -63,11 +63,13 @@ def _slice(asked: Asked) -> tuple[int, int]:
 
 
 def _period(asked: Asked) -> tuple[datetime, datetime]:
-    since = datetime.combine(asked.since, time(), UTC) if asked.since else _EVER
+    """Days are those of whoever reads the page; to programs, of UTC."""
+    zone = timezone.get_current_timezone()
+    since = datetime.combine(asked.since, time(), zone) if asked.since else _EVER
     if asked.until is None or asked.until >= _NEVER.date():
         # After the last day that a calendar has there is none.
         return since, _NEVER
-    return since, datetime.combine(asked.until + timedelta(days=1), time(), UTC)
+    return since, datetime.combine(asked.until + timedelta(days=1), time(), zone)
 
 
 def _marked(one: Result, sought: words.Sought) -> Result:

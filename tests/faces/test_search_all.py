@@ -279,3 +279,29 @@ def test_the_last_day_that_a_calendar_has_is_one_to_search_up_to(
 
     assert [one["id"] for one in shown["results"]] == [str(turn.message.id)]
     assert page.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Asia/Tokyo", "2026-11-28"), ("America/New_York", "2026-11-27"), ("", "2026-11-27")]
+)
+def test_the_days_of_the_page_are_those_of_its_reader(
+    alice: Any, api_of: Callable[..., Any], client_of: Callable[..., Any], zone: str, day: str
+) -> None:
+    turn = said(alice, "Where is the lighthouse?", "Here.")
+    at = datetime(2026, 11, 27, 20, tzinfo=UTC)
+    Conversation.objects.update(updated_at=at)
+    Message.objects.filter(id=turn.message.id).update(created_at=at)
+    alice.time_zone = zone
+    alice.save()
+    page = client_of(alice)
+
+    def days(name: str) -> set[str]:
+        """On which a search that begins or ends there finds it."""
+        some = ("2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29")
+        asked = {one: {"q": "lighthouse", "kind": "message", name: one} for one in some}
+        return {one for one in some if f"#m-{turn.message.id}" in page.get("/search/", asked[one]).content.decode()}
+
+    assert (max(days("from")), min(days("to"))) == (day, day)
+    assert [one["id"] for one in found(api_of(alice), "lighthouse", kind="message", to="2026-11-27")["results"]] == [
+        str(turn.message.id)
+    ], "what programs read is in UTC"
