@@ -32,6 +32,7 @@ from hitl.remembering import preapproved_from
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
+from hyperagent.lib.times import is_tellable
 from memory import projects
 
 Faults = dict[str, list[str]]
@@ -210,10 +211,13 @@ def _zone(faults: Faults, name: str) -> ZoneInfo | None:
 
 def _aware(faults: Faults, field: str, moment: datetime | None, zone: ZoneInfo) -> datetime | None:
     try:
-        return moment and (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).astimezone(UTC)
+        found = moment and (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).astimezone(UTC)
     except OverflowError:
+        found = None
+    if moment is not None and (found is None or not is_tellable(found)):
         faults[field] = [_("This is no time that can be kept. Choose one within ten years.")]
         return None
+    return found
 
 
 def _title(faults: Faults, text: str) -> str:

@@ -26,6 +26,7 @@ from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.conf import Switch
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.times import is_tellable
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +78,8 @@ def _check(conversation: Conversation, choice: Choice) -> None:
     faults: dict[str, list[str]] = {}
     if choice.ends_at is not None and choice.ends_at <= timezone.now() + timedelta(seconds=1):
         faults["ends_at"] = [_("The end date is past. Choose a later one.")]
+    if choice.ends_at is not None and not is_tellable(choice.ends_at):
+        faults["ends_at"] = [_("This is no time that can be kept.")]
     if choice.keeps_up and choice.upto is not None:
         faults["keeps_up"] = [_("A link up to a message shows nothing later. Leave one of the two out.")]
     if choice.upto is not None and not conversation.messages.filter(id=choice.upto).exists():

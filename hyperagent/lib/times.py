@@ -2,6 +2,9 @@
 
 import math
 from datetime import UTC, datetime
+from typing import Final
+
+_LAST_YEAR: Final = 9998
 
 
 def iso(moment: datetime | None) -> str | None:
@@ -12,3 +15,9 @@ def iso(moment: datetime | None) -> str | None:
 def seconds_until(moment: datetime) -> int:
     """Whole ones from now, at least 1."""
     return max(1, math.ceil((moment - datetime.now(UTC)).total_seconds()))
+
+
+def is_tellable(moment: datetime) -> bool:
+    """Whether clocks in every zone can show it: some are a day ahead, and after the last day of a calendar there is
+    none."""
+    return moment.year <= _LAST_YEAR

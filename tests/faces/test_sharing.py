@@ -292,3 +292,13 @@ def test_the_log_does_not_have_the_address_of_a_link() -> None:
     line = redact("request='GET /s/ha_0123456789abcdefghijABCDEFGHIJ-_/continue/'", ())
 
     assert "0123456789" not in line
+
+
+def test_an_end_that_cannot_be_told_in_every_zone_is_refused(alice: Any, api_of: Callable[..., Any]) -> None:
+    turn = said(alice, "How did it go?", "Well.")
+
+    refused = api_of(alice).post(f"{BASE}/{turn.conversation.id}/share", {"ends_at": "9999-12-31T23:59:59Z"})
+
+    assert refused.status_code == 400
+    assert set(refused.json()["error"]["fields"]) == {"ends_at"}
+    assert not Share.objects.exists()

@@ -70,6 +70,8 @@ def test_a_program_makes_reads_changes_runs_pauses_and_deletes_a_schedule(alice:
         ({"conversation_id": "00000000-0000-0000-0000-000000000000"}, {"conversation_id"}),
         ({"question": "", "time_zone": "Mars"}, {"question", "time_zone"}),
         ({"ends_at": "2020-01-01T00:00:00Z"}, {"ends_at"}),
+        # In Berlin that is a day which no calendar has.
+        ({"ends_at": "9999-12-31T23:59:59Z"}, {"ends_at"}),
     ],
 )
 def test_what_cannot_be_is_told_by_its_field(
