@@ -66,7 +66,8 @@ class ScheduleInput:
 
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
-        """What it is now."""
+        """What it is now: of one whose conversation was deleted, the next run begins another."""
+        talk = schedule.conversation
         return cls(
             question=schedule.question,
             on_approval=ApprovalRule(schedule.on_approval),
@@ -78,7 +79,7 @@ class ScheduleInput:
             title=schedule.title,
             mode=schedule.mode,
             talk=Talk(schedule.talk),
-            conversation_id=schedule.conversation_id,
+            conversation_id=talk.pk if talk is not None and talk.deleted_at is None else None,
             project_id=schedule.project_id,
             document_ids=tuple(schedule.document_ids),
             preapproved=tuple(schedule.preapproved),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agents.models import Execution
+from conversations import actions
 from conversations.schedules.models import Schedule
 from conversations.schedules.starting import start_due
 from hyperagent.accounts.scopes import Scope
@@ -148,3 +149,18 @@ def test_lists_ask_the_same_number_of_queries_however_long(
         assert len(api.get(SCHEDULES).json()["results"]) == 8
     with django_assert_max_num_queries(12):
         assert page.get("/schedules/").status_code == 200
+
+
+def test_a_schedule_whose_conversation_was_deleted_is_changed_and_begins_another(alice: Any, api_of: Any) -> None:
+    api = api_of(alice)
+    talk = actions.create(alice)
+    made_ = api.post(SCHEDULES, {**WANTED, "conversation_id": str(talk.pk)}, format="json").json()
+    one = f"{SCHEDULES}/{made_['id']}"
+    actions.delete(alice, talk.pk)
+
+    changed = api.patch(one, {"title": "News"}, format="json")
+    ran = api.post(f"{one}/run").json()
+
+    assert (changed.status_code, changed.json()["conversation_id"], changed.json()["talk"]) == (200, None, "same")
+    assert ran["conversation_id"] not in (None, str(talk.pk))
+    assert api.get(one).json()["conversation_id"] == ran["conversation_id"]
