@@ -16,6 +16,7 @@ from conversations.schedules.actions import pause_all
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.reading import runs_of
 from conversations.schedules.shapes import run_shape, schedule_shape
+from conversations.schedules.starting import db_now
 from conversations.shapes import message_shape
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.personal import PersonalPart
@@ -63,9 +64,10 @@ def _messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 def _schedules(user_id: UUID) -> Iterator[dict[str, Any]]:
     rows = Schedule.objects.filter(user=user_id).select_related("project", "conversation").order_by("created_at", "pk")
+    now = db_now()
     for schedule in rows.iterator(chunk_size=AT_ONCE):
         history = [run_shape(run) for run in runs_of(schedule)]
-        yield {**schedule_shape(schedule, None), "history": history}
+        yield {**schedule_shape(schedule, None, now=now), "history": history}
 
 
 def _file_name(conversation: Conversation) -> str:

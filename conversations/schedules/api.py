@@ -30,6 +30,7 @@ from conversations.schedules.kinds import (
 )
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.shapes import run_shape, schedule_shape
+from conversations.schedules.starting import db_now
 from conversations.schedules.validation import ScheduleInput
 from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.scoped import ScopedView
@@ -166,7 +167,7 @@ class ScheduleSerializer(serializers.Serializer[Any]):
 class SchedulesView(ScopedView):
     def shown(self, schedule: Schedule, *, status: int = 200) -> Response:
         last = reading.last_runs([schedule]).get(schedule.pk)
-        return Response(schedule_shape(schedule, last), status=status)
+        return Response(schedule_shape(schedule, last, now=db_now()), status=status)
 
     def check_may(self, wish: ScheduleInput) -> None:
         """A yes beforehand is a yes: who may not approve may neither give it nor change what it is given for."""
@@ -190,8 +191,8 @@ class ScheduleList(SchedulesView, generics.GenericAPIView[Schedule]):
     def get(self, request: Request) -> Response:
         """The caller's own, newest first."""
         page = self.paginate_queryset(self.get_queryset()) or []
-        last = reading.last_runs(page)
-        return self.get_paginated_response([schedule_shape(one, last.get(one.pk)) for one in page])
+        last, now = reading.last_runs(page), db_now()
+        return self.get_paginated_response([schedule_shape(one, last.get(one.pk), now=now) for one in page])
 
     @extend_schema(
         request=ScheduleWriteSerializer,

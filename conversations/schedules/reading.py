@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 
 from conversations.schedules.kinds import Cause, Outcome, PausedWhy, State
 from conversations.schedules.models import Schedule, ScheduledRun
-from conversations.schedules.starting import db_now
 from conversations.schedules.times import NEXT_SHOWN, next_times
 from hyperagent.accounts.models import User
 
@@ -34,12 +33,12 @@ def with_runs(rows: QuerySet[ScheduledRun]) -> QuerySet[ScheduledRun]:
     return rows.select_related("execution", "conversation").defer(*(f"execution__{name}" for name in heavy))
 
 
-def coming(schedule: Schedule) -> list[datetime]:
-    """Its next times, as it stands; none while it is paused or over."""
+def coming(schedule: Schedule, *, now: datetime) -> list[datetime]:
+    """Its next times, as it stands; none while it is paused or over. `now`: by the database's clock."""
     if schedule.state is not State.ACTIVE or schedule.next_due_at is None:
         return []
     due = schedule.next_due_at
-    return [due, *next_times(schedule.rhythm, max(due, db_now()), until=schedule.ends_at, count=NEXT_SHOWN - 1)]
+    return [due, *next_times(schedule.rhythm, max(due, now), until=schedule.ends_at, count=NEXT_SHOWN - 1)]
 
 
 def status_of(run: ScheduledRun) -> str:

@@ -1,5 +1,6 @@
 """How schedules and their history look to programs: plain JSON, the same in API and export."""
 
+from datetime import datetime
 from typing import Any
 
 from conversations.schedules import reading
@@ -24,7 +25,8 @@ def run_shape(run: ScheduledRun) -> dict[str, Any]:
     }
 
 
-def schedule_shape(schedule: Schedule, last_run: ScheduledRun | None) -> dict[str, Any]:
+def schedule_shape(schedule: Schedule, last_run: ScheduledRun | None, *, now: datetime) -> dict[str, Any]:
+    """`now`: by the database's clock."""
     talk = schedule.conversation
     return {
         "id": str(schedule.pk),
@@ -47,7 +49,7 @@ def schedule_shape(schedule: Schedule, last_run: ScheduledRun | None) -> dict[st
         "ends_at": iso(schedule.ends_at),
         "state": schedule.state.value,
         "paused_why": schedule.paused_why or None,
-        "next_at": [iso(moment) for moment in reading.coming(schedule)],
+        "next_at": [iso(moment) for moment in reading.coming(schedule, now=now)],
         "last_run": run_shape(last_run) if last_run else None,
         "created_at": iso(schedule.created_at),
     }

@@ -78,7 +78,7 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     context = {
         **_row(found, None),
         "failed_by_itself": reading.failed_by_itself(found),
-        "next_times": reading.coming(found),
+        "next_times": reading.coming(found, now=db_now()),
         "page": page,
         "runs": [_run(run) for run in page],
         "mode": MODE_NAMES.get(found.mode or "task", found.mode),
@@ -108,7 +108,7 @@ def _form(request: HttpRequest, found: Schedule | None) -> HttpResponse:
         context |= _times(ScheduleForm(request.POST, user=user, schedule=found))
         status = 400
     else:
-        context |= {"coming": reading.coming(found), "zone": found.zone} if found is not None else _of_initial(form)
+        context |= _of_initial(form) if found is None else _as_it_is(found)
     return render(request, "schedules/form.html", {**context, "form": form}, status=status)
 
 
@@ -125,6 +125,10 @@ def _saved(user: User, form: ScheduleForm, found: Schedule | None) -> Schedule |
 def _typed(form: ScheduleForm) -> dict[str, Any]:
     """What stands in the form, to be shown again."""
     return {name: form[name].value() for name in form.fields}
+
+
+def _as_it_is(found: Schedule) -> dict[str, Any]:
+    return {"coming": reading.coming(found, now=db_now()), "zone": found.zone}
 
 
 def _of_initial(form: ScheduleForm) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from conversations.schedules import actions
 from conversations.schedules.kinds import MOST_ACTIVE, ApprovalRule, Cause, Kind, PausedWhy, State, Talk
 from conversations.schedules.models import Schedule
 from conversations.schedules.reading import coming
-from conversations.schedules.starting import start_due
+from conversations.schedules.starting import db_now, start_due
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from memory import projects
 from tests.schedules.making import QUESTION, falls_due, finish_runs, hourly, made, wish
@@ -34,7 +34,7 @@ def faults_of(user: Any, **changes: Any) -> dict[str, list[str]]:
 def test_a_schedule_knows_its_next_times_in_its_own_zone(alice: Any) -> None:
     schedule = actions.create(alice, wish(title="News"))
 
-    shown = [schedule.local(moment) for moment in coming(schedule)]
+    shown = [schedule.local(moment) for moment in coming(schedule, now=db_now())]
     assert [(moment.hour, moment.minute) for moment in shown] == [(9, 0)] * 5
     assert shown[0] > timezone.now()
     assert (schedule.state, schedule.title) == (State.ACTIVE, "News")
