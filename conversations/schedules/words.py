@@ -79,7 +79,7 @@ def picked_from(cron: str) -> Picked:
             Frequency.WEEKLY, _time(found), tuple(sorted({int(day) % 7 for day in found["weekdays"].split(",")}))
         )
     if found := _MONTHLY.fullmatch(text):
-        return Picked(Frequency.MONTHLY, _time(found), day=found["day"].upper())
+        return Picked(Frequency.MONTHLY, _time(found), day=found["day"].lstrip("0").upper())
     return Picked(Frequency.CRON)
 
 

@@ -38,6 +38,7 @@ SEND = {
         ({"frequency": "every", "count": "6"}, "Every 6 hours"),
         ({"frequency": "once", "moment": "2035-03-25T02:30"}, "Once, on 25 Mar 2035 03:30 CEST"),
         ({"frequency": "cron", "cron": "*/10 9 * * *"}, "By cron: */10 9 * * *"),
+        ({"frequency": "cron", "cron": "30 08 05 * *"}, "On day 5 of each month at 08:30"),
     ],
 )
 def test_what_is_picked_is_made_and_stands_in_the_form_again(
