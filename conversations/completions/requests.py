@@ -143,7 +143,7 @@ def _checked(body: Any) -> _Request:
     except ValidationError as error:
         fault = error.errors()[0]
         # Of a union each member complains; the place that people wrote ends before its name.
-        place = ".".join(str(part) for part in fault["loc"] if not str(part).startswith(("str", "list[")))
+        place = ".".join(str(part) for part in fault["loc"] if part != "str" and not str(part).startswith("list["))
         message = f"{place}: {fault['msg']}" if place else "The body has to be a JSON object."
         raise NotAsked(message, param=place or None) from None
 

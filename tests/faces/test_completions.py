@@ -11,6 +11,7 @@ from agents.engine.events import Complete
 from agents.models import Execution
 from agents.tools.taint import own_words
 from conversations.completions import responses
+from conversations.completions.requests import NotAsked, read
 from conversations.history import QUOTED
 from conversations.models import Conversation
 from tests.faces.conftest import token_of
@@ -265,3 +266,22 @@ def test_places_that_name_a_source_of_the_web_are_annotated() -> None:
     assert [(one["url_citation"]["start_index"], one["url_citation"]["url"]) for one in found] == [
         (15, "https://example.org/")
     ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"stream": "perhaps"}, "stream"),
+        ({"stream_options": {"include_usage": "perhaps"}}, "stream_options.include_usage"),
+        ({"metadata": {"street": 5}}, "metadata.street"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages.0.content"),
+        ({"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}, "messages.0.content"),
+    ],
+    ids=["stream", "options", "metadata", "content", "part"],
+)
+def test_a_fault_is_told_at_its_place(wrong: dict[str, Any], place: str) -> None:
+    with pytest.raises(NotAsked) as refused:
+        read({"model": "hyperagent", "messages": HI, **wrong})
+
+    assert refused.value.param == place
+    assert refused.value.message.startswith(f"{place}: ")
