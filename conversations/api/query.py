@@ -136,8 +136,10 @@ class OlderStream(AsyncAnswerView):
         asked = PromptSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         told = window(asked.history) if asked.history else None
+        options = {**chosen({}), **approval_rule(None, is_watched=True)}
         with faults_named("prompt"):
-            execution = actions.say_in_new(request.user, clean_text(asked.question), told=told).execution
+            said = actions.say_in_new(request.user, clean_text(asked.question), options=options, told=told)
+        execution = said.execution
 
         async def answer() -> HttpResponseBase:
             response = event_stream(server_sent(execution, 0, told_as=older_shapes.chunk))

@@ -20,6 +20,7 @@ from conversations.models import Conversation
 from hitl.models import Request
 from hyperagent.accounts.models import UserQuota
 from hyperagent.accounts.quotas import Quota
+from hyperagent.lib.conf import ExecutionMode
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tell, tokens
 from tests.runtime.driving import Runners, ended, until
@@ -597,6 +598,19 @@ async def test_the_older_stream_tells_a_run_in_chunks(
 
 
 @pytest.mark.spec("S91")
+async def test_a_run_of_the_older_stream_is_held_to_what_the_installation_says(api: Program, settings: Any) -> None:
+    own = {"run_budget_tokens": 9_000, "execution_mode": ExecutionMode.CODEACT}
+    settings.CONFIG = settings.CONFIG.model_copy(update=own)
+
+    begun = await api.get("/api/v1/agent/stream?prompt=What%20is%20the%20answer%3F")
+
+    assert begun.status_code == 200
+    options = (await Execution.objects.aget()).input["options"]
+    assert options["budget"] == {"max_tokens": 9_000}
+    assert options["execution_mode"] == "codeact"
+    assert (options["on_approval"], options["interactive"]) == ("ask", True)
+
+
 async def test_the_older_stream_takes_messages_whose_last_one_is_the_question(
     api: Program, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
