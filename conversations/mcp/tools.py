@@ -24,7 +24,9 @@ from hitl.answers import response_from
 from hitl.kinds import Via
 from hitl.models import Request, RequestStatus
 from hitl.shapes import request_shape
+from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
+from hyperagent.accounts.quotas import Work
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -192,6 +194,7 @@ def _shown(caller: User, execution: Execution) -> dict[str, Any]:
 
 
 def _found(caller: User, asked: SearchDocuments) -> dict[str, Any]:
+    take(caller.pk, Work.SEARCH)
     found = search(caller.pk, Wanted(query=clean_text(asked.query), top_k=asked.top_k, mode=Mode.HYBRID))
     return Answer(found.passages, found, found.note, wants_why=False).shape()
 

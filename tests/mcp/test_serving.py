@@ -15,6 +15,8 @@ from agents import actions
 from agents.models import Execution
 from conversations.mcp.serving import served
 from hitl.models import Request
+from hyperagent.accounts.models import UserQuota
+from hyperagent.accounts.quotas import Quota
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.outside.http_client import guarded_http_client
 from tests.faces.conftest import token_of
@@ -187,6 +189,17 @@ async def test_documents_are_found_by_who_may_see_them(alice: Any, charlie: Any,
         },
     }
     assert (await call.error("delete_everything"))["code"] == "unknown_tool"
+
+
+@pytest.mark.spec("B26")
+async def test_a_search_counts_as_one_by_the_api(alice: Any, web: Web, in_threads: None) -> None:
+    await sync_to_async(UserQuota.objects.create)(user=alice, quota=Quota.SEARCHES_PER_MINUTE, amount=1)
+    call = await caller_of(alice, web, Scope.DOCUMENTS)
+
+    await call.value("search_documents", query="price of hotels")
+    refused = await call.error("search_documents", query="price of hotels")
+
+    assert refused["code"] == "too_many_requests"
 
 
 @pytest.mark.spec("B26")
