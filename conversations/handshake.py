@@ -62,7 +62,10 @@ def origin_is_ours(scope: Mapping[str, Any]) -> bool:
     origin = _header(scope, b"origin")
     if origin is None:
         return False
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return False
     if origin in settings.CSRF_TRUSTED_ORIGINS:

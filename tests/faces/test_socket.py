@@ -51,6 +51,7 @@ async def alices_cookie(in_threads: None, alice: Any) -> str:
         "http://testserver.evil.example",
         "http://evil-testserver",
         "file://testserver",
+        "http://[",
         None,
     ],
 )
