@@ -9,7 +9,8 @@ _HEADING: Final = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
 
 
 def deeper(text: str, by: int = DEEPER) -> str:
-    """Markdown whose headings are so many levels further down, the sixth at most. What stands in code stays."""
+    """Markdown whose headings are so many levels further down, the sixth at most. What stands in code stays; code that
+    is not ended, as of an answer that was stopped, ends with the text."""
     lines, fence = [], ""
     for line in text.split("\n"):
         found = _FENCE.match(line)
@@ -22,4 +23,4 @@ def deeper(text: str, by: int = DEEPER) -> str:
             lines.append(f"{head.group(1)}{'#' * min(6, len(head.group(2)) + by)}{line[head.end() :]}")
             continue
         lines.append(line)
-    return "\n".join(lines)
+    return "\n".join([*lines, fence] if fence else lines)

@@ -132,6 +132,15 @@ def test_headings_go_deeper_and_code_stays_as_it_is() -> None:
     assert deeper(text) == "### a\n###### b\n#no\n~~~~\n# c\n~~~\n# d\n~~~~\n#### e"
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("So:\n```py\nx = 1", "So:\n```py\nx = 1\n```"), ("~~~~\n```", "~~~~\n```\n~~~~"), ("```\na\n```", "```\na\n```")],
+    ids=["backticks", "tildes", "ended"],
+)
+def test_code_that_was_broken_off_ends_with_its_message(text: str, whole: str) -> None:
+    assert deeper(text) == whole
+
+
 def test_a_form_that_there_is_not_is_refused_by_the_name_that_was_sent(alice: Any, api_of: Callable[..., Any]) -> None:
     refused = api_of(alice).get(f"{BASE}/{actions.create(alice).id}/export?as=nope")
 
