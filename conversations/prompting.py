@@ -126,7 +126,8 @@ class Prompter:
             line = await self._line(f"{'  '.join(offered.values())} > ")
             if line is None:
                 return {"decision": LATER}
-            key = line.strip().lower()[:1]
+            typed = line.strip().lower()
+            key = typed if typed.isdigit() else typed[:1]
             if key not in offered:
                 continue
             given = await self._said(key, shape)
@@ -207,7 +208,7 @@ def keys_of(shape: Mapping[str, Any]) -> dict[str, str]:
         found = {"y": "[y]es", "n": "[n]o"}
     else:
         labels = shape["details"].get("labels") or {}
-        named = [plain(labels.get(option, option)) for option in options[:9]]
+        named = [plain(labels.get(option, option)) for option in options]
         found = {str(number): f"[{number}] {name}" for number, name in enumerate(named, 1)}
         found |= {"a": "[a]nswer"} if not options else {}
         found |= {"n": "[n]o answer"}

@@ -147,3 +147,17 @@ async def test_who_declines_a_question_at_the_prompt_says_why(alice: Any, transa
 
     decided = await Request.objects.aget(pk=request.pk)
     assert (decided.status, decided.answer) == ("denied", {"instructions": "Ask Bob."})
+
+
+@pytest.mark.spec("S112")
+@pytest.mark.usefixtures("in_threads")
+async def test_each_of_ten_options_is_chosen_by_its_number_and_one_that_there_is_not_by_none(
+    alice: Any, transactional_db: None
+) -> None:
+    options = [f"Option {number}" for number in range(1, 11)]
+    question = {"question": "Which?", "options": options}
+    request = await sync_to_async(ask)(alice, "decision", question=question)
+
+    await Prompter(alice, always=False, words=io.StringIO(), typed=io.StringIO("11\n10\n"))._settle(request.pk)
+
+    assert (await Request.objects.aget(pk=request.pk)).answer == {"choice": "Option 10"}
