@@ -252,10 +252,10 @@ def address(request_id: uuid.UUID) -> str:
 def plain(value: Any) -> str:
     """The text as it is, but for signs that a terminal would obey and those that cannot be seen: they are named."""
     text = revealed(str(value).replace("\r\n", "\n"))
-    return "".join(sign if _is_plain(sign) else named_sign(sign) for sign in text)
+    return "".join(sign if is_plain(sign) else named_sign(sign) for sign in text)
 
 
-def _is_plain(sign: str) -> bool:
+def is_plain(sign: str) -> bool:
     return sign in "\n\t" or sign.isprintable() or unicodedata.category(sign) == "Zs"
 
 

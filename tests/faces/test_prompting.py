@@ -1,6 +1,7 @@
 """How a request looks at a terminal, where somebody is about to say yes to it."""
 
 import io
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents.budget import Standing, Unit, Used, question_of
+from conversations.management.commands.ask import _Text
 from conversations.prompting import Prompter, keys_of, shown
 from hitl.models import Request
 from hitl.shapes import request_shape
@@ -161,3 +163,20 @@ async def test_each_of_ten_options_is_chosen_by_its_number_and_one_that_there_is
     await Prompter(alice, always=False, words=io.StringIO(), typed=io.StringIO("11\n10\n"))._settle(request.pk)
 
     assert (await Request.objects.aget(pk=request.pk)).answer == {"choice": "Option 10"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "printed"),
+    [("utf-8", "5\u00a0km → 10\u202f000\u3000あ"), ("latin-1", "5\u00a0km ? 10?000??")],
+    ids=["all signs", "few signs"],
+)
+def test_an_answer_is_printed_whole_but_for_what_acts_on_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, printed: str
+) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", out)
+    text = _Text()
+
+    text.print(json.dumps({"type": "token", "content": "5\u00a0km \x1b→ 10\u202f000\u3000あ"}))
+
+    assert out.buffer.getvalue().decode(encoding) == printed

@@ -1,7 +1,6 @@
 """`manage.py ask "question"`: one run in the terminal, streamed. The same verbs as every other face."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -20,7 +19,7 @@ from agents.runtime.attempts import NOBODY_TO_ASK
 from conversations import actions
 from conversations.models import Origin
 from conversations.options import approval_rule, chosen
-from conversations.prompting import Prompter
+from conversations.prompting import Prompter, is_plain
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
 from hyperagent.lib.refusals import Refused
@@ -149,8 +148,10 @@ class _Text:
 
     def _write(self, text: str) -> None:
         # Control characters would act on the terminal: the text was written by a model.
-        with contextlib.suppress(UnicodeEncodeError):
-            sys.stdout.write("".join(sign for sign in text if sign in "\n\t" or sign.isprintable()))
+        plain = "".join(sign for sign in text if is_plain(sign))
+        # A sign that the terminal does not have takes no others with it.
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(plain.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
 
 
