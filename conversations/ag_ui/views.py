@@ -11,13 +11,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents import reading, shapes
+from agents import reading
 from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import ExecutionStatus
 from agents.following import follow
 from agents.models import Execution
 from conversations import actions
-from conversations.api.query import faults_named, refuse_another
+from conversations.api.query import end_of, faults_named, refuse_another
 from conversations.options import approval_rule, chosen
 from hitl import actions as decisions
 from hitl.api.serializers import RespondSerializer
@@ -131,7 +131,7 @@ async def _events(
                 if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
                     yield "".join(map(encode, telling.waits(requests))).encode()
                     return
-        if (end := await in_thread(_end_of)(execution)) is not None:
+        if (end := await in_thread(end_of)(execution.id)) is not None:
             yield "".join(map(encode, telling.of(end))).encode()
     except Exception as error:
         if not outage.is_outage(error):
@@ -150,13 +150,3 @@ def _asked_of(user: User, execution: Execution, *, is_said: bool) -> list[dict[s
         return []
     asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
     return [request_shape(request) for request in asked]
-
-
-def _end_of(execution: Execution) -> dict[str, Any] | None:
-    """What the last event said, as the run has it; None while it goes on, and where its person is told nothing more."""
-    now = Execution.objects.filter(id=execution.id, user__is_active=True).first()
-    if now is None or not now.is_over:
-        return None
-    if now.status == ExecutionStatus.FAILED:
-        return {"type": "error", "code": now.error_code or "failed", "message": now.error_message}
-    return {"type": "complete", **shapes.finished(now, ())}

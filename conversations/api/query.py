@@ -252,6 +252,17 @@ def _answer_of(execution: Execution, user: User) -> JsonResponse:
     return JsonResponse(shown)
 
 
+def end_of(execution_id: UUID) -> dict[str, Any] | None:
+    """What a run's last event said, as its row has it: for a stream that came too late for that, or whose log is no
+    longer kept. None while it goes on, and where its person is told nothing more."""
+    now = Execution.objects.filter(id=execution_id, user__is_active=True).first()
+    if now is None or not now.is_over:
+        return None
+    if now.status == ExecutionStatus.FAILED:
+        return {"type": "error", "code": now.error_code or "failed", "message": now.error_message}
+    return {"type": "complete", **shapes.finished(now, ())}
+
+
 def retry_headers(code: str) -> dict[str, str]:
     """When a run that failed with this code may be asked for again; nothing where something must be mended first."""
     return {"Retry-After": str(RETRY_AFTER_S)} if code in PASSING else {}

@@ -169,12 +169,16 @@ def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:
 
 async def _chunks(execution: Execution, stream: responses.Stream) -> AsyncIterator[bytes]:
     """The run goes on if the program leaves."""
+    is_told = False
     yield _sent(stream.begins())
     try:
         async with aclosing(follow(execution, 0)) as events:
             async for event in events:
                 chunks = stream.of(await _told(event, execution)) if event is not None else ()
                 yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
+                is_told = event is not None and event.is_last
+        if not is_told and (end := await in_thread(query.end_of)(execution.id)) is not None:
+            yield b"".join(map(_sent, stream.of(end)))
     except Exception as error:
         if not outage.is_outage(error):
             raise

@@ -6,10 +6,12 @@ from typing import Any
 import openai
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from agents.engine.events import Complete
 from agents.models import Execution
 from agents.tools.taint import own_words
+from conversations.actions import say_once
 from conversations.completions import responses
 from conversations.completions.requests import NotAsked, read
 from conversations.history import QUOTED
@@ -211,6 +213,21 @@ async def test_the_end_of_a_stream_says_of_the_run_what_a_whole_answer_says(alic
     assert {last.hyperagent["conversation_id"], whole.hyperagent["conversation_id"]} == conversations
     assert last.hyperagent["skipped"] == whole.hyperagent["skipped"] == [{"step_id": "mail-1", **skipped}]
     assert last.hyperagent.keys() == whole.hyperagent.keys()
+
+
+async def test_a_stream_of_a_run_whose_log_is_no_longer_kept_has_its_answer(alice: Any, client: Any) -> None:
+    asked = await sync_to_async(say_once)(alice, "key-1", "Hi", mode="chat")
+    over = {"status": "completed", "answer": "Hello", "ended_at": timezone.now(), "log_dropped_at": timezone.now()}
+    await Execution.objects.filter(id=asked.execution.id).aupdate(**over)
+
+    stream = await client.chat.completions.create(
+        model="hyperagent/chat", messages=HI, stream=True, extra_headers={"Idempotency-Key": "key-1"}
+    )
+    chunks = [chunk async for chunk in stream]
+
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello"
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert chunks[-1].hyperagent["execution_id"] == str(asked.execution.id)
 
 
 async def _two_wait() -> bool:
