@@ -237,6 +237,22 @@ def test_a_key_that_was_meant_for_something_else_approves_nothing(waiting: Waiti
     expect(page.get_by_role("textbox", name="Why not?")).to_have_value("a bad idea")
 
 
+@pytest.mark.threat("T20")
+def test_who_begins_to_write_while_a_card_takes_the_focus_approves_nothing(waiting: Waiting) -> None:
+    request = asked.approval(asked.mail_call())
+    stage = waiting(request, answers={"/hitl/respond": (200, decided(request, "approved"))})
+    page = stage.page
+    page.locator(".approval[data-keys=on]").wait_for()
+    card(page).focus()
+
+    page.keyboard.type("as I said", delay=60)
+    expect(page.get_by_role("textbox", name="Your question")).to_have_value("as I said")
+    page.wait_for_timeout(600)
+
+    assert stage.posts == []
+    expect(page.locator(".approval-closed")).to_have_count(0)
+
+
 @pytest.mark.spec("S133")
 def test_a_denial_carries_its_reason(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())

@@ -9,7 +9,7 @@ import { inOurWords } from "../told.js";
 import { quotedTool, toolLabel } from "../tools.js";
 import { fromNow, laterChoices, moment } from "../when.js";
 import { ApprovalForms } from "./approval_forms.js";
-import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
+import { CARD, goOnWriting, keepFocus, useArrival, useTarget } from "./arrival.js";
 import { AgentBadge } from "./badge.js";
 import { Icon } from "./icons.js";
 import { Menu } from "./menu.js";
@@ -20,6 +20,7 @@ import { Tainted } from "./tainted.js";
 import { useNow } from "./ticking.js";
 
 const ARMED_AFTER_MS = 700; // a key that was meant for what was there before decides nothing
+const ALONE_MS = 350; // nor does one that others follow: somebody writes, and has not seen that the card took the focus
 
 // `place`: {at, of} among the calls of one answer; `path`: names of the agents above; `actions`: {respond, previewRule, load}.
 export function ApprovalCard({ request, me, place = null, path = [], actions, late, quiet = false }) {
@@ -34,6 +35,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
   const words = useRuleWords({ request, call, draft, decision, previewRule: actions.previewRule });
   const title = titleOf(request);
   const isArmed = useArmed(mayDecide);
+  const [soon, takeBack] = useSoon();
   useArrival(card, true, place ? t("Approval {at} of {of} needed: {title}", { ...place, title }) : t("Approval needed: {title}", { title }), { quiet: quiet || !mayDecide });
   useTarget(card, request.request_id);
 
@@ -71,7 +73,12 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
   }
 
   function onKeyDown(event) {
+    const before = takeBack();
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("[popover]")) return;
+    if (before && event.key.length === 1) {
+      if (goOnWriting(before + event.key)) event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") {
       event.stopPropagation(); // it would stop the answer
       if (mode) leave();
@@ -79,7 +86,7 @@ export function ApprovalCard({ request, me, place = null, path = [], actions, la
       return;
     }
     if (!isArmed || mode || sending || event.repeat || event.shiftKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-    const act = { a: () => words.ready && decide("approved"), e: () => call && setMode("edit"), d: () => setMode("deny") }[event.key.toLowerCase()];
+    const act = { a: () => words.ready && soon(event.key, () => decide("approved")), e: () => call && setMode("edit"), d: () => setMode("deny") }[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
@@ -113,6 +120,27 @@ function useArmed(mayDecide) {
     return () => clearTimeout(timer);
   }, [mayDecide]);
   return isArmed && mayDecide;
+}
+
+// `soon(key, act)` acts a moment after its key, unless it is taken back or the card goes meanwhile; `takeBack()` gives the key
+// that waited, if one did.
+function useSoon() {
+  const waiting = useRef(null);
+  function takeBack() {
+    const { key = "", timer } = waiting.current ?? {};
+    clearTimeout(timer);
+    waiting.current = null;
+    return key;
+  }
+  function soon(key, act) {
+    const timer = setTimeout(() => {
+      waiting.current = null;
+      act();
+    }, ALONE_MS);
+    waiting.current = { key, timer };
+  }
+  useEffect(() => takeBack, []);
+  return [soon, takeBack];
 }
 
 function Head({ request, place, mayDecide }) {

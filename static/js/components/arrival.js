@@ -42,6 +42,16 @@ export function useTarget(element, id) {
   }, []);
 }
 
+// What was meant for the box to write in, and came to a card that had just taken the focus. False where there is no box.
+export function goOnWriting(text) {
+  const box = document.getElementById("composer-text");
+  if (!box) return false;
+  box.focus({ preventScroll: true });
+  box.setRangeText(text, box.selectionStart, box.selectionEnd, "end");
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  return true;
+}
+
 // A button that was pressed cannot be pressed while its answer is on its way, and loses the focus: a refused one leaves it to the card.
 export function keepFocus(card) {
   requestAnimationFrame(() => document.activeElement === document.body && card.current?.focus({ preventScroll: true }));
