@@ -131,7 +131,7 @@ async def _events(
                 if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
                     yield "".join(map(encode, telling.waits(requests))).encode()
                     return
-        if (end := await in_thread(end_of)(execution.id)) is not None:
+        if (end := await in_thread(end_of)(execution)) is not None:
             yield "".join(map(encode, telling.of(end))).encode()
     except Exception as error:
         if not outage.is_outage(error):
@@ -146,7 +146,8 @@ def _waits(body: dict[str, Any]) -> bool:
 
 def _asked_of(user: User, execution: Execution, *, is_said: bool) -> list[dict[str, Any]]:
     """What a run that waits asks people. `is_said`: that it waits; its row may say so a moment later."""
-    if not is_said and not Execution.objects.filter(id=execution.id, status=ExecutionStatus.AWAITING_USER).exists():
+    own = Execution.objects.of(user).filter(id=execution.id)
+    if not is_said and not own.filter(status=ExecutionStatus.AWAITING_USER).exists():
         return []
     asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
     return [request_shape(request) for request in asked]

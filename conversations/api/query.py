@@ -252,10 +252,10 @@ def _answer_of(execution: Execution, user: User) -> JsonResponse:
     return JsonResponse(shown)
 
 
-def end_of(execution_id: UUID) -> dict[str, Any] | None:
-    """What a run's last event said, as its row has it: for a stream that came too late for that, or whose log is no
-    longer kept. None while it goes on, and where its person is told nothing more."""
-    now = Execution.objects.filter(id=execution_id, user__is_active=True).first()
+def end_of(execution: Execution) -> dict[str, Any] | None:
+    """What a run's last event said, as its row has it by now: for a stream that came too late for that, or whose log is
+    no longer kept. None while it goes on, and where its person is told nothing more."""
+    now = Execution.objects.filter(id=execution.id, user=execution.user_id, user__is_active=True).first()
     if now is None or not now.is_over:
         return None
     if now.status == ExecutionStatus.FAILED:

@@ -177,7 +177,7 @@ async def _chunks(execution: Execution, stream: responses.Stream) -> AsyncIterat
                 chunks = stream.of(await _told(event, execution)) if event is not None else ()
                 yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
                 is_told = event is not None and event.is_last
-        if not is_told and (end := await in_thread(query.end_of)(execution.id)) is not None:
+        if not is_told and (end := await in_thread(query.end_of)(execution)) is not None:
             yield b"".join(map(_sent, stream.of(end)))
     except Exception as error:
         if not outage.is_outage(error):

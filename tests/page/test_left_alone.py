@@ -133,6 +133,7 @@ def test_the_keys_of_a_card_still_work_when_its_answer_was_refused(open_stage: A
     page.get_by_role("button", name="Approve", exact=True).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert").filter(has_text="Wait a moment.")).to_be_visible()
+    expect(page.locator("[data-open-request]")).to_be_focused()
     page.keyboard.press("d")
 
     expect(page.get_by_role("textbox", name="Why not?")).to_be_focused()

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
@@ -11,11 +12,13 @@ from django.utils import timezone
 
 from agents.models import Execution
 from agents.usage.models import ModelCall
-from hitl.models import Request
+from hitl.models import Decision, Request
 from hyperagent.lib.looks import LOOKED, READ, READ_PREVIEW
+from tests.faces.conftest import in_threads
 from tests.faces.runs import make_request, make_run
 from tests.walls.owners import WORD, person_with
 
+__all__ = ["in_threads"]
 pytestmark = pytest.mark.django_db
 
 
@@ -86,8 +89,6 @@ def test_an_administrator_without_the_permission_is_told_of_no_words_in_any_list
         f"/usage/?user={alice.pk}",
         "/usage/?all=true",
         "/usage/file?all=true&group_by=user",
-        "/admin/hitl/decision/export.json",
-        "/admin/hitl/decision/export.csv",
     ):
         answer = client.get(url)
         assert answer.status_code == 200, url
@@ -96,15 +97,32 @@ def test_an_administrator_without_the_permission_is_told_of_no_words_in_any_list
 
 
 @pytest.mark.threat("T06")
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("form", ["json", "csv"])
+async def test_nor_by_the_file_of_decisions(alice: Any, bob: Any, form: str) -> None:
+    request = await sync_to_async(make_request)(await sync_to_async(make_run)(alice), question={"question": WORD})
+    said = {"happening": "denied", "actor_name": alice.email, "note": f"{WORD} noted", "details": {"text": WORD}}
+    await sync_to_async(Decision.objects.create)(request=request, via="page", **said)
+    client = await sync_to_async(signed_in)(bob)
+
+    answer = await sync_to_async(client.get)(f"/admin/hitl/decision/export.{form}")
+    told = b"".join([part async for part in answer.streaming_content]).decode()  # type: ignore[attr-defined]
+
+    assert (str(request.pk) in told, WORD in told) == (True, False)
+    assert await sync_to_async(looks)() == []
+
+
+@pytest.mark.threat("T06")
 def test_auditors_see_who_looked_and_their_own_looks_are_noted(run: Execution, bob: Any) -> None:
     asked = make_request(run, question={"question": f"{WORD} asked"})
     auditor, reviewer = signed_in(person_with("auditor")), signed_in(person_with("reviewer"))
 
     assert WORD in auditor.get(page_of(asked)).content.decode()
-    exported = b"".join(auditor.get("/admin/hitl/decision/export.json"))
+    exported = auditor.get("/admin/hitl/decision/export.json")
     listed = auditor.get("/admin/admin/logentry/").content.decode()
 
-    assert exported
+    assert exported.status_code == 200
     assert [(by, what) for by, what, _ in looks()] == [
         ("auditor@example.org", str(asked.pk)), ("auditor@example.org", "None"),
     ]  # fmt: skip

@@ -46,7 +46,6 @@ UNSCOPED: Final = {
             "hyperagent/accounts/invitations_api.py": ("Invitation",),
             "hyperagent/accounts/people_api.py": ("User",),
             "hyperagent/accounts/people_views.py": ("Invitation", "User"),
-            "hyperagent/accounts/service_accounts_api.py": ("User",),
             "hyperagent/accounts/service_accounts_views.py": ("User",),
         }.items()
         for name in names
