@@ -31,7 +31,7 @@ def text_of_attachment(file: AttachedFile) -> str:
 def _text(path: Path, doc_type: str, name: str) -> str:
     pages: list[str] = []
     chars = 0
-    with read(path, doc_type=doc_type, filename=name) as reading:
+    with read(path, doc_type=doc_type, filename=name, is_awaited=True) as reading:
         for found in reading:
             if isinstance(found, Page):
                 pages.append(found.text)

@@ -42,9 +42,8 @@ def extracted(body: bytes, *, filename: str, content_type: str, read_s: float = 
     with tempfile.TemporaryDirectory(prefix="page-") as folder:
         path = Path(folder) / "page"
         path.write_bytes(body)
-        asked = {"do": "read", "path": str(path), "doc_type": doc_type, "filename": filename, "first_page": 1}
         until_s = time.monotonic() + read_s
-        with process.Reading(process.frames(asked, size_bytes=len(body), wait_s=read_s)) as reading:
+        with process.read(path, doc_type=doc_type, filename=filename, is_awaited=True, wait_s=read_s) as reading:
             return _gathered(reading, until_s)
 
 

@@ -54,13 +54,29 @@ class Reading(Iterator[Facts | Page]):
         self._frames.close()
 
 
-def read(path: Path, *, doc_type: str, filename: str, first_page: int = 1) -> Reading:
+def read(
+    path: Path,
+    *,
+    doc_type: str,
+    filename: str,
+    first_page: int = 1,
+    is_awaited: bool = False,
+    wait_s: float = caps.FRAME_WAIT_S,
+) -> Reading:
     """Reads the file from `first_page` on. Use it in `with`. Raises Unreadable, and no other error, on the way.
+    `is_awaited`: a run waits for it, so that it gets more of a machine that is busy. `wait_s`: for each frame at most.
 
     The child starts with the first `next` and holds no more than the pipe takes: who is slow makes it wait.
     """
-    request = {"do": "read", "path": str(path.absolute()), "doc_type": doc_type, "filename": filename}
-    return Reading(frames({**request, "first_page": first_page}, size_bytes=path.stat().st_size))
+    request = {
+        "do": "read",
+        "path": str(path.absolute()),
+        "doc_type": doc_type,
+        "filename": filename,
+        "first_page": first_page,
+        "is_awaited": is_awaited,
+    }
+    return Reading(frames(request, size_bytes=path.stat().st_size, wait_s=wait_s))
 
 
 def frames(

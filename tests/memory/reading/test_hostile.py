@@ -308,6 +308,19 @@ def test_a_reader_whose_file_is_refused_memory_says_so(tmp_path: Path) -> None:
     assert refused(path).code == "too_big"
 
 
+def test_a_file_that_a_run_waits_for_is_read_with_more_of_a_busy_machine(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(making.pdf([["Words upon words."] * 40] * 2_000))
+
+    def niceness(*, is_awaited: bool) -> int:
+        with read(path, doc_type="pdf", filename="a.pdf", is_awaited=is_awaited) as reading:
+            next(reading)
+            (child,) = [one for one in psutil.Process().children() if str(path) in " ".join(one.cmdline())]
+            return child.nice() - psutil.Process().nice()
+
+    assert 0 < niceness(is_awaited=True) < niceness(is_awaited=False)
+
+
 def test_the_reading_process_ends_with_whoever_reads(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(making.pdf([["Words upon words."] * 40] * 2_000))
