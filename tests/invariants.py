@@ -353,8 +353,10 @@ WHERE id = ANY(%s) AND ((status = 'running') <> (leased_by <> '') OR (status = '
 _UNSETTLED = """
 SELECT f.execution_id, f.tool, f.status FROM agents_effect f JOIN agents_execution e ON e.id = f.execution_id
 WHERE f.execution_id = ANY(%s) AND e.ended_at IS NOT NULL AND (
-    (f.status = 'started' AND strpos(e.answer || e.error_message, f.tool || ' was under way') = 0)
-    OR (f.status = 'in_doubt' AND strpos(e.answer || e.error_message, f.tool || ' was under way') = 0 AND NOT EXISTS (
+    (f.status = 'started' AND regexp_count(e.answer || e.error_message, ' was under way when this ended') < (
+        SELECT count(*) FROM agents_effect o WHERE o.execution_id = e.id AND o.status = 'started'))
+    OR (f.status = 'in_doubt' AND strpos(e.answer || e.error_message, ' was under way when this ended') = 0
+        AND NOT EXISTS (
         SELECT 1 FROM hitl_request r WHERE r.execution_id = f.execution_id
            AND r.question::jsonb @> '{"in_doubt": true}' AND r.question::jsonb ->> 'tool' = f.tool)
         AND NOT EXISTS (
