@@ -100,9 +100,9 @@ export const sourcesWords = (count) => (count ? tn("{count} source", "{count} so
 
 export function duration(milliseconds) {
   const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return t("{count} s", { count: decimal(seconds, 1) });
-  if (seconds < 60) return t("{count} s", { count: Math.round(seconds) });
   const whole = Math.round(seconds);
+  if (seconds < 9.95) return t("{count} s", { count: decimal(seconds, 1) });
+  if (whole < 60) return t("{count} s", { count: whole });
   if (whole >= 3_600) return t("{hours} h {minutes} min", { hours: Math.floor(whole / 3_600), minutes: String(Math.floor((whole % 3_600) / 60)).padStart(2, "0") });
   return t("{minutes} min {seconds} s", { minutes: Math.floor(whole / 60), seconds: String(whole % 60).padStart(2, "0") });
 }

@@ -1,5 +1,5 @@
 // Cases for how a run is told: plan, agents, calls, questions. Run by Node and, the same ones, in the browser.
-import { doing, endLine, isWaiting, liveLine, routingLine } from "../../static/js/activity.js";
+import { doing, duration, endLine, isWaiting, liveLine, routingLine } from "../../static/js/activity.js";
 import { optionsOf } from "../../static/js/agents.js";
 import { byStage, planRows, progressOf, treeOf, waitsFor } from "../../static/js/plan.js";
 import * as edit from "../../static/js/plan_edit.js";
@@ -99,6 +99,11 @@ export const cases = {
     const trace = told([call("1"), call("2"), result("2", "two"), result("1", "one", { is_error: true })]);
     equal(entriesOf(trace).map(({ id, result, status }) => [id, result, status]), [["1", "one", "failed"], ["2", "two", "completed"]]);
     equal(entriesOf(trace).map(({ at, endedAt }) => endedAt - at), [3, 1], "durations");
+  },
+
+  "a time is told in the largest unit that it fills"() {
+    const told = [0, 1_240, 9_940, 9_960, 59_400, 59_600, 119_700, 3_599_700].map(duration);
+    equal(told, ["0.0 s", "1.2 s", "9.9 s", "10 s", "59 s", "1 min 00 s", "2 min 00 s", "1 h 00 min"]);
   },
 
   "a result without an id belongs to the oldest open call of its tool"() {
