@@ -29,7 +29,7 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
   const change = (id, fields) => (items.value = items.value.map((item) => (item.id === id ? { ...item, ...fields } : item)));
 
   function add(files) {
-    const fresh = files.slice(0, KEPT_FILES).map((file) => ({ id: ++last, file, name: file.name, size: file.size, sent: 0, documentId: null, ...standing(tooBig(file, limitBytes)) }));
+    const fresh = files.slice(0, KEPT_FILES).map((file) => ({ id: ++last, file, name: file.name, size: file.size, sent: 0, documentId: null, ...standing(faultOf(file, limitBytes)) }));
     items.value = [...items.value, ...fresh];
     next();
   }
@@ -77,7 +77,7 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
 
   function retry(id) {
     const item = items.value.find((one) => one.id === id);
-    change(id, standing(tooBig(item.file, limitBytes)));
+    change(id, standing(faultOf(item.file, limitBytes)));
     next();
   }
 
@@ -95,7 +95,9 @@ export const isUnderWay = ({ state }) => state === "waiting" || state === "sendi
 
 const standing = (error) => (error ? { state: "failed", error } : { state: "waiting", error: null, sent: 0 });
 
-export function tooBig({ size }, limitBytes) {
+// Why it cannot be sent; null where it can.
+export function faultOf({ size, isUnreadable }, limitBytes) {
+  if (isUnreadable) return t("The browser could not read it. See whether it may be opened, then add it once more.");
   return size > limitBytes ? t("It has {size}, and {limit} is the most. Split it, and add its parts.", { size: sizeWords(size), limit: sizeWords(limitBytes) }) : null;
 }
 
@@ -149,13 +151,18 @@ export async function filesOf(transfer) {
 
 async function collect(entry, found) {
   if (found.length >= KEPT_FILES || entry.name.startsWith(".")) return;
-  if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
-    return void found.push(Object.assign(file, { within: entry.fullPath.slice(1) })); // with the folders that were dropped
-  }
-  const reader = entry.createReader();
-  for (let some; !some || some.length; ) { // a reader gives a hundred at a time
-    some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    for (const one of some) await collect(one, found);
+  const within = entry.fullPath.slice(1); // with the folders that were dropped
+  try {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      return void found.push(Object.assign(file, { within }));
+    }
+    const reader = entry.createReader();
+    for (let some; !some || some.length; ) { // a reader gives a hundred at a time
+      some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      for (const one of some) await collect(one, found);
+    }
+  } catch {
+    found.push({ name: entry.name, size: 0, within, isUnreadable: true });
   }
 }

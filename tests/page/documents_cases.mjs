@@ -1,7 +1,7 @@
 // What the documents' pages say, from what the server told them.
 import { marked, number, shapeOf, stagesOf, timesOf, wantedOf, whyOf } from "../../static/js/documents_trace.js";
 import { pastedFiles } from "../../static/js/files_upload.js";
-import { outcomeOf, sizeWords, summaryOf, tooBig } from "../../static/js/documents_upload.js";
+import { faultOf, filesOf, outcomeOf, sizeWords, summaryOf } from "../../static/js/documents_upload.js";
 
 function same(found, wanted) {
   const [one, other] = [found, wanted].map((value) => JSON.stringify(value));
@@ -24,14 +24,23 @@ export const cases = {
     same(outcomeOf(502, null).error, "The server answered with status 502. Try again in a moment.");
     same(outcomeOf(403, { error: { code: "not_authenticated", message: "?" } }).error.startsWith("You are signed out"), true);
   },
+  "a file of a dropped folder that cannot be read is told, and the others are taken": async () => {
+    const entry = (name, file) => ({ name, isFile: true, fullPath: `/papers/${name}`, file });
+    const inside = [entry("a.pdf", (take) => take(new File(["x"], "a.pdf"))), entry("b.pdf", (_take, refuse) => refuse(new DOMException("NotReadableError"))), entry("c.pdf", (take) => take(new File(["x"], "c.pdf")))];
+    const lots = [inside, []];
+    const folder = { name: "papers", isDirectory: true, fullPath: "/papers", createReader: () => ({ readEntries: (take) => take(lots.shift()) }) };
+    const found = await filesOf({ items: [{ webkitGetAsEntry: () => folder }], files: [] });
+    same(found.map(({ name, within }) => [name, within]), ["a.pdf", "b.pdf", "c.pdf"].map((name) => [name, `papers/${name}`]));
+    same(found.map((file) => faultOf(file, 10)?.slice(0, 31) ?? null), [null, "The browser could not read it. ", null]);
+  },
   "a pasted picture is called by the reader's own time": async () => {
     const now = Object.assign(new Date("2026-11-20T22:59:08Z"), { getDate: () => 20, getHours: () => 23, getMinutes: () => 59 }); // an hour east
     const transfer = { items: [], files: [new File(["x"], "image.png", { type: "image/png" }), new File(["x"], "a.pdf")] };
     same((await pastedFiles(transfer, now)).map(({ name }) => name), ["Pasted 2026-11-20 23-59-08.png", "a.pdf"]);
   },
   "what is too big is not sent": () => {
-    same(tooBig({ size: 200 }, 200), null);
-    same(tooBig({ size: 2_500_000 }, 2_000_000), "It has 2.5 MB, and 2.0 MB is the most. Split it, and add its parts.");
+    same(faultOf({ size: 200 }, 200), null);
+    same(faultOf({ size: 2_500_000 }, 2_000_000), "It has 2.5 MB, and 2.0 MB is the most. Split it, and add its parts.");
     same([0, 999, 1000, 20_000_000, 3e9].map(sizeWords), ["0 B", "999 B", "1.0 kB", "20 MB", "3.0 GB"]);
   },
   "several uploads are summed up": () => {
