@@ -46,6 +46,9 @@ def read(body: Any) -> Asked:
     if not answers and (not said or said[-1] is None or said[-1]["role"] != Role.USER):
         words = "The last message has to be the user's: that is what is answered."
         raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
+    if not answers and _has_more_than_text(given.messages[-1]):
+        words = "Pictures and files are not taken here. Add them with POST /api/v1/documents, and ask in words."
+        raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
     question = said[-1]["content"] if said and said[-1] is not None else ""
     told = [one for one in said[:-1] if one is not None and one["content"].strip()]
     known = [f"{one.description}: {one.value}" for one in given.context or ()]
@@ -79,6 +82,12 @@ def _said(message: Any) -> Said | None:
         case "tool" if text.strip():
             return quotation("a tool of the front end", text)
     return None
+
+
+def _has_more_than_text(message: Any) -> bool:
+    """Unread, a picture would be asked about all the same."""
+    content = getattr(message, "content", None)
+    return not isinstance(content, str) and any(part.type != "text" for part in content or ())
 
 
 def _answered(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:

@@ -40,6 +40,14 @@ from tests.scripted.server import ScriptedServer
 pytestmark = pytest.mark.usefixtures("in_threads")
 
 URL = "/api/v1/ag-ui"
+PICTURE = {
+    "id": "m1",
+    "role": "user",
+    "content": [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}},
+    ],
+}
 EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
 
 
@@ -191,6 +199,7 @@ async def test_a_failure_is_an_error_of_the_run_and_a_bad_input_one_of_the_reque
             {},
             {"threadId": "", "runId": "1", "messages": []},
             {"threadId": "1", "runId": "1", "messages": []},
+            {"threadId": "1", "runId": "1", "messages": [PICTURE]},
         )
     ]
     resume = [{"interruptId": "x", "status": "cancelled"}]
@@ -199,7 +208,8 @@ async def test_a_failure_is_an_error_of_the_run_and_a_bad_input_one_of_the_reque
 
     assert isinstance(failed[-1], RunErrorEvent)
     assert failed[-1].code == (await Execution.objects.aget()).error_code
-    assert [(one.status_code, one.json()["error"]["code"]) for one in bad] == [(400, "invalid")] * 3
+    assert [(one.status_code, one.json()["error"]["code"]) for one in bad] == [(400, "invalid")] * 4
+    assert "Pictures and files are not taken here" in bad[-1].json()["error"]["message"]
     assert (unable.status_code, unable.json()["error"]["code"]) == (403, "scope_missing")
     assert no_id.status_code == 400
 
