@@ -316,7 +316,7 @@ def test_a_file_that_a_run_waits_for_is_read_with_more_of_a_busy_machine(tmp_pat
         with read(path, doc_type="pdf", filename="a.pdf", is_awaited=is_awaited) as reading:
             next(reading)
             (child,) = [one for one in psutil.Process().children() if str(path) in " ".join(one.cmdline())]
-            return child.nice() - psutil.Process().nice()
+            return int(child.nice()) - int(psutil.Process().nice())
 
     assert 0 < niceness(is_awaited=True) < niceness(is_awaited=False)
 
