@@ -64,9 +64,10 @@ class BackToTheForm(OfBothKinds):
 
 
 def _led_back(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    if request.method != "POST" or answer.status_code != 302:
+        return answer
     # Who signs out is led to the same page, and wants to come back to nothing.
-    login = f"{resolve_url(settings.LOGIN_URL)}?{REDIRECT_FIELD_NAME}="
-    if request.method != "POST" or answer.status_code != 302 or not answer["Location"].startswith(login):
+    if not answer["Location"].startswith(f"{resolve_url(settings.LOGIN_URL)}?{REDIRECT_FIELD_NAME}="):
         return answer
     form, here = request.headers.get("Referer", ""), {request.get_host()}
     if not form or not url_has_allowed_host_and_scheme(form, allowed_hosts=here, require_https=request.is_secure()):

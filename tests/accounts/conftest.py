@@ -11,6 +11,8 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
+from tests.at_once import elsewhere
+
 PASSWORD = "correct horse battery staple"
 
 
@@ -73,16 +75,10 @@ def during(transactional_db: None) -> Callable[..., Any]:
 
     @contextmanager
     def run(other: Callable[[], Any]) -> Iterator[None]:
-        def elsewhere() -> Any:
-            try:
-                return other()
-            finally:
-                connection.close()
-
         with ThreadPoolExecutor(1) as pool:
             with transaction.atomic():
                 yield
-                done = pool.submit(elsewhere)
+                done = pool.submit(elsewhere, other)
                 ends = time.monotonic() + 30
                 while not done.done() and not _somebody_waits() and time.monotonic() < ends:
                     time.sleep(0.01)

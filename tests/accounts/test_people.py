@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 
 from hitl.models import Policy
@@ -17,6 +17,7 @@ from hyperagent.accounts.scopes import Role
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, NotAllowed
 from tests.accounts.test_api import error, with_token
+from tests.at_once import elsewhere, how_many_wait
 from tests.faces.runs import make_request, make_run
 from tests.house.waiting import until
 
@@ -267,37 +268,18 @@ def test_a_group_is_changed_while_one_of_its_members_gets_a_role_and_neither_sta
     first = User.objects.create(id=uuid.UUID(int=1), email="first@example.org")
     group = people_groups.make(bob, "Legal")
 
-    def elsewhere(act: Callable[[], object]) -> object:
-        try:
-            return act()
-        finally:
-            connection.close()
-
     with ThreadPoolExecutor(2) as pool:
         with transaction.atomic():
             # Whoever changes the group has begun, and waits for it; whoever gives the role comes in between.
             Group.objects.select_for_update().get(pk=group.pk)
             changing = pool.submit(elsewhere, lambda: verb(bob, group, first))
-            until(lambda: _waiting() == 1, what="the one to wait for the group")
+            until(lambda: how_many_wait() == 1, what="the one to wait for the group")
             giving = pool.submit(elsewhere, lambda: people.set_roles(bob, first.pk, [Role.AUDITOR]))
-            until(lambda: _waiting() == 2, what="the other to wait for the one")
+            until(lambda: how_many_wait() == 2, what="the other to wait for the one")
         changing.result(timeout=30)
         giving.result(timeout=30)
 
     assert User.objects.get(pk=first.pk).roles() == [Role.USER, Role.AUDITOR]
-
-
-_WAITING = """
-    SELECT count(DISTINCT pid) FROM pg_locks
-    WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND cardinality(pg_blocking_pids(pid)) > 0
-"""
-
-
-def _waiting() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
-        return int(cursor.fetchone()[0])
 
 
 def test_a_person_who_leaves_a_group_while_another_takes_them_into_one_is_in_that_one(

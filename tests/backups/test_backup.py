@@ -163,19 +163,24 @@ def test_what_must_not_be_restored_is_refused_before_anything_is_changed(tmp_pat
     assert "No such file" in refused(tmp_path / "missing.tar")
 
 
+def restored_by_command(backup: Path, data_dir: Path) -> subprocess.CompletedProcess[str]:
+    """Into the installation of this folder, with servers of its own."""
+    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
+    return subprocess.run(
+        [sys.executable, "manage.py", "restore", str(backup), "--yes"],
+        cwd=ROOT, env={**env, "DATA_DIR": str(data_dir), "ENV_FILE": os.devnull}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_restore_that_is_refused_leaves_the_key_that_is_here(tmp_path: Path) -> None:
     newer, here = tmp_path / "newer.tar", tmp_path / "here"
     written(newer, migrations={"agents": "9999_of_tomorrow"}, key=b"the key of the backup, of which nobody has a use")
     here.mkdir()
     (here / "secret_key").write_text("the key that is here, with which all was sealed")
-    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
 
-    done = subprocess.run(
-        [sys.executable, "manage.py", "restore", str(newer), "--yes"],
-        cwd=ROOT, env={**env, "DATA_DIR": str(here), "ENV_FILE": os.devnull}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = restored_by_command(newer, here)
 
     assert (done.returncode, "of a newer version" in done.stderr) == (1, True), done.stderr[-2000:]
     assert (here / "secret_key").read_text() == "the key that is here, with which all was sealed"
@@ -187,13 +192,8 @@ def test_the_note_of_an_installation_that_was_killed_does_not_lead_a_restore_ast
     written(backup)
     (here / "run").mkdir(parents=True)
     (here / "run" / "instance.json").write_text('{"DATABASE_URL": "postgresql://u@/db?host=/nowhere"}')
-    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
 
-    done = subprocess.run(
-        [sys.executable, "manage.py", "restore", str(backup), "--yes"],
-        cwd=ROOT, env={**env, "DATA_DIR": str(here), "ENV_FILE": os.devnull}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = restored_by_command(backup, here)
 
     # It came as far as to the database of this folder, which it started: what is in this file is no dump.
     assert "The database was left as it was: pg_restore" in done.stderr, done.stderr[-2000:]

@@ -21,6 +21,7 @@ from memory.kinds import UNFINISHED, DocumentStatus
 from memory.models import Document, Vector
 from memory.reading.values import Unreadable
 from memory.vectors import writing
+from tests.at_once import somebody_waits
 from tests.faces.web import database_url
 from tests.house.waiting import until
 from tests.memory.giving import given, uploaded
@@ -233,16 +234,10 @@ def test_a_document_is_deleted_while_its_vectors_are_being_stored(alice: Any) ->
     threads[0].start()
     assert stored_some.wait(20)
     threads[1].start()
-    until(_somebody_waits, what="that the deletion waits")
+    until(somebody_waits, what="that the deletion waits")
     waits.set()
     for thread in threads:
         thread.join(30)
 
     assert not Document.objects.exists()
     assert rows_left(document.pk) == {}
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-        return bool(cursor.fetchone()[0])

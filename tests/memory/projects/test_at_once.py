@@ -1,18 +1,18 @@
 """What two do at once to a project: whoever comes second finds what the first left."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from hyperagent.lib.refusals import NotThere
 from memory import projects
 from memory.actions import documents
 from memory.models import Project
 from memory.personal_part import MemoryPart
+from tests.at_once import elsewhere, somebody_waits
 from tests.house.waiting import until
 from tests.memory.giving import uploaded
 
@@ -34,8 +34,8 @@ def test_a_project_goes_to_nobody_who_is_just_leaving_it(alice: Any, bob: Any, c
     with ThreadPoolExecutor(1) as farewell:
         with transaction.atomic():
             projects.remove_member(first, project.pk, first.pk)
-            erased = farewell.submit(_in_thread, lambda: MemoryPart().erase(alice.pk))
-            until(_somebody_waits, what="the farewell to wait")
+            erased = farewell.submit(elsewhere, lambda: MemoryPart().erase(alice.pk))
+            until(somebody_waits, what="the farewell to wait")
         erased.result(20)
 
     assert Project.objects.get().owner == second
@@ -48,21 +48,8 @@ def test_a_document_that_is_just_deleted_is_not_there_to_be_added(alice: Any) ->
     with ThreadPoolExecutor(1) as other_tab:
         with transaction.atomic():
             documents.delete(alice, document.pk)
-            added = other_tab.submit(_in_thread, lambda: projects.add_documents(alice, project.pk, [document.pk]))
-            until(_somebody_waits, what="the other tab to wait")
+            added = other_tab.submit(elsewhere, lambda: projects.add_documents(alice, project.pk, [document.pk]))
+            until(somebody_waits, what="the other tab to wait")
         error = added.exception(20)
 
     assert isinstance(error, NotThere)
-
-
-def _in_thread(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        connection.close()
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])

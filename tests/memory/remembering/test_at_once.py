@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotThere
@@ -14,6 +14,7 @@ from memory.embedding.model import LOCAL
 from memory.kinds import MemoryStatus, ProfileField
 from memory.models import Memory
 from memory.remembering import actions
+from tests.at_once import elsewhere, how_many_wait, somebody_waits
 from tests.house.waiting import until
 from tests.memory.giving import make_vectors
 from tests.memory.remembering.knowing import field, known, learned
@@ -30,8 +31,8 @@ def test_the_embedder_holds_no_memory_while_it_waits_for_another(alice: Any) -> 
     with ThreadPoolExecutor(1) as embedder:
         with transaction.atomic():
             Memory.objects.select_for_update().get(pk=second.id)
-            stored = embedder.submit(_in_thread, make_vectors)
-            until(_somebody_waits, what="the embedder to wait")
+            stored = embedder.submit(elsewhere, make_vectors)
+            until(somebody_waits, what="the embedder to wait")
             Memory.objects.select_for_update(nowait=True).get(pk=first.id)
         stored.result(20)
 
@@ -57,8 +58,8 @@ def test_whoever_changes_memories_holds_none_while_others_store_some(
     with ThreadPoolExecutor(1) as page:
         with transaction.atomic():
             User.objects.hold(alice.pk)
-            done = page.submit(_in_thread, lambda: verb(alice, memory))
-            until(_somebody_waits, what="the page to wait")
+            done = page.submit(elsewhere, lambda: verb(alice, memory))
+            until(somebody_waits, what="the page to wait")
             Memory.objects.select_for_update(nowait=True).get(pk=memory.pk)
         done.result(20)
 
@@ -86,10 +87,10 @@ def test_nothing_is_stored_by_what_was_known_before_its_owner_said_otherwise(
                 # Whoever stores has looked already when it comes to this key, and waits for its end.
                 known(alice, "In between", origin_key="a run:0")
                 finding = field(ProfileField.COMPANY_NAME, "Globex")
-                stored = others.submit(_in_thread, lambda: learned(alice, finding, origin="a run"))
-                until(_somebody_waits, what="the run to wait")
-                said = others.submit(_in_thread, lambda: verb(alice, memory))
-                until(lambda: said.done() or _how_many_wait() > 1, what="the page to wait")
+                stored = others.submit(elsewhere, lambda: learned(alice, finding, origin="a run"))
+                until(somebody_waits, what="the run to wait")
+                said = others.submit(elsewhere, lambda: verb(alice, memory))
+                until(lambda: said.done() or how_many_wait() > 1, what="the page to wait")
                 was_told = said.done()
                 raise InterruptedError
         except InterruptedError:
@@ -99,20 +100,3 @@ def test_nothing_is_stored_by_what_was_known_before_its_owner_said_otherwise(
     assert not was_told
     assert (became[0].became, memory.status) == ("replaced", MemoryStatus.SUPERSEDED)
     assert type(said.exception(20)) is (refused or type(None))
-
-
-def _in_thread(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        connection.close()
-
-
-def _somebody_waits() -> bool:
-    return _how_many_wait() > 0
-
-
-def _how_many_wait() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return int(cursor.fetchone()[0])

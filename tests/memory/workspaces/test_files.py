@@ -389,7 +389,9 @@ def test_a_file_that_is_put_where_anothers_was_deleted_is_of_whoever_puts_it(
     files.write(bob.pk, here, "plan.txt", b"Bob's")
 
     files.move(bob.pk, here, "plan.txt", "bobs plan.txt")
+    moved = [file.path for file in files.listed(bob.pk, here)]
     files.delete(bob.pk, here, "bobs plan.txt")
+    assert (moved, files.listed(bob.pk, here)) == (["bobs plan.txt"], [])
 
 
 def test_who_is_deactivated_writes_nothing_any_more(alice: Any, places: Places) -> None:
