@@ -91,6 +91,9 @@ class Execution(models.Model):
         default=0, help_text="Runners in a row that were lost while driving this among others."
     )
     lost_by = models.CharField(max_length=120, blank=True, help_text="The runner that was lost, until the next claim.")
+    lost_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Since when it is not known whether that runner lives."
+    )
     last_seq = models.PositiveBigIntegerField(default=0)
     last_hash = models.BinaryField(max_length=32, default=bytes(32))
     cancel_requested_at = models.DateTimeField(null=True, blank=True)

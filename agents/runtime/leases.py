@@ -16,6 +16,9 @@ from agents.tuning.snapshot import taken_or_kept
 MAX_CRASHES: Final = 3
 MAX_SUSPICION: Final = 20
 SUSPECT: Final = 2
+# A runner whose leases merely ran out may live, and clears its runs once it comes to itself (`give_up`). A run that is
+# to be failed for such a loss waits for that as many leases.
+HEARING: Final = 5
 # How far a claim looks. Numbers in its text: with others the database would plan it anew each time, which takes longer
 # than the claim.
 OLDEST: Final = 128
@@ -43,6 +46,7 @@ lost AS (
 ), freed AS (
     UPDATE agents_execution e
     SET status = 'pending', lease_until = NULL, lost_by = e.leased_by, leased_by = '', epoch = e.epoch + 1,
+        lost_at = CASE WHEN e.leased_by <> %(runner)s THEN clock_timestamp() END,
         crashes = e.crashes + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 1 ELSE 0 END,
         suspicion = e.suspicion + CASE WHEN j.blamed AND (j.suspects <= 1) THEN 0 ELSE 1 END
     FROM judged j WHERE e.id = j.id
@@ -52,6 +56,11 @@ _RECOVER = f"WITH {_FREED} SELECT count(*) FROM freed"
 
 # Who waits for a driver; the partial indexes have the same condition.
 _CLAIMABLE: Final = "(e.status = 'pending' OR (e.status = 'awaiting_user' AND e.woken_at IS NOT NULL))"
+_IS_WANTED: Final = f"""(
+    (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+    AND (e.crashes < {MAX_CRASHES} AND e.suspicion < {MAX_SUSPICION} OR e.lost_at IS NULL
+         OR e.lost_at < clock_timestamp() - {HEARING} * make_interval(secs => %(lease_s)s))
+)"""
 # What is freed by this statement itself, the second part does not see.
 _LOOK: Final = f"""
 WITH {_FREED} SELECT (SELECT count(*) FROM freed), EXISTS (SELECT FROM agents_execution e WHERE {_CLAIMABLE})
@@ -77,12 +86,12 @@ WITH RECURSIVE person AS (
     WHERE person.number < {PEOPLE} AND next.user_id <> person.first_id
 ), waiting AS (
     (SELECT e.id, e.user_id, e.created_at FROM agents_execution e
-     WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+     WHERE {_CLAIMABLE} AND {_IS_WANTED}
      ORDER BY e.created_at LIMIT {OLDEST})
     UNION
     SELECT own.id, own.user_id, own.created_at FROM person, LATERAL (
         SELECT e.id, e.user_id, e.created_at FROM agents_execution e
-        WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+        WHERE {_CLAIMABLE} AND {_IS_WANTED}
           AND e.user_id = person.user_id
         ORDER BY e.created_at LIMIT {OF_ONE}
     ) own
@@ -94,7 +103,7 @@ WITH RECURSIVE person AS (
     FROM waiting w LEFT JOIN going ON going.user_id = w.user_id
 ), was AS MATERIALIZED (
     SELECT e.id, e.status, e.lost_by, e.woken_at FROM agents_execution e JOIN turn ON turn.id = e.id
-    WHERE {_CLAIMABLE} AND (e.crashes > 0 OR e.suspicion >= %(suspect)s) = %(suspects)s
+    WHERE {_CLAIMABLE} AND {_IS_WANTED}
     ORDER BY turn.number, turn.created_at LIMIT %(limit)s FOR UPDATE OF e SKIP LOCKED
 )
 UPDATE agents_execution e
@@ -273,7 +282,7 @@ WHERE id = %s AND epoch > %s AND crashes > 0 AND status NOT IN ('completed', 'fa
 
 _BLAME = """
 UPDATE agents_execution SET status = 'pending', lease_until = NULL, lost_by = leased_by, leased_by = '',
-    crashes = crashes + 1
+    lost_at = NULL, crashes = crashes + 1
 WHERE id = %s AND epoch = %s AND leased_by = %s AND status = 'running'
 """
 

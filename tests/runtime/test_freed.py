@@ -2,6 +2,7 @@
 runner was late is not blamed for it."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -70,6 +71,37 @@ async def test_a_run_is_not_blamed_for_a_runner_that_turns_out_to_live(
 
     assert (blamed.crashes, blamed.suspicion) == (1, 0)
     assert (cleared.epoch, cleared.leased_by, cleared.suspicion) == (blamed.epoch, "another", 1)
+
+
+@pytest.mark.parametrize("loss", ["by its lease", "by its death", "long ago"])
+async def test_a_run_is_failed_for_lost_runners_once_the_last_one_has_had_time_to_say_that_it_lives(
+    in_threads: None, alice: Any, loss: str
+) -> None:
+    id_ = await start(alice, "q")
+    rows = Execution.objects.filter(id=id_)
+    lapsed = timezone.now() - timedelta(seconds=1)
+    await sync_to_async(rows.update)(
+        status="running", leased_by="late", epoch=1, lease_until=lapsed, crashes=leases.MAX_CRASHES - 1
+    )
+    if loss == "by its death":
+        await sync_to_async(leases.recover_runner)("late")
+    async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
+        await leases.look(connection, lease_s=0)
+        if loss == "long ago":
+            await sync_to_async(rows.update)(lost_at=timezone.now() - timedelta(days=10))
+        claimed = await _claimed(connection)
+
+        assert claimed == ([] if loss == "by its lease" else [(id_, leases.MAX_CRASHES)])
+
+        if loss == "by its lease":
+            driven: Any = SimpleNamespace(id=id_, epoch=1, leased_by="late")
+            await leases.give_up(connection, driven)
+            assert await _claimed(connection) == [(id_, leases.MAX_CRASHES - 1)]
+
+
+async def _claimed(connection: Any) -> list[tuple[Any, int]]:
+    claims = await leases.claim(connection, runner="other", limit=5, lease_s=36_000, suspects=True)
+    return [(one.id, one.crashes) for one in claims]
 
 
 def _lost_to_another(id_: Any) -> Execution:
