@@ -1,4 +1,4 @@
-"""Django's cache on Redis: values as JSON, never pickled, and a cache that is away is an empty one."""
+"""Django's cache on Redis: values as JSON, never pickled; a cache that is away or takes nothing is an empty one."""
 
 import logging
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from hyperagent.lib.redis_silence import unless_silent
@@ -32,7 +33,8 @@ class JsonSerializer:
 
 
 def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: while Redis is away the method answers what `missing` gives for its arguments."""
+    """A decorator: while Redis is away the method answers what `missing` gives for its arguments; and where it refuses
+    what it is told, as one that is full, cannot save, or became a replica."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -40,7 +42,7 @@ def _or_if_away(missing: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
             try:
                 with unless_silent():
                     return method(*args, **kwargs)
-            except (RedisConnectionError, RedisTimeoutError) as error:
+            except (RedisConnectionError, RedisTimeoutError, ResponseError) as error:
                 log.warning("the cache is away: %s", error)
                 return missing(*args, **kwargs)
 

@@ -1,6 +1,7 @@
 """The servers that tests and `manage.py up` bring: Postgres with pgvector, and a Valkey without harmful commands."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -157,6 +158,31 @@ def test_a_cache_that_is_away_is_an_empty_one() -> None:
     assert away.add("k", 1)
     assert away.get_many(["k"]) == {}
     assert not away.delete("k")
+
+
+@pytest.mark.parametrize(
+    "refusing",
+    [
+        pytest.param(("--replicaof", "127.0.0.1", "1"), id="replica"),
+        pytest.param(("--maxmemory", "1", "--maxmemory-policy", "noeviction"), id="full"),
+    ],
+)
+def test_so_is_one_that_takes_nothing(refusing: tuple[str, ...]) -> None:
+    started = services.Services()
+    server = valkey.prepare(started.folder / "valkey")
+    try:
+        started.start((*server.command(), *refusing), server.is_ready, user=None, stop=signal.SIGTERM)
+        told = Cache(server.url(), {"OPTIONS": {"serializer": JsonSerializer()}})
+
+        told.set("k", 1)
+
+        assert told.get("k", "nothing") == "nothing"
+        assert told.add("k", 1)
+        assert not told.delete("k")
+        with redis.Redis.from_url(server.url()) as client, pytest.raises(redis.ResponseError):
+            client.set("k", 1)
+    finally:
+        started.stop()
 
 
 def test_tests_see_no_key_of_the_machine() -> None:
