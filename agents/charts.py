@@ -21,6 +21,8 @@ MOST_CHARS: Final = 20_000
 MOST_POINTS: Final = 2_000
 MOST_SERIES: Final = 24
 MOST_BESIDE: Final = 20
+# Beyond it a browser has no whole numbers, and what is stored takes none of any length.
+WHOLE_END: Final = 2**53
 HOME: Final = "/home/user/"
 CHART_FORM: Final = (
     '{"title": …, "type": "bar", "data": {"labels": […], "datasets": [{"label": …, "data": […]}]}, "file": "name.png"}'
@@ -39,7 +41,7 @@ class Chart:
 
 
 def _number(value: Any) -> float | None:
-    """What is no figure is missing. A whole number stays one."""
+    """What is no figure is missing. A whole number stays one where a browser has it."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -48,9 +50,11 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        return value if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
     except OverflowError:
         return None
+    return value if abs(value) <= WHOLE_END else float(value)
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from agents.exchange import Options
 from agents.roster.data.table import described, form_of, number_of, table_in
 from agents.tools.providers import OriginalFile
 from agents.tools.values import CodeRun, ListedDocument
+from hyperagent.lib.text import json_text
 from tests.roster.driving import Cases, found_by, given, prompt, says, task_for
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
@@ -267,6 +268,15 @@ def test_of_a_chart_only_figures_words_and_a_few_choices_are_taken() -> None:
     assert picture_of(chart, ("/home/user/revenue.png",)) == picture_of(chart, ("revenue.png",)) == "revenue.png"
     assert picture_of(chart, ("other.png", "revenue-3.png")) == "revenue-3.png", "beside one that it may not replace"
     assert picture_of(chart, ("other.png",)) == ""
+
+
+def test_a_whole_number_of_any_length_is_drawn_and_can_be_stored() -> None:
+    figures = f"[{2**53}, {2**70}, {-(10**30)}, {10**400}]"
+
+    _, (chart,) = taken_out(f"{MARK} {CHART.replace('[10]', figures)}")
+
+    assert chart.spec["data"]["datasets"][0]["data"] == [2**53, 2.0**70, -1e30, None]
+    assert json.loads(json_text(chart.spec)) == chart.spec
 
 
 def test_only_whole_charts_are_taken_from_the_output() -> None:
