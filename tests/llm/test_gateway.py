@@ -355,6 +355,17 @@ def took(*replies: ModelReply) -> tuple[int, Decimal | None]:
     ) else None
 
 
+@pytest.mark.parametrize("finish", ["insufficient_system_resource", "abort", "error", "network_error"])
+async def test_an_answer_that_its_provider_broke_off_is_asked_for_again(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, finish: str
+) -> None:
+    scripted_server.script(Script(text="half of", finish_reason=finish), Script(text="all of it"))
+
+    reply = await gateway_with().complete(ask())
+
+    assert (reply.text, len(scripted_server.calls)) == ("all of it", 2)
+
+
 @pytest.mark.parametrize(("finish", "reason"), [("content_filter", Reason.FILTERED), ("length", Reason.ALL_THOUGHT)])
 async def test_an_answer_that_was_withheld_is_not_asked_for_again(
     scripted_server: ScriptedServer, gateway_with: MakeGateway, finish: str, reason: Reason

@@ -168,6 +168,14 @@ def test_a_stream_without_end_has_no_finish_reason() -> None:
     assert reader.answer().finish_reason is None
 
 
+def test_what_was_said_before_a_call_that_came_to_nothing_is_no_answer() -> None:
+    reader = GeminiReader(call_prefix="p")
+    reader.feed(_event('{"candidates":[{"content":{"parts":[{"text":"Let me look it up."}]}}]}'))
+
+    with pytest.raises(WireFault):
+        reader.feed(_event('{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}'))
+
+
 def _calls_event(*calls: dict[str, Any], **choice: Any) -> bytes:
     return _event(json.dumps({"choices": [{"delta": {"tool_calls": calls}} | choice]}))
 

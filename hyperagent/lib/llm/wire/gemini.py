@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from hyperagent.lib.llm.types import FinishReason, Usage
+from hyperagent.lib.llm.wire.faults import WireFault
 from hyperagent.lib.llm.wire.reader import OpenCall, StreamReader, count
 
 # Gemini refuses a call that comes back without the signature of its thought. LiteLLM carries it in the call's id and
@@ -11,6 +12,9 @@ from hyperagent.lib.llm.wire.reader import OpenCall, StreamReader, count
 SIGNATURE_SEPARATOR = "__thought__"
 
 _FILTERED = {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY"}
+
+# It wanted to call a tool and could not; what it said before is no answer.
+_UNWRITTEN_CALL = "MALFORMED_FUNCTION_CALL"
 
 
 class GeminiReader(StreamReader):
@@ -25,6 +29,8 @@ class GeminiReader(StreamReader):
         for part in (candidates[0].get("content") or {}).get("parts") or ():
             self._read_part(part)
         finish = candidates[0].get("finishReason")
+        if finish == _UNWRITTEN_CALL:
+            raise WireFault(f"a call of a tool that came to nothing: {str(candidates[0].get('finishMessage'))[:200]}")
         if finish:
             self.finish_reason = _finish_of(finish)
 

@@ -13,6 +13,9 @@ _FINISH = {
     "function_call": FinishReason.TOOL_CALLS,
     "content_filter": FinishReason.CONTENT_FILTER,
 }
+# The answer ends here, and not where its model would have ended it: DeepSeek has no room, vLLM or SGLang is stopped,
+# Mistral or OpenRouter failed, Zhipu lost its line.
+_BROKEN_OFF = {"insufficient_system_resource", "abort", "error", "network_error"}
 
 
 class OpenAIReader(StreamReader):
@@ -27,7 +30,9 @@ class OpenAIReader(StreamReader):
         if delta:
             self._read_delta(delta)
         finish = choice.get("finish_reason")
-        if finish:
+        if finish in _BROKEN_OFF:
+            self.is_broken_off = True
+        elif finish:
             self.finish_reason = _FINISH.get(finish, FinishReason.STOP)
 
     def _read_delta(self, delta: dict[str, Any]) -> None:

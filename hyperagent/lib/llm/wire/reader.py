@@ -73,6 +73,8 @@ class StreamReader(ABC):
         self.cost_usd: Decimal | None = None
         self.ended = False
         """The provider said that nothing more comes (a cut stream ends without)."""
+        self.is_broken_off = False
+        """The provider said that it could not go on; what it says after that, such as what it took, counts."""
         self.has_begun = False
         """Something was read that is part of an answer."""
         self._said = 0
@@ -109,7 +111,7 @@ class StreamReader(ABC):
     def answer(self) -> Answer:
         calls = tuple(self._closed_calls())
         finish_reason = self.finish_reason
-        if finish_reason is None and self.ended:
+        if finish_reason is None and self.ended and not self.is_broken_off:
             finish_reason = FinishReason.STOP
         if finish_reason is FinishReason.STOP and calls:
             finish_reason = FinishReason.TOOL_CALLS
