@@ -385,6 +385,7 @@ async def test_an_answer_that_was_withheld_is_not_asked_for_again(
         (Script(status=401, error_message=f"Incorrect API key provided: {KEY}"), Reason.WRONG_KEY),
         (Script(status=404, error_code="model_not_found"), Reason.UNKNOWN_MODEL),
         (Script(status=429, error_code="insufficient_quota"), Reason.NO_CREDIT),
+        (Script(status=402, error_message="Insufficient Balance"), Reason.NO_CREDIT),
         (Script(status=400, error_message="unknown parameter"), Reason.BAD_REQUEST),
         (Script(status=400, error_code="context_length_exceeded"), Reason.CONTEXT_TOO_LONG),
     ],

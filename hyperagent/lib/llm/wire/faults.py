@@ -74,6 +74,8 @@ def reason_of(fields: ErrorFields, *, status: int | None) -> Reason:
 def _by_status(status: int) -> Reason | None:
     if status in (401, 403):
         return Reason.WRONG_KEY
+    if status == 402:
+        return Reason.NO_CREDIT
     if status == 404:
         return Reason.UNKNOWN_MODEL
     if status == 429:
