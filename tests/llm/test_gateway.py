@@ -403,6 +403,19 @@ async def test_what_a_person_must_mend_is_not_tried_again(
     assert "mine" in raised.value.user_message
 
 
+@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
+async def test_a_question_that_the_content_filter_refused_is_told_so(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, code: str
+) -> None:
+    scripted_server.script(Script(status=400, error_code=code))
+
+    with pytest.raises(ModelGarbled) as raised:
+        await gateway_with().complete(ask())
+
+    assert raised.value.reason is Reason.FILTERED
+    assert raised.value.paid == ()
+
+
 async def test_no_key_is_in_any_message_or_log(
     scripted_server: ScriptedServer, gateway_with: MakeGateway, caplog: pytest.LogCaptureFixture
 ) -> None:

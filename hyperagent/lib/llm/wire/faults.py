@@ -29,6 +29,7 @@ class ErrorFields(NamedTuple):
 _BY_CODE: tuple[tuple[Reason, tuple[str, ...]], ...] = (
     (Reason.NO_CREDIT, ("insufficient_quota", "billing_error", "billing_hard_limit_reached")),
     (Reason.CONTEXT_TOO_LONG, ("context_length_exceeded", "exceed_context_size")),
+    (Reason.FILTERED, ("content_filter", "content_policy_violation")),
     (
         Reason.WRONG_KEY,
         ("invalid_api_key", "authentication_error", "permission_error", "unauthenticated", "permission_denied"),
@@ -56,7 +57,7 @@ _BY_WORDS: tuple[tuple[Reason, tuple[str, ...]], ...] = (
 def reason_of(fields: ErrorFields, *, status: int | None) -> Reason:
     """`status` is the HTTP status of the response, or None for an error within a stream that began well."""
     said = fields.message.lower()
-    for reason, names in _BY_CODE[:2]:
+    for reason, names in _BY_CODE[:3]:
         if any(name in fields.code for name in names):
             return reason
     for reason, words in _BY_WORDS:
@@ -65,7 +66,7 @@ def reason_of(fields: ErrorFields, *, status: int | None) -> Reason:
     status = status if status is not None else fields.status
     if status is not None and (by_status := _by_status(status)):
         return by_status
-    for reason, names in _BY_CODE[2:]:
+    for reason, names in _BY_CODE[3:]:
         if any(name in fields.code for name in names):
             return reason
     return Reason.SERVER_ERROR if status is None or status >= 500 else Reason.BAD_REQUEST
