@@ -49,6 +49,19 @@ async def test_a_server_without_schemas_is_asked_in_words_from_then_on(
     assert "JSON schema" in scripted_server.calls[1].messages[0]["content"]
 
 
+async def test_a_question_that_is_refused_in_words_too_says_nothing_of_schemas(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with()
+    scripted_server.script(Script(match="bad", status=400, error_message="held back", times=2), Script(text=FITTING))
+
+    with pytest.raises(ModelRefused):
+        await gateway.structured(ask("bad"), Route)
+    await gateway.structured(ask("good"), Route)
+
+    assert ["response_format" in call.body for call in scripted_server.calls] == [True, False, True]
+
+
 @pytest.mark.parametrize(
     "text",
     [f"```json\n{FITTING}\n```", f"Here it is: {FITTING} I hope it helps.", f"\n {FITTING}\n"],

@@ -135,9 +135,11 @@ class ModelGateway:
         except ModelRefused as error:
             if not native or error.reason is not Reason.BAD_REQUEST:
                 raise
-            self._without_schemas.add((target.provider.name, target.model))
             asked = structured.ask_in_words(request, schema)
             reply = await self.complete(asked, taken=taken)
+            if (reply.provider, reply.model) == (target.provider.name, target.model):
+                # Only now is it known that the schema was refused, and not the question.
+                self._without_schemas.add((target.provider.name, target.model))
         for repairs in range(structured.REPAIRS + 1):
             value = structured.read(reply.text, schema)
             if not isinstance(value, Unfit):
