@@ -1,5 +1,8 @@
 """When a failed call is made again, as a table."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +69,28 @@ def test_the_wait_is_never_shorter_than_the_provider_asked_for(attempt: int, cha
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"), [("3", 3.0), ("0.5", 0.5), (None, None), ("soon", None), ("-1", None), ("nan", None)]
+    ("header", "seconds"),
+    [
+        ("3", 3.0),
+        ("0.5", 0.5),
+        ("604800", 604_800.0),
+        (None, None),
+        ("soon", None),
+        ("-1", None),
+        ("nan", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2015 07:28:00 +99999999999999999999", None),
+    ],
 )
 def test_a_retry_after_header_is_read_or_ignored(header: str | None, seconds: float | None) -> None:
     assert retry.retry_after_s(header) == seconds
+
+
+def test_a_retry_after_header_may_hold_a_date() -> None:
+    """How far off it is changes while it is read."""
+    in_an_hour = datetime.now(UTC) + timedelta(hours=1)
+
+    seconds = retry.retry_after_s(format_datetime(in_an_hour, usegmt=True))
+
+    assert seconds is not None
+    assert _after(Reason.RATE_LIMITED, retry_after_s=seconds) is retry.Elsewhere.NEXT

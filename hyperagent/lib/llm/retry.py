@@ -1,6 +1,9 @@
 """When a failed call is made again: pure, from the error, the attempt and the time spent to what is done next."""
 
+import time
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from enum import Enum
 
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelGarbled, ModelUnavailable, Reason
@@ -55,11 +58,20 @@ def _backoff_s(attempt: int, chance: float) -> float:
 
 
 def retry_after_s(value: str | None) -> float | None:
-    """A Retry-After header in seconds; the form with a date is not used by model providers and counts as none."""
+    """A Retry-After header in seconds, which holds a number or a date; None where it holds neither, or a time that is
+    over."""
     if value is None:
         return None
     try:
         seconds = float(value)
     except ValueError:
-        return None
-    return seconds if 0 <= seconds < 86_400 else None
+        seconds = _until_s(value)
+    return seconds if seconds >= 0 else None
+
+
+def _until_s(value: str) -> float:
+    try:
+        until = parsedate_to_datetime(value)
+    except (ValueError, TypeError, OverflowError):
+        return -1
+    return (until if until.tzinfo else until.replace(tzinfo=UTC)).timestamp() - time.time()
