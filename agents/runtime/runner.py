@@ -214,10 +214,11 @@ class Runner:
 
         async def take(connection: psycopg.AsyncConnection[Any]) -> int:
             await self._make_sure(connection)
+            claims: list[leases.Claim] = []
             early: list[Driver] = []
             try:
                 async with connection.transaction():
-                    claims = await leases.claim(
+                    claims += await leases.claim(
                         connection,
                         runner=self.options.name,
                         limit=limit,
@@ -228,7 +229,7 @@ class Runner:
             except BaseException:
                 for driver in early:
                     driver.lose()
-                    self._unsure.append(driver.claim)
+                self._unsure += claims
                 raise
             late = [self._drive(claim) for claim in claims if not claim.is_first]
             for driver in (*early, *late):

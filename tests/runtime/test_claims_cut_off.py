@@ -11,10 +11,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from agents.runtime.context import AgentContext
 from tests.runtime.driving import Runners, database_dsn, ended, start, until
+from tests.runtime.test_waiting import NO_MODEL, PROGRAMS, answer, request_of, waiting
 
 pytestmark = [pytest.mark.spec("B1"), pytest.mark.django_db(transaction=True)]
 
-NO_MODEL = "http://127.0.0.1:9"
 # At the commit, so that the run has begun. A number that is taken stays taken where all else is rolled back.
 CUT_ONCE = """
 CREATE SEQUENCE claims_cut;
@@ -89,6 +89,23 @@ async def test_a_claim_of_which_nobody_heard_that_it_came_to_something_is_made_a
         await make_runner.stop()
 
     assert (run.status, run.answer, run.crashes, run.epoch) == ("completed", "here", 0, 2)
+
+
+async def test_nor_does_an_answered_run_wait_for_a_lease_of_which_nobody_heard(
+    alice: Any, make_runner: Runners
+) -> None:
+    await make_runner(NO_MODEL, extra=PROGRAMS)
+    id_ = await start(alice, "May I?", pipeline="asks")
+    await waiting(id_)
+    await make_runner.stop()
+    await answer(await request_of(id_), alice)
+
+    async with deaf_after_a_claim_of(b"asks") as dsn:
+        await make_runner(NO_MODEL, name="runner-2", lease_s=3600, extra=PROGRAMS, dsn=dsn)
+        run = await ended(id_)
+        await make_runner.stop()
+
+    assert (run.status, run.answer, run.crashes, run.epoch) == ("completed", "They said yes", 0, 3)
 
 
 @asynccontextmanager
