@@ -27,6 +27,7 @@ from agents.engine.states import (
 from agents.engine.tree import AGAIN_S, ended, with_event
 from agents.runtime import endings, leases, loading, underway
 from agents.runtime.budget_service import BudgetService
+from agents.runtime.connecting import may_pass
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.lacking import Lacks
@@ -180,6 +181,8 @@ class Driver:
             try:
                 over = await self._drive()
             except (LeaseLost, psycopg.Error) as error:
+                if isinstance(error, psycopg.Error) and not may_pass(error):
+                    raise
                 self._trace.end("lost", error="lease_lost" if isinstance(error, LeaseLost) else "database_away")
                 log.warning("run.lost", why=str(error).split("\n")[0])
                 # Of a claim that came to nothing, or nobody knows whether it did, the runner makes sure.
@@ -371,9 +374,20 @@ class Driver:
         async with self._tools.connection() as connection:
             if self._trace.span is not NOTHING:
                 await self._trace.look(connection, self.claim.id)
-            if await underway.count_lost(connection, self.claim.id, self.claim.epoch) and self._tools.budget_service:
-                self._tools.budget_service.count_late(self.claim.user_id)
+            await self._count_lost(connection, only_to_end=load is loading.load_remains)
             return await load(connection, self.claim.id)
+
+    async def _count_lost(self, connection: psycopg.AsyncConnection[Any], *, only_to_end: bool) -> None:
+        """What cannot be read of those calls is no reason for a run not to end."""
+        try:
+            lost_calls = await underway.count_lost(connection, self.claim.id, self.claim.epoch)
+        except psycopg.Error as error:
+            if not only_to_end or may_pass(error):
+                raise
+            log.error("run.calls_not_counted", why=str(error).split("\n")[0])
+            return
+        if lost_calls and self._tools.budget_service:
+            self._tools.budget_service.count_late(self.claim.user_id)
 
 
 def _tell_of_copies(run: DrivenRun) -> None:

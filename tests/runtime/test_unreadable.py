@@ -69,6 +69,18 @@ async def test_a_run_whose_journal_cannot_be_read_ends_after_three_tries(alice: 
     assert run.crashes == 3
 
 
+async def test_so_does_one_of_which_the_database_itself_cannot_read_something(alice: Any, make_runner: Runners) -> None:
+    await make_runner(NO_MODEL, lease_s=LEASE_S, extra=PROGRAMS)
+    id_ = await start(alice, "May I?", pipeline="asks")
+    await waiting(id_)
+    # Calls of a driver before, in a form that only another version knows.
+    await Execution.objects.filter(id=id_).aupdate(underway={"epoch": 1, "calls": 5})
+
+    await answer(await request_of(id_), alice)
+
+    assert (await check_end(id_, "crashed_worker")).crashes == 3
+
+
 async def test_a_run_of_another_version_is_not_read_at_all(alice: Any, make_runner: Runners) -> None:
     await make_runner(NO_MODEL, lease_s=LEASE_S, extra=PROGRAMS)
     id_ = await start(alice, "May I?", pipeline="asks")
