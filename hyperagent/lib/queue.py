@@ -59,6 +59,9 @@ STANDSTILL_LOOKS = 4
 # No job has this number.
 THE_CLOCK = 0
 KEEP_FAILURES_DAYS = 14
+# Of a connection's name Postgres keeps so many characters.
+LONGEST_NAME = 63
+CLUSTER = "-jobs"
 
 Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
@@ -342,7 +345,7 @@ def stuck_on(cluster: str, *, started_s_ago: float) -> int | None:
     waits while something is due and nobody makes a job of it. A cluster that is not connected is only starting, for
     STARTING_S at most, however long jobs have waited by then.
     """
-    values = {"patience_s": PATIENCE_S, "is_late": started_s_ago > STARTING_S, "cluster": cluster[:63]}
+    values = {"patience_s": PATIENCE_S, "is_late": started_s_ago > STARTING_S, "cluster": cluster}
     found = rows.execute(_STUCK_ON, values).fetchone()
     return int(found[0]) if found else None
 
@@ -383,6 +386,12 @@ _IS_LATE = """
         OR EXISTS (SELECT 1 FROM django_q_schedule
                     WHERE next_run < clock_timestamp() - make_interval(secs => %(late_s)s))
 """
+
+
+def cluster_name(worker: str) -> str:
+    """By which the connections of this worker's cluster are known. Postgres keeps the beginning of a name, and its end
+    says what it is; of a long one that of its host does not matter."""
+    return f"{worker[-(LONGEST_NAME - len(CLUSTER)) :]}{CLUSTER}"
 
 
 def is_served() -> bool:

@@ -19,6 +19,7 @@ from agents.models import Execution, Runner
 from agents.usage.models import ModelCall
 from conversations import actions
 from hyperagent import health, urls
+from hyperagent.lib import queue
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
@@ -144,6 +145,20 @@ def test_not_ready_names_the_workers_when_nobody_takes_what_has_been_due_for_a_w
         served = Client().get("/readyz").json()["missing"]
 
     assert (set(alone), served) == (missing, {})
+
+
+def test_the_workers_of_a_host_with_a_long_name_are_known_by_it(
+    a_model: None, a_runner: Runner, in_threads: None
+) -> None:
+    """Postgres keeps the first 63 characters of a connection's name."""
+    OrmQ.objects.create(key="hyperagent", payload="", lock=timezone.now() - timedelta(seconds=31))
+    host = "hyperagent-production-worker-deployment-7c9f8d7b6c-x2x5q-of-many"
+
+    with psycopg.connect(database_url(), application_name=queue.cluster_name(f"{host}-1")):
+        one = Client().get("/readyz").json()["missing"]
+
+    assert (one, queue.cluster_name("host-1")) == ({}, "host-1-jobs")
+    assert queue.cluster_name(f"{host}-1") != queue.cluster_name(f"{host}-2")
 
 
 def test_what_the_address_says_of_the_connection_holds_for_this_look_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: boo
     supervisor.stop_on_signals()
     # The same machine may serve several installations, and be started again: names must not meet.
     worker = f"{socket.gethostname()}-{os.getpid()}"
-    cluster = f"{worker}-{JOBS}"
+    cluster = queue.cluster_name(worker)
     metrics = _metrics(worker)
     try:
         if metrics is not None:
