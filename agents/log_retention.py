@@ -16,7 +16,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Min, Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from agents import partitions
 from agents.models import AgentExecution, Execution
@@ -24,6 +24,7 @@ from agents.partitions import Busy, Month
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.models import AuditCut, AuditEvent
 from hyperagent.audit.recording import record
+from hyperagent.lib.database import db_now
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ def keep_no_longer(*, work_s: float = WORK_S) -> None:
     days: int = settings.CONFIG.log_retention_days
     if not days:
         return
-    before = timezone.now() - timedelta(days=days)
+    before = db_now() - timedelta(days=days)
     until = time.monotonic() + work_s
     runs = 0
     for lot in _lots(_outside_of_months(before), RUNS_AT_ONCE):
@@ -155,4 +156,4 @@ def _drop_runs(ids: list[UUID]) -> int:
 
 def _mark(ids: list[UUID]) -> int:
     """From now on readers are told that it is kept no longer, and no copy begins with it."""
-    return Execution.objects.filter(id__in=ids, log_dropped_at=None).update(log_dropped_at=timezone.now())
+    return Execution.objects.filter(id__in=ids, log_dropped_at=None).update(log_dropped_at=Now())

@@ -16,10 +16,10 @@ from conversations.schedules.actions import pause_all
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.reading import runs_of
 from conversations.schedules.shapes import run_shape, schedule_shape
-from conversations.schedules.starting import db_now
 from conversations.shapes import message_shape
 from hyperagent.accounts.archive import Archive
 from hyperagent.accounts.personal import PersonalPart
+from hyperagent.lib.database import db_now
 from hyperagent.lib.times import iso
 
 AT_ONCE = 50

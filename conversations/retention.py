@@ -12,7 +12,6 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from agents.blanking import blank_runs
 from agents.models import Execution
@@ -23,6 +22,7 @@ from hitl.kinds import RuleScope
 from hitl.models import Request, Rule, RuleUse
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import record
+from hyperagent.lib.database import db_now
 
 log = structlog.get_logger(__name__)
 
@@ -114,4 +114,4 @@ def _at_rest() -> "QuerySet[Conversation]":
 
 
 def _before(days: int) -> datetime:
-    return timezone.now() - timedelta(days=days)
+    return db_now() - timedelta(days=days)

@@ -16,6 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.sandbox.base import APP, HOME, OUTPUTS
@@ -97,7 +98,7 @@ def forget_user(user_id: UUID) -> None:
 
 def sweep(*, retention_hours: float) -> None:
     """Forgets what is too old, what belonged to people who are gone, and files without a row."""
-    too_old = timezone.now() - timedelta(hours=retention_hours)
+    too_old = Now() - timedelta(hours=retention_hours)
     of_nobody = Q(user=None) | Q(user__is_active=False)
     _forget(SandboxSnapshot.objects.filter(Q(made_at__lt=too_old) | of_nobody))
     _remove_strays()
@@ -125,7 +126,7 @@ def _kept(owner: Owner, archive: bytes, stored_as: str) -> str:
                 "stored_as": stored_as,
                 "sha256": hashlib.sha256(archive).hexdigest(),
                 "size_bytes": len(archive),
-                "made_at": timezone.now(),
+                "made_at": Now(),
             },
         )
     return before.stored_as if before is not None else ""

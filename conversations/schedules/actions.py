@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from conversations.schedules import starting
 from conversations.schedules.kinds import MOST_ACTIVE, Cause, PausedWhy, State
 from conversations.schedules.models import Schedule, ScheduledRun
-from conversations.schedules.starting import db_now
 from conversations.schedules.times import next_after
 from conversations.schedules.validation import ScheduleInput, checked
 from hyperagent.accounts.models import User
+from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import Conflict, NotThere
 
 

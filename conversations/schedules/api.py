@@ -30,13 +30,13 @@ from conversations.schedules.kinds import (
 )
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.shapes import run_shape, schedule_shape
-from conversations.schedules.starting import db_now
 from conversations.schedules.validation import ScheduleInput
 from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer, OneOf, Pages
+from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import NotAllowed
 
 MOST_DOCUMENTS = 20

@@ -7,7 +7,7 @@ import uuid
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
 from django.utils.formats import date_format
 
@@ -20,6 +20,7 @@ from conversations.schedules import telling
 from conversations.schedules.kinds import ApprovalRule, Cause, Outcome, PausedWhy, SkippedWhy, Talk, WhenMissed
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.times import count_between, next_after
+from hyperagent.lib.database import db_now
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.refusals import Refused, TooMuch
 
@@ -124,14 +125,6 @@ def options_of(schedule: Schedule) -> dict[str, Any]:
         **approval_rule(rule.value, is_watched=False),
         **approved,
     }
-
-
-def db_now() -> datetime:
-    """The database's clock: it is the same for all machines."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        moment: datetime = cursor.fetchone()[0]
-        return moment
 
 
 def _asked_or_not(

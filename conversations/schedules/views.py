@@ -19,11 +19,11 @@ from conversations.schedules import actions, reading
 from conversations.schedules.forms import MISSED, MODE_NAMES, OPERATORS, RULES, TALKS, ScheduleForm
 from conversations.schedules.kinds import Outcome, State
 from conversations.schedules.models import Schedule, ScheduledRun
-from conversations.schedules.starting import db_now
 from conversations.schedules.times import next_times
 from conversations.schedules.validation import times_of
 from conversations.schedules.words import in_words
 from hyperagent.accounts.models import User
+from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.models import Document
 

@@ -1,4 +1,6 @@
-"""What is asked of a database first: does it know vectors, and what is its name to people."""
+"""What is asked of a database first: does it know vectors, what is its name to people, and what time is it there."""
+
+from datetime import datetime
 
 from django.db import DatabaseError, connection, transaction
 
@@ -31,3 +33,11 @@ def shown_address() -> str:
     host = settings["HOST"] or settings["OPTIONS"].get("host") or "localhost"
     port = f":{settings['PORT']}" if settings["PORT"] else ""
     return f"{host}{port}/{settings['NAME']}"
+
+
+def db_now() -> datetime:
+    """The database's clock: it is the same for all machines."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        moment: datetime = cursor.fetchone()[0]
+        return moment

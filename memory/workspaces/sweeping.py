@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from django.utils import timezone
-
 from hyperagent.accounts.models import User
+from hyperagent.lib.database import db_now
 from memory.models import Project, StoredBytes, WorkspaceFile
 from memory.stray_bytes import remove_strays
 from memory.workspaces import files, keeping
@@ -21,7 +20,7 @@ _AT_ONCE: Final = 500
 def sweep() -> int:
     """How many files, and stretches of bytes without one, went."""
     strays = remove_strays(keeping.FOLDER, known=_known, is_there=_is_there)
-    return files.empty_bin(timezone.now() - IN_BIN) + _of_gone_conversations() + strays
+    return files.empty_bin(db_now() - IN_BIN) + _of_gone_conversations() + strays
 
 
 def _of_gone_conversations() -> int:

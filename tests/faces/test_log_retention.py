@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import time_machine
 from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.db import connection
@@ -91,6 +92,16 @@ def test_a_month_goes_once_no_run_of_it_is_live_or_ended_lately(alice: Any, old:
     assert (over.answer, over.last_seq) == ("The answer", 3)
     told = AuditEvent.objects.get(kind="retention.ran", details__runs__gt=0).details
     assert told == {"what": "logs", "days": DAYS, "runs": 2, "months": [str(old)]}
+
+
+def test_one_machine_with_a_wrong_clock_drops_nothing(alice: Any) -> None:
+    lately = timezone.now() - timedelta(days=5)
+    runs = [run_of(alice, lately, ended=lately), run_of(alice, lately, ended=lately, id_=uuid4())]
+
+    with time_machine.travel(timezone.now() + timedelta(days=365)):
+        log_retention.keep_no_longer()
+
+    assert [is_kept(run) for run in runs] == [True, True]
 
 
 def test_nothing_goes_by_default(alice: Any, old: Month, settings: Any) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.conf import settings as django_settings
 from django.db import connection, transaction
 from django.utils import timezone
@@ -77,6 +78,18 @@ def test_conversations_of_long_ago_are_deleted_but_not_pinned_ones_and_none_by_d
 
     assert set(Conversation.objects.filter(deleted_at=None)) == {pinned, running, fresh}
     assert Message.objects.filter(conversation=old).exists(), "it can still be brought back by hand for a while"
+
+
+def test_one_machine_with_a_wrong_clock_deletes_nothing(alice: Any, keeps: Any) -> None:
+    keeps(retention_days=30, retention_deleted_days=30)
+    lately, deleted = talk(alice, days=5), talk(alice, days=5)
+    actions.delete(alice, deleted.pk)
+
+    with time_machine.travel(timezone.now() + timedelta(days=365)):
+        retention.keep_no_longer()
+
+    assert set(Conversation.objects.filter(deleted_at=None)) == {lately}
+    assert Message.objects.filter(conversation=deleted).exists()
 
 
 _WAITING_FOR_US = """

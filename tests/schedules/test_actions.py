@@ -14,7 +14,8 @@ from conversations.schedules import actions
 from conversations.schedules.kinds import MOST_ACTIVE, ApprovalRule, Cause, Kind, PausedWhy, State, Talk
 from conversations.schedules.models import Schedule
 from conversations.schedules.reading import coming
-from conversations.schedules.starting import db_now, start_due
+from conversations.schedules.starting import start_due
+from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from memory import projects
 from tests.schedules.making import QUESTION, falls_due, finish_runs, hourly, made, wish

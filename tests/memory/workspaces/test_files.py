@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import time_machine
 from django.db import connection
 from django.utils import timezone
 
@@ -271,6 +272,16 @@ def test_the_bin_is_emptied_after_a_week(alice: Any, places: Places, media: Path
 
     assert [file.path for file in WorkspaceFile.objects.all()] == ["young.txt"]
     assert len(on_disk(media)) == StoredBytes.objects.count() == 1
+
+
+def test_one_machine_with_a_wrong_clock_does_not_empty_the_bin(alice: Any, places: Places, media: Path) -> None:
+    files.write(alice.pk, places["user"], "a.txt", b"wanted back")
+    files.delete(alice.pk, places["user"], "a.txt")
+
+    with time_machine.travel(timezone.now() + timedelta(days=365)):
+        sweep()
+
+    assert [file.path for file in WorkspaceFile.objects.all()] == ["a.txt"]
 
 
 def test_the_files_of_a_conversation_go_with_it_and_those_of_others_stay(

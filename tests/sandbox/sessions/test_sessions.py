@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import time_machine
 
 from agents.sandbox.base import HOME, OUTPUTS, Box, BoxSpec, BoxType, Command, SandboxError
 from hyperagent.lib.threads import in_thread
@@ -522,6 +523,25 @@ def test_snapshots_are_forgotten_after_their_hours_with_files_that_nobody_knows(
     Path(default_storage.path(lies[1])).write_bytes(b"changed")
     assert snapshots.find(new) is None
     default_storage.delete(stray)
+
+
+def test_one_machine_with_a_wrong_clock_forgets_no_snapshot(people: Any) -> None:
+    from datetime import timedelta
+    from uuid import uuid4
+
+    from django.utils import timezone
+
+    from agents.sandbox import snapshots
+    from agents.sandbox.records import Owner
+    from hyperagent.accounts.models import User
+
+    owner = Owner(User.objects.create(email="alice@example.org").pk, uuid4())
+    snapshots.keep(owner, b"archive")
+
+    with time_machine.travel(timezone.now() + timedelta(days=1, hours=1)):
+        snapshots.sweep(retention_hours=24)
+
+    assert snapshots.find(owner) == b"archive"
 
 
 _WAITING_FOR_US = """
