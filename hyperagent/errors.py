@@ -51,9 +51,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """503 while Postgres or Redis is away: nothing is broken, and trying again helps."""
-    away = outage.is_outage(sys.exc_info()[1])
+    error = sys.exc_info()[1]
+    away = outage.is_outage(error)
     if away:
-        outage.heal()
+        outage.heal(error)
     return _answer(request, 503 if away else 500)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import psycopg
 from psycopg_pool import AsyncConnectionPool
 
-from hyperagent.lib.outage import database_was_away
+from hyperagent.lib.outage import database_was_away, is_read_only
 
 Connection = psycopg.AsyncConnection[Any]
 
@@ -41,7 +41,13 @@ async def lent(pool: AsyncConnectionPool[Any], *, timeout_s: float) -> AsyncIter
     async with pool.connection(timeout=timeout_s) as connection:
         if task.cancelling() > cancels:
             raise asyncio.CancelledError
-        yield connection
+        try:
+            yield connection
+        except psycopg.Error as error:
+            if is_read_only(error):
+                # The next one may be of the primary.
+                await connection.close()
+            raise
 
 
 async def bound(connection: Connection) -> None:

@@ -47,7 +47,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """
     if outage.is_outage(error):
         # Here and not below: this runs in a thread, and a database that hangs would hold whoever looks at it.
-        outage.heal()
+        outage.heal(error)
     answer = error_response(error)
     if answer is not None:
         set_rollback()

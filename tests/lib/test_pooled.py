@@ -5,8 +5,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import InternalError, connection, connections
 
-from hyperagent.lib.pooled.base import WarmPool, check
+from hyperagent.lib import outage
+from hyperagent.lib.pooled.base import DatabaseWrapper, WarmPool, check
 from tests.runtime.driving import database_dsn
 
 pytestmark = pytest.mark.django_db
@@ -44,3 +46,30 @@ def test_a_connection_that_the_database_ended_is_not_lent(pool: WarmPool) -> Non
     with pool.connection() as connection:
         assert number_of(connection) != number
         connection.execute("SELECT 1")
+
+
+@pytest.fixture
+def pooled(monkeypatch: pytest.MonkeyPatch) -> Iterator[DatabaseWrapper]:
+    """Django's connection as the web has it."""
+    options = {**connection.settings_dict["OPTIONS"], "pool": {"min_size": 2, "max_size": 2}}
+    made = DatabaseWrapper({**connection.settings_dict, "OPTIONS": options}, alias="pooled")
+    connections["pooled"] = made
+    monkeypatch.setattr(outage, "connection", made)
+    yield made
+    made.close()
+    made.close_pool()
+    del connections["pooled"]
+
+
+def test_what_is_connected_to_a_database_that_takes_nothing_is_not_lent_again(pooled: DatabaseWrapper) -> None:
+    writing = "UPDATE agents_execution SET question = '' WHERE false"
+    with pooled.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+        with pytest.raises(InternalError) as refused:
+            cursor.execute(writing)
+
+    outage.heal(refused.value)
+    pooled.close()
+
+    with pooled.cursor() as cursor:
+        cursor.execute(writing)
