@@ -6,6 +6,7 @@ at any instant and others go on with what it drove.
 
 import asyncio
 import os
+import select
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -403,6 +404,11 @@ def _with_deadlines(settings: PipelineSettings, deadlines: Deadlines) -> Pipelin
 
 
 async def _is_alive(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Before it is lent: a connection that a restart of the database killed is replaced."""
+    """Before it is lent: a connection that a restart of the database killed is replaced. Its server says nothing
+    unasked but that it ends: only where there is something to hear is it asked (`hyperagent.lib.pooled`)."""
     if connection.closed or connection.pgconn.status != psycopg.pq.ConnStatus.OK:
         raise psycopg.OperationalError("the connection is closed")
+    said = select.poll()
+    said.register(connection.fileno(), select.POLLIN)
+    if said.poll(0):
+        await AsyncConnectionPool.check_connection(connection)

@@ -16,7 +16,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.lookups import Lookups
 from hyperagent.lib.threads import in_thread
 from tests.runtime.driving import Runners, database_dsn, ended, events, start, until
-from tests.runtime.test_waiting import NO_MODEL
+from tests.runtime.test_waiting import NO_MODEL, PROGRAMS, answer, request_of, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -107,6 +107,20 @@ async def test_a_run_waits_while_the_database_takes_nothing(alice: Any, make_run
     run = await ended(id_)
 
     assert (run.status, run.answer, run.crashes, run.epoch) == ("completed", "1 and 2", 0, 1)
+
+
+@pytest.mark.spec("B1")
+async def test_a_connection_that_ended_in_the_pool_costs_no_run_anything(alice: Any, make_runner: Any) -> None:
+    dsn = f"{database_dsn()} application_name=ended"
+    await make_runner(NO_MODEL, lease_s=3600, extra=PROGRAMS, dsn=dsn)
+    id_ = await start(alice, "May I?", pipeline="asks")
+    await waiting(id_)
+
+    await sync_to_async(_end)("ended")
+    await answer(await request_of(id_), alice)
+    run = await ended(id_)
+
+    assert (run.status, run.answer, run.crashes, run.epoch) == ("completed", "They said yes", 0, 2)
 
 
 async def test_a_connection_on_which_the_database_takes_nothing_is_not_lent_again() -> None:
