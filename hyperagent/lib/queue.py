@@ -23,7 +23,7 @@ from typing import Any, TypeVar, overload
 from uuid import UUID
 
 import psycopg
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 from django.utils.module_loading import autodiscover_modules, import_string
 from django_q import cluster as clusters
 from django_q.brokers.orm import ORM
@@ -62,6 +62,8 @@ KEEP_FAILURES_DAYS = 14
 # Of a connection's name Postgres keeps so many characters.
 LONGEST_NAME = 63
 CLUSTER = "-jobs"
+# The last: it can only be read, as while another one becomes the primary.
+_AWAY = (OperationalError, InterfaceError, InternalError)
 
 Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
@@ -185,7 +187,7 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             return None
         try:
             return self._take() or None
-        except (OperationalError, InterfaceError, psycopg.Error) as error:
+        except (*_AWAY, psycopg.Error) as error:
             # django-q2 would wait for ten seconds and fork a new process.
             log.warning("the queue cannot reach the database, and looks again: %s", _line(error))
             connection.close()
@@ -196,7 +198,7 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
         try:
             self.get_connection()
             rows.execute(_DONE, [task_id])
-        except (OperationalError, InterfaceError) as error:
+        except _AWAY as error:
             log.warning("job %s is over and will be done again, for the database is away: %s", task_id, _line(error))
             connection.close()
 
@@ -288,7 +290,7 @@ def _or_end(task: dict[str, Any]) -> Iterator[None]:
     given back once the broker reaches the database again."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except _AWAY as error:
         log.warning("the database is away, so job %s will be done again: %s", task["ack_id"], _line(error))
         raise SystemExit(1) from None
 

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -194,24 +194,6 @@ def test_a_job_that_a_dead_cluster_had_taken_is_free_again_and_others_hear_of_it
         assert len(list(other.notifies(timeout=10, stop_after=1))) == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_job_that_was_taken_while_the_database_went_away_is_free_once_it_is_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(queue, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(queue, "AGAIN_AFTER_S", 0.01)
-    broker = queue.NotifiedBroker()
-    queue.enqueue(LEAVE_MARK, "/nowhere")
-
-    taken = broker.dequeue()
-    assert broker.dequeue() is None, "it is taken"
-    _end_connection()
-    assert broker.dequeue() is None, "the database is away"
-
-    assert taken is not None
-    assert broker.dequeue() == taken
-
-
 def _end_connection() -> None:
     """As when Postgres starts anew."""
     with connection.cursor() as cursor:
@@ -221,6 +203,31 @@ def _end_connection() -> None:
         other.execute("SELECT pg_terminate_backend(%s)", [own])
         while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [own]).fetchone():
             pass
+
+
+def _let_it_only_be_read() -> None:
+    """As when another Postgres takes its place."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("go_away", [_end_connection, _let_it_only_be_read])
+def test_a_job_that_was_taken_while_the_database_went_away_is_free_once_it_is_back(
+    go_away: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(queue, "AGAIN_AFTER_S", 0.01)
+    broker = queue.NotifiedBroker()
+    queue.enqueue(LEAVE_MARK, "/nowhere")
+
+    taken = broker.dequeue()
+    assert broker.dequeue() is None, "it is taken"
+    go_away()
+    assert broker.dequeue() is None, "the database is away"
+
+    assert taken is not None
+    assert broker.dequeue() == taken
 
 
 @pytest.mark.django_db
