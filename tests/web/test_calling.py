@@ -96,6 +96,7 @@ def test_when_to_come_back_is_a_number_or_a_date() -> None:
     assert retry_after_s("Mon, 16 Nov 1998 08:00:00 GMT") == 0
     assert retry_after_s("soon") is None
     assert retry_after_s("") is None
+    assert retry_after_s("Mon, 16 Nov 1998 08:00:00 +99999999999999999999") is None
 
 
 def test_an_answers_body_is_not_in_its_name() -> None:

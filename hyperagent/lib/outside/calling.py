@@ -121,7 +121,7 @@ def retry_after_s(value: str) -> float | None:
         pass
     try:
         until = parsedate_to_datetime(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
