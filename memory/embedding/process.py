@@ -8,10 +8,11 @@ import time
 from typing import Final
 
 import psycopg
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
 from hyperagent.lib.bell import Bell
 from hyperagent.lib.notes import is_notified
+from hyperagent.lib.outage import is_read_only
 from hyperagent.lib.yielding import yield_to_others
 from memory.embedding import chosen
 from memory.embedding.answering import Answering
@@ -111,6 +112,10 @@ class Embedder:
         except Unusable as error:
             self._rest(error)
         except (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError) as error:
+            self._lost(error)
+        except InternalError as error:
+            if not is_read_only(error):
+                raise
             self._lost(error)
 
     def _loaded(self) -> list[EmbeddingModel]:

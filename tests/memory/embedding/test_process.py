@@ -82,6 +82,30 @@ def test_one_that_is_killed_in_the_middle_is_continued_and_nothing_is_double(emb
     assert_complete(document)
 
 
+_END = """
+    SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = %s
+"""
+
+
+def test_one_waits_for_a_database_that_can_only_be_read(embedders: Embedders, alice: Any) -> None:
+    embedders.start(HYPERAGENT_NAME="reads")
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+    with connection.cursor() as cursor:
+        # It holds for who connects from now on.
+        cursor.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        try:
+            cursor.execute(_END, ["reads"])
+            document = woken(document_of(alice, texts(3)))
+            until(lambda: "read-only transaction" in embedders.log(0), what="a refusal")
+        finally:
+            cursor.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+    until(lambda: is_ready(document), what="the document")
+    assert_complete(document)
+    assert embedders.lives(0)
+
+
 def test_two_share_the_work_and_nothing_is_double(embedders: Embedders, alice: Any, bob: Any) -> None:
     documents = [document_of(alice, texts(40, sentences=6)), document_of(bob, texts(20))]
     embedders.start(is_ready=False)
