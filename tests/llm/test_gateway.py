@@ -9,6 +9,8 @@ from contextlib import aclosing
 from decimal import Decimal
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from hyperagent.lib.llm import (
     ContextTooLong,
@@ -152,6 +154,27 @@ async def test_a_retry_after_that_is_too_long_is_not_waited_for(
         await gateway_with().complete(ask())
 
     assert raised.value.retry_after_s == 3600
+
+
+async def test_nor_is_one_that_google_asks_for_in_what_it_answers() -> None:
+    asked: list[str] = []
+    wanted = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3600.5s"}
+    error = {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED", "details": [{}, wanted]}
+
+    async def refuse(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.json_response([{"error": error}], status=429)
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", refuse)
+    async with TestServer(app) as server:
+        google = {"name": "google", "base_url": str(server.make_url("/v1")), "tier_models": {"pro": "m"}}
+        gateway = ModelGateway(LLMSettings.from_env(providers(google)), chance=lambda: 0.0)
+        with pytest.raises(ModelBusy) as raised:
+            await gateway.complete(ask())
+        await gateway.aclose()
+
+    assert (raised.value.reason, raised.value.retry_after_s, len(asked)) == (Reason.RATE_LIMITED, 3600.5, 1)
 
 
 async def test_what_came_of_a_stream_that_broke_stands_until_there_is_something_in_its_place(

@@ -424,27 +424,30 @@ async def _refuse_bad_status(response: Response, target: Target) -> None:
     if 200 <= response.status < 300:
         return
     fields = error_fields(await response.read_some(ERROR_BODY_LIMIT_BYTES))
+    in_head_s = retry.retry_after_s(response.headers.get("Retry-After"))
     raise model_error(
         reason_of(fields, status=response.status),
         provider=target.provider.name,
         model=target.model,
         status=response.status,
         detail=scrub(fields.message, target.provider.secrets),
-        retry_after_s=retry.retry_after_s(response.headers.get("Retry-After")),
+        retry_after_s=fields.retry_after_s if in_head_s is None else in_head_s,
     )
 
 
 def _error(fault: TransportFault | WireFault | ErrorInStream, target: Target) -> ModelError:
     reason = Reason.MALFORMED
+    retry_after_s: float | None = None
     if isinstance(fault, TransportFault):
         reason = fault.reason
     elif isinstance(fault, ErrorInStream):
-        reason = reason_of(fault.fields, status=None)
+        reason, retry_after_s = reason_of(fault.fields, status=None), fault.fields.retry_after_s
     return model_error(
         reason,
         provider=target.provider.name,
         model=target.model,
         detail=scrub(str(fault), target.provider.secrets),
+        retry_after_s=retry_after_s,
     )
 
 

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from hyperagent.lib.llm.errors import Reason
+from hyperagent.lib.llm.retry import retry_after_s
 
 
 class WireFault(Exception):
@@ -23,6 +24,7 @@ class ErrorFields(NamedTuple):
     """All machine names that were given, in small letters, with a space between."""
     message: str
     status: int | None = None
+    retry_after_s: float | None = None
 
 
 # In this order: the first line whose words occur in the code or the message decides.
@@ -113,4 +115,11 @@ def error_in(event: dict[str, Any]) -> ErrorFields | None:
         code=" ".join(name.lower() for name in names if isinstance(name, str)),
         message=str(error.get("message") or ""),
         status=next((number for number in numbers if 400 <= number < 600), None),
+        retry_after_s=_asked_to_wait_s(error.get("details")),
     )
+
+
+def _asked_to_wait_s(details: Any) -> float | None:
+    """Google says it in the answer ("7.5s"), and not in its head."""
+    found = [one.get("retryDelay") for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    return next((retry_after_s(one.removesuffix("s")) for one in found if isinstance(one, str)), None)
