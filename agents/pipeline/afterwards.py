@@ -23,7 +23,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     options = Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields})
 
     async def title(branch: AgentContext) -> str:
-        return await title_of(branch, question, wanted=TITLE in what)
+        return await title_of(branch, question, wanted=TITLE in what, provider=options.provider)
 
     async def learned(branch: AgentContext) -> list[dict[str, Any]]:
         if LEARN not in what:

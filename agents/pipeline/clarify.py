@@ -65,21 +65,25 @@ async def clarified(
     guess: Route,
     history_length: int = 0,
     attached: bool = False,
+    provider: str | None = None,
 ) -> str | None:
     """The question as it can be worked on: as it is, or with the person's answers, or with what has to be assumed
-    because nobody can be asked. None: the person declined, or did not answer in time."""
+    because nobody can be asked. None: the person declined, or did not answer in time. `provider`: the one that they
+    chose."""
     doubt = doubt_about(question, history_length=history_length, attached=attached)
     if not doubt or not capable or guess.skill is not None:
         return question
     with stage(context, STAGE, "Looking for what is missing"):
-        return await _settle(context, question, doubt, interactive=interactive)
+        return await _settle(context, question, doubt, interactive=interactive, provider=provider)
 
 
-async def _settle(context: AgentContext, question: str, doubt: str, *, interactive: bool) -> str | None:
+async def _settle(
+    context: AgentContext, question: str, doubt: str, *, interactive: bool, provider: str | None
+) -> str | None:
     answered: list[tuple[str, str]] = []
     for _ in range(MAX_ROUNDS):
         try:
-            clarity = await ask_clarifier(context, question, doubt=doubt, answered=answered)
+            clarity = await ask_clarifier(context, question, doubt=doubt, answered=answered, provider=provider)
         except StepFailed:
             break  # it is no reason not to try
         if not clarity.needs_clarification or not clarity.questions:

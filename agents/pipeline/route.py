@@ -62,9 +62,11 @@ async def decide(
     history: Sequence[Mapping[str, str]] = (),
     has_chosen_documents: bool = False,
     has_pictures: bool = False,
+    provider: str | None = None,
 ) -> Route:
     """`history_length`: turns before this question. Without a capable model no model is asked. `has_chosen_documents`:
-    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at."""
+    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at. `provider`:
+    the one that the person chose."""
     route = await _explicit(context, mode, roster)
     if route is None:
         guess = _heard_with_history(classify(question), question, history_length)
@@ -76,7 +78,13 @@ async def decide(
             guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
         if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
             route = await _asked(
-                context, question, guess, roster=roster, history=history, history_length=history_length
+                context,
+                question,
+                guess,
+                roster=roster,
+                history=history,
+                history_length=history_length,
+                provider=provider,
             )
         else:
             route = by_guess(guess, roster)
@@ -124,11 +132,19 @@ async def _asked(
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
     history_length: int,
+    provider: str | None,
 ) -> Route:
     """The way that the router's model points out. An answer that cannot be used is no confidence at all."""
     rivals = (guess.agent, *guess.rivals)
     try:
-        routed = await ask_router(context, question, roster=roster, history=history, history_length=history_length)
+        routed = await ask_router(
+            context,
+            question,
+            roster=roster,
+            history=history,
+            history_length=history_length,
+            provider=provider,
+        )
     except StepFailed as error:
         return _settled(
             CHAT,

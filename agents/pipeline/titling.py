@@ -11,15 +11,18 @@ from hyperagent.lib.text import title_from
 TITLE_PROMPT = Path(__file__).parent / "title_prompt.md"
 
 
-async def title_of(context: AgentContext, question: str, *, wanted: bool) -> str:
-    """Empty if none is wanted or the call fails: a title is no reason to fail."""
+async def title_of(context: AgentContext, question: str, *, wanted: bool, provider: str | None = None) -> str:
+    """Empty if none is wanted or the call fails: a title is no reason to fail.
+
+    `provider`: where the person chose one, what they asked is not shown to another.
+    """
     if not wanted:
         return ""
     messages = (
         Message(role=Role.SYSTEM, content=read_prompt(TITLE_PROMPT)),
         Message(role=Role.USER, content=question[:2000]),
     )
-    request = ModelRequest(tier=Tier.FLASH, messages=messages, max_tokens=200, agent="title")
+    request = ModelRequest(tier=Tier.FLASH, messages=messages, provider=provider, max_tokens=200, agent="title")
     try:
         reply = await context.model(request, stage="title", aside=True)
     except StepFailed:

@@ -93,7 +93,8 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     known = await recall(context, question, is_temporary=setting.is_temporary)
 
     async def title(branch: AgentContext) -> str:
-        return await title_of(branch, question, wanted=not setting.history and setting.served["titles"])
+        is_wanted = not setting.history and setting.served["titles"]
+        return await title_of(branch, question, wanted=is_wanted, provider=setting.options.provider)
 
     async def learned(branch: AgentContext) -> list[dict[str, Any]]:
         await write_receipts(branch, known)
@@ -186,6 +187,7 @@ async def _answer(
         settings=setting.settings,
         has_chosen_documents=has_documents(setting.options),
         has_pictures=bool(setting.options.image_attachments),
+        provider=setting.options.provider,
     )
     clear = await clarify.clarified(
         context,
@@ -195,6 +197,7 @@ async def _answer(
         guess=route,
         history_length=len(setting.history),
         attached=bool(setting.options.attachment_ids or setting.options.document_ids),
+        provider=setting.options.provider,
     )
     if clear is None:
         await context.say(DECLINED)

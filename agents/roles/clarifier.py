@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field, field_validator
 
+from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
@@ -40,9 +41,18 @@ class Clarity(BaseModel):
 
 
 async def ask_clarifier(
-    context: AgentContext, question: str, *, doubt: str, answered: Sequence[tuple[str, str]]
+    context: AgentContext,
+    question: str,
+    *,
+    doubt: str,
+    answered: Sequence[tuple[str, str]],
+    provider: str | None = None,
 ) -> Clarity:
-    """`doubt`: what seems to be missing. `answered`: what was asked before, with the answers. Raises StepFailed."""
+    """`doubt`: what seems to be missing. `answered`: what was asked before, with the answers. Raises StepFailed.
+
+    `provider`: where the person chose one, what they asked is not shown to another.
+    """
     said = "\n".join(f"Asked: {asked}\nAnswer: {answer}" for asked, answer in answered)
     told = sections(("Request", question_of(question)), ("What seems to be missing", doubt), ("Asked already", said))
-    return await context.structured(request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told)), Clarity, stage=NAME)
+    request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told), options=Options(provider=provider))
+    return await context.structured(request, Clarity, stage=NAME)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
+from agents.exchange import Options
 from agents.prompts import filled_for_all, read_prompt
 from agents.roles.asking import conversation_of, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
@@ -48,9 +49,14 @@ async def ask_router(
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
     history_length: int,
+    provider: str | None = None,
 ) -> Routed:
-    """The router's answer as it is: its agent may be one that there is not. Raises StepFailed."""
+    """The router's answer as it is: its agent may be one that there is not. Raises StepFailed.
+
+    `provider`: where the person chose one, what they asked is not shown to another.
+    """
     system = filled_for_all(read_prompt(PROMPT), agents=described(roster.values(), tools=False), several=SEVERAL)
     earlier = f"{history_length} earlier messages" if history_length and not history else ""
     told = sections(("Question", question_of(question)), ("Conversation so far", conversation_of(history) or earlier))
-    return await context.structured(request_of(NAME, Tier.FLASH, system, user(told)), Routed, stage=NAME)
+    request = request_of(NAME, Tier.FLASH, system, user(told), options=Options(provider=provider))
+    return await context.structured(request, Routed, stage=NAME)

@@ -27,7 +27,7 @@ async def routed(
     capable: bool = True,
     history: tuple[dict[str, str], ...] = (),
     roster: Any = ROSTER,
-    **attached: bool,
+    **attached: Any,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The route, and the event that told of it."""
 
