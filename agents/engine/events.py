@@ -213,7 +213,7 @@ class Handoff(Body):
 
 
 class Config(Body):
-    """What serves the run: model by tier, and what is switched off."""
+    """What serves the run: its provider and model, what they are good for, and what people are told of that."""
 
     type: Literal["config"] = "config"
     values: dict[str, Any]

@@ -33,7 +33,9 @@ from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
 from agents.stages import stage
 from hyperagent.lib.llm.config import LLMSettings
-from hyperagent.lib.llm.types import Tier
+from hyperagent.lib.llm.errors import ModelError
+from hyperagent.lib.llm.resolve import Target, targets
+from hyperagent.lib.llm.types import ModelRequest, Tier
 from hyperagent.lib.text import title_from
 from hyperagent.lib.tool_labels import quoted_tool
 
@@ -149,8 +151,10 @@ async def _checked(context: AgentContext, answered: Answered, question: str, set
 
 
 async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
+    options = Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields})
+
     def now() -> dict[str, Any]:
-        served = _served_by(context.run.models.settings)
+        served = _served_by(context.run.models.settings, options)
         return {**served, "pipeline": context.run.settings.as_json(), "trace_id": context.run.about.trace_id}
 
     noted = await context.note("models", now)
@@ -158,7 +162,7 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
     return Setting(
         served={name: value for name, value in noted.items() if name not in ("pipeline", "trace_id")},
         settings=PipelineSettings.from_json(noted["pipeline"]),
-        options=Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields}),
+        options=options,
         mode=turn["mode"],
         history=tuple(turn["history"]),
         roster={
@@ -421,13 +425,23 @@ def _shown(context: AgentContext, plan: Plan, outputs: Mapping[str, AgentOutput]
     }
 
 
-def _served_by(models: LLMSettings) -> dict[str, Any]:
+def _served_by(models: LLMSettings, options: Options) -> dict[str, Any]:
     """What people are told of the models, and what the run decides by; recorded, so that a replay decides the same."""
-    provider = models.default
+    asked = _asked_first(models, options)
     return {
-        "provider": provider.name if provider else None,
-        "model": provider.model_of(Tier.PRO) if provider else None,
+        "provider": asked.provider.name if asked else None,
+        "model": asked.model if asked else None,
         "capable": not models.bundled_only,
         "titles": models.has_cheaper,
         "notice": BUNDLED_NOTICE if models.bundled_only else None,
     }
+
+
+def _asked_first(models: LLMSettings, options: Options) -> Target | None:
+    """Who answers, if nothing else was chosen for the agent at work; None where nobody serves models."""
+    tier = Tier(options.tier) if options.tier else Tier.PRO
+    try:
+        found = targets(models, ModelRequest(tier=tier, messages=(), provider=options.provider, model=options.model))
+    except ModelError:
+        return None
+    return found[0]

@@ -46,3 +46,36 @@ async def test_what_was_asked_of_a_chosen_provider_is_shown_to_no_other(
     routing = next(event for event in await events(run.id) if event["type"] == "routing")
     assert question != UNSURE or routing["method"] == "model"
     assert {call.model for call in scripted_server.calls} == {"mine-flash", "mine-pro"}
+
+
+@pytest.mark.spec("S134", "S188")
+@pytest.mark.parametrize(
+    ("env", "options", "told"),
+    [
+        ({}, {}, ("house", "house-pro")),
+        ({"PRO_MODEL": "mine/mine-flash"}, {}, ("mine", "mine-flash")),
+        ({"PRO_MODEL_PROVIDER": "mine"}, {}, ("mine", "mine-pro")),
+        ({}, {"provider": "mine"}, ("mine", "mine-pro")),
+        ({}, {"model": "mine/mine-flash"}, ("mine", "mine-flash")),
+        ({"PRO_MODEL_PROVIDER": "mine"}, {"tier": "flash"}, ("house", "house-flash")),
+    ],
+    ids=["nothing", "a model for the tier", "a provider for the tier", "a provider", "a model", "a tier"],
+)
+async def test_people_are_told_at_once_which_model_answers(
+    alice: Any,
+    scripted_server: ScriptedServer,
+    make_runner: Runners,
+    env: dict[str, str],
+    options: dict[str, str],
+    told: tuple[str, str],
+) -> None:
+    scripted_server.script(Script(text="Hello.", times=0))
+    await make_runner(scripted_server.url, env={**two_providers(scripted_server.url), **env})
+
+    run = await ended(await start(alice, "Hi", options=options))
+
+    said = await events(run.id)
+    (config,) = [event["values"] for event in said if event["type"] == "config"]
+    assert (config["provider"], config["model"]) == told
+    answered = [event for event in said if event["type"] == "usage" and event["agent_id"] != said[0]["agent_id"]]
+    assert {(event["provider"], event["model"]) for event in answered} == {told}
