@@ -12,6 +12,7 @@ from agents.spec import AgentSpec
 MAX_TASKS: Final = 16
 ID_DIGITS: Final = 6
 INTENT_CHARS: Final = 300
+CIRCLES_TOLD: Final = 30
 
 
 class PlanTask(Value):
@@ -75,9 +76,13 @@ def faults_of(plan: Plan, *, agents: Mapping[str, AgentSpec], done: Collection[s
     for task in plan.tasks:
         faults += _faults_of_task(task, agents, known={*counted, *done})
     edges = {task.id: [other for other in task.depends_on if other != task.id] for task in plan.tasks}
-    while cycle := find_cycle(edges):
+    for _ in range(CIRCLES_TOLD):
+        cycle = find_cycle(edges)
+        if not cycle:
+            break
         faults.append(f"circular dependency: {' -> '.join(cycle)}")
-        edges = {one: others for one, others in edges.items() if one not in cycle}
+        # Only the edge that closes it goes: another circle may share a task with this one.
+        edges[cycle[-2]] = [other for other in edges[cycle[-2]] if other != cycle[-1]]
     return faults
 
 

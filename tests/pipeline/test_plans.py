@@ -98,6 +98,15 @@ class TestFaults:
             "circular dependency: d -> e -> f -> d",
         ]
 
+    @pytest.mark.spec("S27")
+    def test_of_several_circles_with_a_task_in_common_each_is_told(self) -> None:
+        bad = plan(task("a", "b", "c"), task("b", "a"), task("c", "d"), task("d", "a"))
+
+        assert faults_of(bad, agents=ROSTER) == [
+            "circular dependency: a -> b -> a",
+            "circular dependency: a -> c -> d -> a",
+        ]
+
     def test_what_is_done_may_be_waited_for_and_not_be_done_again(self) -> None:
         assert faults_of(plan(task("b", "old")), agents=ROSTER, done={"old"}) == []
         assert faults_of(plan(task("old")), agents=ROSTER, done={"old"}) == [
