@@ -88,6 +88,7 @@ class Asking(Place):
             question,
             root_agent_id=above[0].id,
             agent_path=tuple(agent.name for agent in above),
+            timeout_s=self.run.answered_within_s(step.name),
         )
         self._record(
             step,

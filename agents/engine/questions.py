@@ -42,11 +42,13 @@ def opened(
     *,
     root_agent_id: UUID | None = None,
     agent_path: tuple[str, ...] = (),
+    timeout_s: int | None = None,
 ) -> Body:
-    """The event of a question that opens. What has no field of its own in it stands in its details."""
+    """The event of a question that opens. What has no field of its own in it stands in its details. `timeout_s`: after
+    which it ends by itself, where it does not say so."""
     asked = question if isinstance(question, dict) else {"question": question}
-    timeout_s = asked.get("timeout_seconds")
-    timeout_s = timeout_s if isinstance(timeout_s, int) else None
+    said_s = asked.get("timeout_seconds")
+    timeout_s = said_s if isinstance(said_s, int) else timeout_s
     if kind == APPROVAL:
         return HitlRequired(
             request_id=str(request_id),

@@ -260,6 +260,11 @@ class Run:
                 self.enter()
                 waiter.answer.set_result(value)
 
+    def answered_within_s(self, kind: str) -> int | None:
+        """After how long a question of this kind ends by itself, as people are told with it; None: never, as far as is
+        known."""
+        return None
+
     @property
     def open_questions(self) -> tuple[UUID, ...]:
         return tuple(dict.fromkeys(waiter.request_id for waiter in self._waiters))

@@ -21,6 +21,7 @@ from agents.runtime.tool_door import ConnectedTool, ToolDoor
 from agents.runtime.tracing import RunTrace
 from agents.runtime.underway import CallUnderway
 from agents.tuning.values import UNTUNED, Tuning
+from hitl.deadlines import Deadlines
 from hyperagent.lib.text import GrowingText, clean_text
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class DrivenRun(Run):
         """Whether a person may be asked at their end."""
         self.connected_tools: Mapping[str, Sequence[ConnectedTool]] | None = None
         """Those of connected servers, by agent, where the run has asked: whoever has none need not ask again."""
+        self.deadlines: Deadlines | None = None
+        """Of its questions to people; None in tests without a database."""
         self.broken_off = ""
         self.interrupt: Callable[[], None] = lambda: None
         self.claimed: Callable[[], Awaitable[object]] = _at_once
@@ -134,6 +137,10 @@ class DrivenRun(Run):
         """A person ended the run from within it: whatever still runs of it is interrupted."""
         self.broken_off = why
         self.interrupt()
+
+    def answered_within_s(self, kind: str) -> int | None:
+        timeout_s = None if self.deadlines is None else self.deadlines.timeout_s(kind)
+        return None if timeout_s is None else int(timeout_s)
 
     def record(self, *records: Record) -> None:
         self.unread += [record for record in records if isinstance(record, StepRecord)]

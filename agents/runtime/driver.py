@@ -38,6 +38,7 @@ from agents.runtime.outbox import NotStored, Outbox, lost
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, trace_id_of, without_trace
 from agents.tuning.snapshot import tunings_of
+from hitl.deadlines import Deadlines
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.outage import database_was_away
 from hyperagent.lib.telemetry import measures
@@ -62,6 +63,7 @@ class Tools:
     gateway: ToolDoor | None = None
     settings: PipelineSettings | None = None
     budget_service: BudgetService | None = None
+    deadlines: Deadlines | None = None
 
 
 class Driver:
@@ -285,6 +287,7 @@ class Driver:
         run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
         run.tunings = tunings_of(self.claim.tuning)
         run.budget_service = self._tools.budget_service
+        run.deadlines = self._tools.deadlines
         run.effects_root = self.claim.effects_root
         run.draining = self._draining
         run.interrupt = self._interrupt

@@ -96,6 +96,7 @@ class Runner:
             gateway=gateway,
             budget_service=self._budget_service,
             settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
+            deadlines=options.deadlines,
         )
         self.driving: dict[UUID, Driver] = {}
         self._tasks: set[asyncio.Task[Any]] = set()

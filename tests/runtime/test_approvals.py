@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -658,6 +659,25 @@ async def test_people_are_told_with_the_request_when_its_time_is_over(
 
     (required,) = [event for event in await events(id_) if event["type"] == "hitl_required"]
     assert required["timeout_seconds"] == request.question["timeout_seconds"] == 120
+
+
+@pytest.mark.spec("S111", "S112")
+@pytest.mark.parametrize(("kind", "seconds"), [("decision", 300), ("input", 240), ("plan", 300)])
+async def test_people_are_told_with_every_question_when_its_time_is_over(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, kind: str, seconds: int
+) -> None:
+    async def asking(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": str(await context.ask(kind, {"question": "Which?"})), "sources": []}
+
+    deadlines = Deadlines(interactive=True, decision_s=300, input_s=240)
+    await make_runner(scripted_server.url, extra={"asking": asking}, deadlines=deadlines)
+
+    id_ = await start(alice, "Ask me", pipeline="asking")
+    request = await the_request(id_)
+
+    (asked,) = [event for event in await events(id_) if event["type"] == "interrupt"]
+    assert (asked["kind"], asked["timeout_seconds"]) == (kind, seconds)
+    assert request.expires_at == request.created_at + timedelta(seconds=seconds)
 
 
 @pytest.mark.threat("T18")
