@@ -12,7 +12,8 @@ def stage(context: AgentContext, name: str, description: str) -> Iterator[None]:
     """Tells people that the stage runs, and how it ended. A run that is suspended or stopped in it says neither."""
     context.emit(Stage(name=name, description=description, status=StageStatus.RUNNING))
     try:
-        yield
+        with context.in_stage(name):
+            yield
     except Exception:
         context.emit(Stage(name=name, description=description, status=StageStatus.FAILED))
         raise

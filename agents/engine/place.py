@@ -11,7 +11,7 @@ from typing import Any, Self
 from agents.engine.canonical import plain
 from agents.engine.clock import Life
 from agents.engine.errors import OutsideError, StepFailed
-from agents.engine.events import Body, JournalCut
+from agents.engine.events import Body, JournalCut, Stage
 from agents.engine.journal import differs, fallen_origins, origin_of, stale
 from agents.engine.records import AgentRecord, Cut, Path, Record, StepRecord
 from agents.engine.run import Run
@@ -33,6 +33,7 @@ class Place:
         self._performing: Path = ()
         self._ordinals: Ordinals = {}
         self._life = Life()
+        self._stage: str | None = None
         self.said: list[str] = []
         """What people said to the agent until now, as this context and those above it have heard it, oldest first."""
 
@@ -49,29 +50,45 @@ class Place:
     def emit_of(self, attempt: str, body: Body) -> None:
         """Shows people something of one attempt at a step: should that be interrupted, the next shows its own anew."""
         self._life.check()
-        self.run.announce_once(self.agent.id, body, f"{self.place}~{attempt}")
+        self.run.announce_once(self.agent.id, self._in_its_stage(body), f"{self.place}~{attempt}")
         self._emitted += 1
 
     def emit(self, body: Body) -> None:
         """Shows people something. Made once, however often the program is called again."""
         self._life.check()
-        self.run.announce_once(self.agent.id, body, self.place)
+        self.run.announce_once(self.agent.id, self._in_its_stage(body), self.place)
         self._emitted += 1
 
     def emit_for_run(self, body: Body, name: str) -> None:
         """Shows people what the run says once, whichever of its agents comes to it first. `name` tells what it is; a
         cut does not take it back."""
         self._life.check()
-        self.run.announce_once(self.agent.id, body, origin_of(name, (0,), 0))
+        self.run.announce_once(self.agent.id, self._in_its_stage(body), origin_of(name, (0,), 0))
         self._emitted += 1
 
+    @contextmanager
+    def in_stage(self, name: str) -> Iterator[None]:
+        """What is shown meanwhile, by this context and those below it, belongs to this stage."""
+        around, self._stage = self._stage, name
+        try:
+            yield
+        finally:
+            self._stage = around
+
     # --- inside
+
+    def _in_its_stage(self, body: Body) -> Body:
+        """A stage itself is told by its name."""
+        if self._stage is None or body.stage is not None or isinstance(body, Stage):
+            return body
+        return body.model_copy(update={"stage": self._stage})
 
     def _branch(self, path: Path, number: int) -> Self:
         """A context for a branch below a call of this one."""
         context = type(self)(self.run, self.agent, scope=(*path, number), branches=(*self._branches, number))
         context._ordinals = self._ordinals
         context._life = self._life
+        context._stage = self._stage
         context.said = list(self.said)
         return context
 

@@ -116,7 +116,7 @@ class AgentContext(Spending):
     def flag(self, body: Body, row: Flagged) -> None:
         """Shows people what a guardrail found, and keeps a row of it for those who look after the guardrails."""
         self._life.check()
-        self.run.flag_once(self.agent.id, body, self.place, row)
+        self.run.flag_once(self.agent.id, self._in_its_stage(body), self.place, row)
         self._emitted += 1
 
     def withdraw(self, reason: str, *, keep: str = "") -> None:

@@ -64,6 +64,22 @@ async def test_an_agent_that_ran_has_all_that_was_said_in_its_run_once(
     assert (chat[0]["content"], chat[-1]["content"]) == ("How many pumps were sold?", "Many were sold.")
 
 
+@pytest.mark.spec("S145", "S147")
+async def test_what_is_done_in_a_stage_is_told_with_its_name(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text='{"query": "pumps"}'), Script(text="Many were sold [1]."))
+    await make_runner(scripted_server.url, providers=fake_providers(web=FakeWeb()))
+
+    run = await ended(await start(alice, "How many pumps were sold?", mode="web"))
+
+    told = await events(run.id)
+    stages = {event["type"]: event.get("stage") for event in told}
+    assert (stages["tool_call"], stages["tool_result"], stages["source"]) == ("search", "search", "search")
+    assert [event["stage"] for event in told if event["type"] == "usage"] == ["search", "synthesize"]
+    assert (stages["routing"], stages["stage"], stages["complete"]) == (None, None, None)
+
+
 async def test_many_runs_are_driven_at_once_and_none_is_mixed_with_another(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
