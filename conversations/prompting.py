@@ -210,7 +210,8 @@ def keys_of(shape: Mapping[str, Any]) -> dict[str, str]:
         labels = shape["details"].get("labels") or {}
         named = [plain(labels.get(option, option)) for option in options]
         found = {str(number): f"[{number}] {name}" for number, name in enumerate(named, 1)}
-        found |= {"a": "[a]nswer"} if not options else {}
+        # The options of an input are suggestions, those of a decision are all that there is.
+        found |= {"a": "[a]nswer"} if not options or kind == RequestKind.INPUT else {}
         found |= {"n": "[n]o answer"}
     return {**found, "l": "[l]ater"}
 

@@ -165,6 +165,24 @@ async def test_each_of_ten_options_is_chosen_by_its_number_and_one_that_there_is
     assert (await Request.objects.aget(pk=request.pk)).answer == {"choice": "Option 10"}
 
 
+@pytest.mark.spec("S111", "S112")
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("a\nThe green one.\n", {"text": "The green one."}), ("2\n", {"choice": "Blue"})],
+    ids=["own words", "a suggestion"],
+)
+async def test_a_question_with_suggestions_is_answered_by_one_of_them_or_in_words_of_ones_own(
+    alice: Any, transactional_db: None, typed: str, answer: dict[str, str]
+) -> None:
+    request = await sync_to_async(ask)(alice, "input", question={"question": "Which file?", "options": ["Red", "Blue"]})
+
+    await Prompter(alice, always=False, words=io.StringIO(), typed=io.StringIO(typed))._settle(request.pk)
+
+    decided = await Request.objects.aget(pk=request.pk)
+    assert (decided.status, decided.answer) == ("answered", answer)
+
+
 @pytest.mark.parametrize(
     ("encoding", "printed"),
     [("utf-8", "5\u00a0km → 10\u202f000\u3000あ"), ("latin-1", "5\u00a0km ? 10?000??")],
