@@ -39,7 +39,8 @@ OLDER_STATUSES: Final = {
     "success": ExecutionStatus.COMPLETED,
     "error": ExecutionStatus.FAILED,
     "interrupted": ExecutionStatus.AWAITING_USER,
-    "idle": ExecutionStatus.PENDING,
+    # An agent is idle when its loop has come to its end (S75); one that waits for a runner is not.
+    "idle": ExecutionStatus.COMPLETED,
 }
 UNLISTED = ("input", "result", "answer", "question")
 

@@ -312,10 +312,10 @@ def test_runs_are_listed_by_status_and_conversation(alice: Any, api_of: Callable
     assert api.get("/api/v1/executions?status=unknown").status_code == 400
 
 
-@pytest.mark.spec("S76")
+@pytest.mark.spec("S75", "S76")
 @pytest.mark.parametrize(
     ("older", "status"),
-    [("success", "completed"), ("error", "failed"), ("interrupted", "awaiting_user"), ("idle", "pending")],
+    [("success", "completed"), ("error", "failed"), ("interrupted", "awaiting_user"), ("idle", "completed")],
 )
 def test_runs_are_listed_by_the_older_names_of_statuses_too(
     alice: Any, api_of: Callable[..., Any], older: str, status: str
