@@ -64,6 +64,19 @@ def with_usage(agents: Iterable[AgentExecution]) -> list[AgentExecution]:
     return rows
 
 
+def used_so_far(execution: Execution, agents: Iterable[AgentExecution]) -> list[AgentExecution]:
+    """The agents of a run, which gets what all of them used; of one that is over its row has that. A query at most."""
+    rows = list(agents)
+    if execution.is_over or not rows:
+        return rows
+    with_usage(rows)
+    execution.prompt_tokens = sum(agent.prompt_tokens for agent in rows)
+    execution.completion_tokens = sum(agent.completion_tokens for agent in rows)
+    costs = [agent.cost_usd for agent in rows]
+    execution.cost_usd = None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
+    return rows
+
+
 def subagents_of(agent: AgentExecution) -> list[uuid.UUID]:
     return list(AgentExecution.objects.filter(parent=agent).order_by("started_at").values_list("id", flat=True))
 

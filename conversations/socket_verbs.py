@@ -93,7 +93,7 @@ def _intervene(caller: Caller, conversation_id: uuid.UUID | None, said: Interven
         user_content=said.user_content,
         status=said.status,
     )
-    agent = here.get()
+    (agent,) = agent_reading.with_usage([here.get()])
     node = run_shapes.node(agent, agent_reading.subagents_of(agent))
     return {"type": "intervened", "success": True, "agent": node}
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import actions, plan_reading, reading, results, shapes
+from agents import actions, agent_reading, plan_reading, reading, results, shapes
 from agents.api import serializers
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
@@ -148,10 +148,11 @@ class ExecutionSteer(APIView):
 
 
 def detailed(request: Request, execution_id: uuid.UUID) -> dict[str, Any]:
-    """Three queries at most. Raises NotThere."""
+    """Four queries at most. Raises NotThere."""
     execution = own_or_404(visible_to(request), id=execution_id)
     told = Told() if shapes.says_how_it_went(execution) else plan_reading.told_by_log(execution.id)
-    return shapes.detailed(execution, execution.agents.defer("output"), told)
+    agents = agent_reading.used_so_far(execution, execution.agents.defer("output"))
+    return shapes.detailed(execution, agents, told)
 
 
 class ExecutionEvents(AsyncAnswerView):

@@ -102,6 +102,29 @@ def test_the_result_of_a_run_that_is_over_says_plan_route_and_what_was_skipped(
     )
 
 
+@pytest.mark.spec("B15", "B11")
+def test_a_run_that_goes_on_says_what_it_and_its_agents_have_used_so_far(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    run = make_run(alice)
+    root = make_agent(run, "turn")
+    web, other = make_agent(run, "web", parent=root), make_agent(run, "code", parent=root)
+    priced = {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
+    make_step(web, [1], "model", "search", usage=priced)
+    make_step(web, [2], "model", "answer", usage=priced)
+    make_step(root, [1], "model", "router", usage=priced)
+    api = api_of(alice)
+
+    first = api.get(f"/api/v1/executions/{run.id}").json()
+    make_step(other, [1], "model", "generate", usage={**priced, "cost_usd": None})
+    second = api.get(f"/api/v1/executions/{run.id}").json()
+
+    assert first["usage"] == {"prompt_tokens": 30, "completion_tokens": 15, "cost_usd": 0.75}
+    used = {agent["agent_name"]: agent["usage"]["prompt_tokens"] for agent in first["agents"]}
+    assert used == {"turn": 10, "web": 20, "code": 0}
+    assert second["usage"] == {"prompt_tokens": 40, "completion_tokens": 20, "cost_usd": None}
+
+
 def test_a_run_without_a_plan_has_none(alice: Any, api_of: Callable[..., Any]) -> None:
     run = make_run(alice)
     append(run, *tokens("a"))

@@ -20,7 +20,7 @@ from hyperagent.accounts import actions as accounts
 from hyperagent.accounts import people
 from hyperagent.lib.announcing import publish
 from tests.faces.conftest import token_of
-from tests.faces.runs import append, make_agent, make_request, make_run, tell, tokens
+from tests.faces.runs import append, make_agent, make_request, make_run, make_step, tell, tokens
 from tests.faces.sockets import Socket, address, browser, cookie_of
 
 pytestmark = pytest.mark.usefixtures("in_threads")
@@ -398,6 +398,8 @@ async def test_an_agent_is_changed_and_a_run_is_steered_from_the_socket(
     run = await run_of(alice, conversation.id)
     root = await agent_of(run, "turn")
     agent, over = await agent_of(run, "web", parent=root), await agent_of(run, "web", parent=root, status="failed")
+    used = {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
+    await sync_to_async(make_step)(agent, [1], "model", "search", usage=used)
 
     async with Socket(address(conversation.id), cookie=alices_cookie) as socket:
         await socket.send(type="intervene", agent_id=str(agent.id), user_content="In the archive", client_id="c1")
@@ -413,6 +415,7 @@ async def test_an_agent_is_changed_and_a_run_is_steered_from_the_socket(
 
     assert (done["type"], done["success"], done["client_id"]) == ("intervened", True, "c1")
     assert (done["agent"]["agent_id"], done["agent"]["user_content"]) == (str(agent.id), "In the archive")
+    assert done["agent"]["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 0.25}
     assert (refused["type"], refused["error"]["code"], refused["agent_id"]) == ("error", "agent_is_over", str(over.id))
     assert steered == {"type": "steered", "execution_id": str(run.id), "client_id": "c2"}
     assert (empty["type"], empty["error"]["code"]) == ("error", "invalid")
