@@ -125,7 +125,6 @@ def intervene(
     The run's driver applies it within moments. To delete the root is to cancel the run. Raises NotThere, Conflict, or
     Refused for a wish that does not fit.
     """
-    kind, text = _wish(user_comment, user_content, status)
     with transaction.atomic():
         # The row of the run first, as its driver does when it ends it: the agent's status is certain then.
         execution = (
@@ -134,6 +133,7 @@ def intervene(
         agent = AgentExecution.objects.filter(id=agent_id).first()
         if execution is None or agent is None:
             raise NotThere
+        kind, text = _wish(user_comment, user_content, status, instructions=agent.user_content or agent.task)
         if kind is None:
             return agent
         if agent.status not in LIVE_AGENTS or execution.is_over:
@@ -244,10 +244,13 @@ def _begin(old: Execution, kept: Kept, *, by: User) -> Execution:
     return new
 
 
-def _wish(comment: str | None, content: str | None, status: str | None) -> tuple[InterventionKind | None, str]:
+def _wish(
+    comment: str | None, content: str | None, status: str | None, *, instructions: str
+) -> tuple[InterventionKind | None, str]:
     """What the three fields say together, and the text that goes with it; None if nothing is to change.
 
-    The statuses `running` and `modified` say no more than the comment beside them, where there is one.
+    The statuses `running` and `modified` say no more than the comment beside them, where there is one. Older programs
+    send an agent back whole: the `instructions` that it has are no news then.
     """
     if status and status not in SETTABLE:
         said = _("The status of an agent cannot be set to '{status}'; allowed: {allowed}.").format(
@@ -258,10 +261,14 @@ def _wish(comment: str | None, content: str | None, status: str | None) -> tuple
         comment = InterventionKind.MODIFY
     if status == AgentStatus.DELETED or comment == InterventionKind.DELETE:
         return InterventionKind.DELETE, ""
-    if comment == InterventionKind.MODIFY or (content and not comment):
+    if comment == InterventionKind.MODIFY:
         return InterventionKind.MODIFY, _checked(content or "", "user_content")
-    if not comment or comment == UNCHANGED:
-        return None, ""
+    is_news = bool(content) and clean_text(content or "").strip() != instructions.strip()
+    if comment in (None, "", UNCHANGED):
+        return (InterventionKind.MODIFY, _checked(content or "", "user_content")) if is_news else (None, "")
+    if is_news:
+        said = _("An agent is told something, or gets other instructions. Leave out the comment or user_content.")
+        raise Refused("invalid", said, fields={"user_content": [said]})
     return InterventionKind.COMMENT, _checked(comment, "user_comment")
 
 
