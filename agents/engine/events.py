@@ -511,7 +511,8 @@ class Title(Body):
 
 
 class Complete(Body):
-    """The last event of a run that ended well, or was cancelled with what there was."""
+    """The last event of a run that ended well, or was cancelled with what there was. `model`: the one that wrote the
+    answer, where it was one."""
 
     type: Literal["complete"] = "complete"
     answer: str
@@ -519,6 +520,7 @@ class Complete(Body):
     checks: tuple[Check, ...] = ()
     usage: Usage = Usage()
     status: Literal["completed", "cancelled"] = "completed"
+    model: str | None = None
 
 
 class Error(Body):

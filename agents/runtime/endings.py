@@ -57,9 +57,10 @@ def completed(run: DrivenRun, result: dict[str, Any]) -> Ending:
     answer = result["answer"]
     sources = tuple(Source.model_validate(source) for source in result["sources"])
     checks = tuple(Check.model_validate(check) for check in result.get("checks", ()))
-    complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage())
+    model = result.get("model")
+    complete = Complete(answer=answer, sources=sources, checks=checks, usage=run.usage(), model=model)
     facts = {
-        "provider": run.provider_of(result.get("model")),
+        "provider": run.provider_of(model),
         "first_token_ms": run.outbox.first_token_ms,
         "thought_ms": run.outbox.thought_ms,
         "tainted_by": taint_of(run).as_json(),

@@ -191,9 +191,10 @@ const EVENTS = {
   source: (execution, { source }) => ({ sources: withSource(execution.sources, source) }),
   memory: (execution, { action, items }) => ({ memory: withMemory(execution.memory, action, items ?? []) }),
   usage: (execution, { usage, model }) => ({ usage: addUsage(execution.usage, usage), model: execution.model ?? model }),
-  complete: (execution, { answer, status, usage, sources, checks, timestamp }) => ({
+  complete: (execution, { answer, status, usage, sources, checks, model, timestamp }) => ({
     answer,
     status: status ?? "completed",
+    model: model ?? execution.model,
     usage: usage ? asUsage(usage) : execution.usage,
     sources: sources ?? execution.sources,
     checks: asChecks(checks),

@@ -90,6 +90,12 @@ export const cases = {
     equal([shown(state), status, error], ["half", "failed", { code: "provider_down", message: "No answer." }]);
   },
 
+  "an answer has the model that wrote it, whichever was to"() {
+    const expected = { type: "config", values: { model: "large", provider: "p" } };
+    const models = [{ model: "small" }, {}].map((written) => fold(asked(), numbered([expected, token("Hi"), { type: "complete", answer: "Hi", ...written }])).executions[RUN].model);
+    equal(models, ["small", "large"]);
+  },
+
   "a cost that is unknown once stays unknown"() {
     const usage = (cost_usd) => ({ type: "usage", model: "m", provider: "p", usage: { prompt_tokens: 1, completion_tokens: 1, cost_usd } });
     const state = fold(asked(), numbered([usage(0.5), usage(null), usage(0.25)]));

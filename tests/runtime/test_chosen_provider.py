@@ -79,3 +79,19 @@ async def test_people_are_told_at_once_which_model_answers(
     assert (config["provider"], config["model"]) == told
     answered = [event for event in said if event["type"] == "usage" and event["agent_id"] != said[0]["agent_id"]]
     assert {(event["provider"], event["model"]) for event in answered} == {told}
+
+
+@pytest.mark.spec("B10", "S184")
+async def test_the_end_of_a_run_says_which_model_wrote_the_answer_as_its_row_does(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Hello.", times=0))
+    env = {**two_providers(scripted_server.url), "CHAT_MODEL": "mine/mine-flash"}
+    await make_runner(scripted_server.url, env=env)
+
+    run = await ended(await start(alice, "Hi"))
+
+    last = (await events(run.id))[-1]
+    assert (last["type"], last["model"]) == ("complete", "mine-flash")
+    assert run.result is not None
+    assert run.result["model"] == last["model"]
