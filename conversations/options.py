@@ -70,6 +70,17 @@ def of_the_question(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _OF_THE_CALL}
 
 
+def provider_chosen_by(models: LLMSettings, model: str) -> str | None:
+    """The provider that who names this model chooses with it; None for the one that is asked anyway, or one that has no
+    other models here."""
+    try:
+        owner, _ = named_model(models, model)
+    except UnknownProvider:
+        return None
+    is_usual = models.default is not None and owner.name == models.default.name
+    return None if is_usual or models.provider(owner.name) is None else owner.name
+
+
 def provider_fault(models: LLMSettings, name: str) -> str:
     if models.provider(name) is not None:
         return ""

@@ -23,7 +23,7 @@ from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
 from conversations.history import Said
 from conversations.models import Conversation, Origin, Role
-from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_fault
+from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_chosen_by, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
 from hyperagent.lib.api import ListSerializer, OneOf, with_format
@@ -339,7 +339,10 @@ class QuerySerializer(OptionsSerializer):
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = self.validated_data
-        return {name: given[name] for name in self.OPTIONS if name in given}
+        found = {name: given[name] for name in self.OPTIONS if name in given}
+        if found.get("model") and not found.get("provider"):
+            found["provider"] = provider_chosen_by(LLMSettings.from_env(os.environ), found["model"])
+        return found
 
 
 def _query_faults(attrs: dict[str, Any]) -> dict[str, str]:

@@ -544,6 +544,25 @@ async def test_what_was_chosen_for_a_run_is_what_it_is_told(api: Program) -> Non
 
 
 @pytest.mark.parametrize(
+    ("model", "provider"), [("mine/mine-pro", "mine"), ("house/house-pro", None), ("any-model", None)]
+)
+async def test_who_names_a_model_of_another_provider_chooses_that_for_all_that_the_run_asks(
+    api: Program, monkeypatch: pytest.MonkeyPatch, model: str, provider: str | None
+) -> None:
+    providers = [
+        {"name": name, "base_url": "http://127.0.0.1:9/v1", "api_key": "k", "tier_models": {"pro": f"{name}-pro"}}
+        for name in ("house", "mine")
+    ]
+    monkeypatch.setenv("OPENAI_COMPATIBLE_PROVIDERS", json.dumps(providers))
+
+    asking = asyncio.create_task(post(api, QUERY, {"query": "Hi", "model": model}))
+    run = await until(Execution.objects.filter(question="Hi").afirst)
+    asking.cancel()
+
+    assert (run.input["options"]["model"], run.input["options"].get("provider")) == (model, provider)
+
+
+@pytest.mark.parametrize(
     ("field", "value", "way_out"),
     [
         ("provider", "nope", "There is no provider 'nope'"),
