@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 # Django looks for pages and panels here; each part has its own beside its models.
 from agents import admin_home as _home  # noqa: F401
-from agents import plan_reading, reading
+from agents import agent_reading, plan_reading, reading
 from agents.apps import admin as _apps  # noqa: F401
 from agents.guardrails import admin as _guardrails  # noqa: F401
 from agents.guardrails import admin_home as _guardrails_home  # noqa: F401
@@ -58,6 +58,10 @@ def _took(row: Execution | AgentExecution) -> str:
     if row.started_at is None or row.ended_at is None:
         return ""
     return f"{number_format((row.ended_at - row.started_at).total_seconds(), decimal_pos=1)} s"
+
+
+def _cost(agent: AgentExecution) -> str:
+    return gettext("unknown") if agent.cost_usd is None else number_format(agent.cost_usd, decimal_pos=6)
 
 
 @admin.register(Execution)
@@ -138,6 +142,7 @@ class ExecutionAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("Agents"))
     def its_agents(self, execution: Execution) -> SafeString:
+        agents = agent_reading.used_so_far(execution, execution.agents.defer("output", "task")[:SHOWN])
         rows = [
             (
                 format_html("{}{}", INDENT * depth, link_to(agent, agent.agent_name)),
@@ -145,13 +150,24 @@ class ExecutionAdmin(ReadOnlyAdmin):
                 state(agent.status, gettext(", modified") if agent.modified else ""),
                 agent.prompt_tokens,
                 agent.completion_tokens,
+                _cost(agent),
                 _took(agent),
             )
-            for agent, depth in as_tree(execution.agents.defer("output", "task")[:SHOWN])
+            for agent, depth in as_tree(agents)
         ]
         more = link_to_list(AgentExecution, gettext("all agents"), execution__id__exact=execution.pk)
         return table(
-            (_("agent"), _("step of the plan"), _("status"), _("tokens in"), _("tokens out"), _("took")), rows, more
+            (
+                _("agent"),
+                _("step of the plan"),
+                _("status"),
+                _("tokens in"),
+                _("tokens out"),
+                _("Cost (US$)"),
+                _("took"),
+            ),
+            rows,
+            more,
         )
 
     @admin.display(description=_("Interventions"))

@@ -20,7 +20,7 @@ from conversations import actions
 from conversations.models import Conversation, Message
 from hitl.models import Request
 from hyperagent.accounts.models import User
-from tests.faces.runs import append, make_agent, make_request, make_run, tokens
+from tests.faces.runs import append, make_agent, make_request, make_run, make_step, tokens
 
 MODELS: tuple[Any, ...] = (
     Execution, AgentExecution, Intervention, Step, Effect, Event, Runner, Conversation, Message, Request,
@@ -104,6 +104,23 @@ def test_a_runs_page_shows_its_plan_its_tree_and_what_people_wanted(
         assert words in page
     # Below the agent that forked it.
     assert "\u2003<a" in page
+
+
+@pytest.mark.spec("B15")
+def test_the_tree_on_a_runs_page_says_what_each_agent_has_taken_so_far(
+    alice: Any, client_of: Callable[[Any], Client]
+) -> None:
+    alice.is_staff = True
+    alice.save()
+    run = make_run(alice)
+    for name, cost in (("web", "0.25"), ("code", None)):
+        used = {"prompt_tokens": 1234, "completion_tokens": 5, "cost_usd": cost}
+        make_step(make_agent(run, name), [1], "model", "pro", usage=used)
+
+    page = client_of(alice).get(page_of(Execution, str(run.id), "change")).content.decode()
+
+    for words in ("Cost (US$)", "<td>1234</td>", "<td>0.250000</td>", "<td>unknown</td>"):
+        assert words in page, words
 
 
 def test_agents_stand_below_the_ones_that_forked_them(alice: Any) -> None:
