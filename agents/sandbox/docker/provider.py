@@ -48,6 +48,7 @@ class DockerSandbox:
         self._image = image
         self._installation = installation
         self._client: Any = None
+        self._has_cleared = False
         self._turn = threading.Lock()
 
     async def why_not(self) -> str:
@@ -74,17 +75,21 @@ class DockerSandbox:
                 try:
                     client = docker.DockerClient.from_env(timeout=_ENGINE_S)
                     client.ping()
-                    self._clear(client)
                 except Exception as error:
                     raise SandboxError(f"the Docker engine does not answer: {error}"[:500]) from error
                 self._client = client
             return self._client
 
-    def _clear(self, client: Any) -> None:
-        """Of an earlier life: nobody holds them any more."""
-        for container in client.containers.list(all=True, filters={"label": f"{LABEL}={self._installation}"}):
-            log.info("sandbox.container_left_over", container=container.id)
-            container.remove(force=True)
+    def _clear_once(self, client: Any) -> None:
+        """Of an earlier life: nobody holds them any more. Before the first box is opened here, and never again: whoever
+        only asks whether there are boxes, and who finds the engine back, takes none from those at work in them."""
+        with self._turn:
+            if self._has_cleared:
+                return
+            for container in client.containers.list(all=True, filters={"label": f"{LABEL}={self._installation}"}):
+                log.info("sandbox.container_left_over", container=container.id)
+                container.remove(force=True)
+            self._has_cleared = True
 
     def _why_not(self) -> str:
         import docker.errors  # type: ignore[import-untyped]
@@ -106,6 +111,7 @@ class DockerSandbox:
     def _started(self, spec: BoxSpec) -> Any:
         client = self._engine()
         try:
+            self._clear_once(client)
             container = client.containers.create(
                 self._image, ["sleep", "infinity"], **_settings(spec, self._installation)
             )

@@ -20,6 +20,8 @@ class DockerEngine:
         self.images = images
         self.executions: dict[str, tuple[str, list[str], dict[str, str]]] = {}
         self.unexpected: list[str] = []
+        self.is_ill = False
+        """It answers, and does nothing that is asked."""
 
     @asynccontextmanager
     async def listening(self, path: Path) -> AsyncIterator["DockerEngine"]:
@@ -55,6 +57,8 @@ class DockerEngine:
             writer.close()
 
     async def _answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        if self.is_ill:
+            return 500, {"message": "out of memory"}
         match method, path.strip("/").split("/"):
             case "GET", ["version"]:
                 return 200, VERSION

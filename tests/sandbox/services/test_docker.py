@@ -80,6 +80,36 @@ async def test_containers_that_an_earlier_life_left_are_removed(engine: DockerEn
     assert (await now.run(sh("echo alone"))).stdout == "alone\n"
 
 
+@pytest.mark.spec("S201", "B31")
+async def test_who_only_asks_whether_there_are_boxes_takes_none_from_those_at_work_in_them(
+    engine: DockerEngine, provider: SandboxProvider
+) -> None:
+    box = await provider.open(BoxSpec(key="k", limits=LIMITS))
+
+    # As `manage.py doctor` does, in a process of its own.
+    why_not = await DockerSandbox(image=IMAGE, installation="this one").why_not()
+
+    assert why_not == ""
+    assert (await box.run(sh("echo still here"))).stdout == "still here\n"
+    await box.close()
+
+
+async def test_boxes_outlive_an_engine_that_was_ill_for_a_moment(
+    engine: DockerEngine, provider: SandboxProvider
+) -> None:
+    box = await provider.open(BoxSpec(key="k", limits=LIMITS))
+
+    engine.is_ill = True
+    ill = await provider.why_not()
+    engine.is_ill = False
+    other = await provider.open(BoxSpec(key="other", limits=LIMITS))
+
+    assert ill.startswith("Docker cannot be used: ")
+    assert (await box.run(sh("echo still here"))).stdout == "still here\n"
+    for one in (box, other):
+        await one.close()
+
+
 async def test_an_engine_that_is_away_or_lacks_the_image_is_told_in_words(
     engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
