@@ -23,6 +23,7 @@ FUNCTIONS: Final = (
 # And what is of use to a program besides. The gateway still asks whether each is for the agent at work.
 FOR_SCRIPTS: Final = (
     *FUNCTIONS,
+    "browser_navigate",
     "web_search_news",
     "web_search_deep",
     "read_document",

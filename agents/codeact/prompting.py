@@ -12,16 +12,14 @@ PROMPT: Final = Path(__file__).parent / "library.md"
 LIBRARY: Final = Path(__file__).resolve().parent.parent / "sandbox/library/hyperagent/__init__.py"
 # Theirs are in another file of the library.
 _ELSEWHERE: Final = {"call": "call(tool, **arguments): any tool by its name; gives its value."}
-# What is not offered without this tool.
-_NEEDS: Final = {"browse": "browser_navigate"}
 
 
 def library_told(agent: str) -> str:
     """For the system prompt of an agent whose scripts may act."""
     tools = callable_from_scripts(agent)
     by_name = [name for name in tools if name not in FUNCTIONS]
-    lines = [line for name, line in functions_told().items() if _NEEDS.get(name, tools[0]) in tools]
-    return fill(read_prompt(PROMPT), functions="\n".join(lines), tools=", ".join(f"`{name}`" for name in by_name))
+    functions = "\n".join(functions_told().values())
+    return fill(read_prompt(PROMPT), functions=functions, tools=", ".join(f"`{name}`" for name in by_name))
 
 
 @cache

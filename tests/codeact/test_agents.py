@@ -43,7 +43,27 @@ async def test_the_code_agents_python_is_a_script_in_this_mode_only(
     if by_script:
         assert output.data["stdout"] == "'Acme grows'"
         assert "`read_document`" in prompt(scripted_server, 0)
-        assert "hyperagent.browse" not in prompt(scripted_server, 0)
+        assert "`hyperagent.browse(url: str)" in prompt(scripted_server, 0)
+
+
+@pytest.mark.spec("S199")
+@pytest.mark.parametrize("agent", ["code", "data"])
+async def test_a_script_of_an_agent_without_the_browsers_tools_opens_pages_too(
+    scripted_server: ScriptedServer, cases: Cases, agent: str
+) -> None:
+    async def browses(call: Any) -> Any:
+        return (await call("browser_navigate", url="https://example.org/"))["title"]
+
+    plan = [says({"question": "The page's title", "steps": ["open it"]})] if agent == "data" else []
+    scripted_server.script(*plan, says(f"It opens it.\n```python\n{PROGRAM}\n```"), says("Example."))
+    case = cases(
+        task_for(agent, "Print the title of https://example.org/", options=CODEACT),
+        fake_providers(scripts=CoroutineScripts(body=browses), sandbox=FakeSandbox()),
+    )
+
+    output = await case.output()
+
+    assert output.data["stdout"] == "'Example'"
 
 
 async def test_a_program_in_another_language_is_run_as_ever(scripted_server: ScriptedServer, cases: Cases) -> None:

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from agents.codeact.calls import Limits
-from agents.codeact.mode import SCRIPT_TOOL, callable_from_scripts
+from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.prompting import functions_told, library_told
 from agents.exchange import Options
 from agents.runtime.context import AgentContext
 from agents.sandbox.library import hyperagent as library
+from agents.tools.providers import NotConfigured
 from agents.tools.registry import tools
 from agents.tools.tool import ToolError
-from agents.tools.values import CodeRun, StoredFile
+from agents.tools.values import CodeRun, FetchedPage, StoredFile
 from tests.codeact.driving import TASK, ProcessScripts, scripted
 from tests.doubles.lookups import MemoryLookups
-from tests.tools.doubles import APPROVE_ALL
+from tests.tools.doubles import APPROVE_ALL, FakePages
 from tests.tools.driving import seen
 
 ALL_OF_IT = """
@@ -103,17 +104,28 @@ async def test_in_the_standard_mode_the_tool_is_not_callable_and_nobody_is_asked
 
 
 @pytest.mark.spec("S199")
-async def test_a_script_of_an_agent_that_has_the_browser_opens_a_page_and_others_are_not_told_of_it() -> None:
+async def test_a_script_opens_a_page_in_the_browser_and_every_agent_that_programs_is_told_so() -> None:
     case = scripted("import hyperagent\nprint(hyperagent.browse('https://example.org/')['title'])", checks=APPROVE_ALL)
 
     reply = await case.done()
 
     assert (reply["data"]["stdout"], reply["data"]["calls"]) == ("Example\n", 1)
-    assert {name: "hyperagent.browse(" in library_told(name) for name in ("chat", "code", "data")} == {
-        "chat": True,
-        "code": False,
-        "data": False,
-    }
+    assert all("hyperagent.browse(" in library_told(name) for name in PROGRAMMERS)
+
+
+@pytest.mark.spec("S199")
+async def test_a_script_reads_the_page_where_there_is_no_browser() -> None:
+    url = "https://example.org/"
+    case = scripted(
+        f"import hyperagent\nseen = hyperagent.browse('{url}')\nprint(seen['url'], seen['title'], seen['text'])",
+        checks=APPROVE_ALL,
+        browser=NotConfigured("There is no browser here."),
+        pages=FakePages({url: FetchedPage(url=url, title="Example", text="It is read.")}),
+    )
+
+    reply = await case.done()
+
+    assert reply["data"]["stdout"] == f"{url} Example It is read.\n"
 
 
 async def test_the_prompt_names_every_function_and_only_tools_that_a_script_may_call() -> None:

@@ -60,9 +60,18 @@ def fetch_url(url: str, part: int = 1) -> str:
     return str(_part(call("fetch_url", url=url, **more), "text", ""))
 
 
-def browse(url: str) -> Any:
-    """Opens a page in the browser, and gives what it shows. The browser's other tools: `call("browser_…", …)`."""
-    return call("browser_navigate", url=url)
+def browse(url: str) -> dict[str, Any]:
+    """Opens a page in the browser: a dict with `url`, `title`, `text`. Where there is no browser the page is read.
+
+    The browser's other tools, for agents that have them: `call("browser_…", …)`.
+    """
+    try:
+        seen: dict[str, Any] = call("browser_navigate", url=url)
+    except ToolError as error:
+        if error.code != "not_configured":
+            raise
+        seen = call("fetch_url", url=url)
+    return seen
 
 
 def search_documents(query: str, top_k: int = 8) -> list[dict[str, Any]]:
