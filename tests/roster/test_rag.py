@@ -6,6 +6,7 @@ from agents.exchange import Options
 from agents.roster.rag.filters import filters_of
 from agents.roster.rag.listing import asks_for_list
 from agents.tools.values import Chunk, ChunkMetadata, DocumentFilters, FoundChunks, ListedDocument
+from memory.reading.kinds import DOC_TYPES
 from tests.doubles.memory_journal import Death
 from tests.roster.driving import Cases, prompt, says, task_for, without_usage
 from tests.scripted.server import ScriptedServer
@@ -421,3 +422,15 @@ def test_a_filter_that_would_hide_everything_is_left_out() -> None:
 
     assert filters_of({}, found) == {"filename": "annual"}
     assert filters_of({"doc_type": "Excel", "topic": "Travel"}, {}) == {"doc_type": "xlsx", "section_title": "Travel"}
+
+
+@pytest.mark.spec("S170")
+@pytest.mark.parametrize("kind", DOC_TYPES)
+def test_every_kind_of_document_that_is_read_can_be_asked_for(kind: str) -> None:
+    assert filters_of({}, {"doc_type": f".{kind.upper()}"}) == {"doc_type": kind}
+
+
+@pytest.mark.spec("S170")
+@pytest.mark.parametrize(("name", "kind"), [("PowerPoint", "pptx"), ("htm", "html"), ("tsv", "csv")])
+def test_a_kind_of_document_has_other_names(name: str, kind: str) -> None:
+    assert filters_of({"doc_type": name}, {}) == {"doc_type": kind}

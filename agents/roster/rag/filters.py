@@ -9,8 +9,12 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
-DOC_TYPES: Final = ("pdf", "docx", "xlsx", "csv", "txt", "md")
-_OTHER_NAMES: Final = {"word": "docx", "excel": "xlsx", "spreadsheet": "xlsx", "text": "txt", "markdown": "md"}
+from memory.reading.kinds import DOC_TYPES
+
+_OTHER_NAMES: Final = {
+    "word": "docx", "excel": "xlsx", "spreadsheet": "xlsx", "text": "txt", "markdown": "md", "powerpoint": "pptx",
+    "htm": "html", "tsv": "csv",
+}  # fmt: skip
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PERIOD = re.compile(
     r"(?:(?P<half>Q[1-4])[\s/-]*)?(?P<year>(?:19|20)\d{2})(?:[\s/-]*(?P<part>Q[1-4]|0[1-9]|1[0-2]))?", re.IGNORECASE
