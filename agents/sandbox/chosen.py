@@ -76,6 +76,8 @@ def why_off(config: Config) -> str:
     """What can be told without asking the host: why there is no sandbox in this installation; else empty."""
     if config.sandbox_provider is conf.SandboxProvider.NONE:
         return OFF
+    if config.sandbox_provider is conf.SandboxProvider.BOXLITE:
+        return NO_BOXLITE
     if config.sandbox_provider is conf.SandboxProvider.E2B and not config.e2b_api_key.get_secret_value():
         return NO_KEY
     return ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from agents.availability import providers_of
 from hyperagent.lib.conf import BASE_DIR, SandboxProvider
 from hyperagent.management.commands.doctor import check_apps, check_browser, check_embedder, fits
 from hyperagent.management.findings import State
@@ -142,6 +143,14 @@ def test_what_the_chosen_sandbox_cannot_do_is_named(chosen: str, browser: str, a
     assert [finding.what for finding in found if browser in finding.what]
     assert [finding.what for finding in found if apps in finding.what]
     assert all(finding.mend for finding in found if finding.state is not State.FINE and apps in finding.what)
+
+
+@pytest.mark.spec("B31", "S201")
+def test_a_sandbox_that_nobody_provides_yet_is_said_to_build_nothing() -> None:
+    config = CONFIG.model_copy(update={"sandbox_provider": SandboxProvider.BOXLITE})
+
+    assert [*check_browser(config), *check_apps(config)] == []
+    assert "has no provider for it" in providers_of(config).lacks(("sandbox",))
 
 
 @pytest.fixture
