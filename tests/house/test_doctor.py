@@ -153,6 +153,19 @@ def test_a_sandbox_that_nobody_provides_yet_is_said_to_build_nothing() -> None:
     assert "has no provider for it" in providers_of(config).lacks(("sandbox",))
 
 
+@pytest.mark.spec("B31", "S194", "S201")
+def test_what_the_plain_image_of_docker_lacks_is_named_with_the_way_out() -> None:
+    docker = {"sandbox_provider": SandboxProvider.DOCKER}
+    plain = CONFIG.model_copy(update=docker)
+    own = CONFIG.model_copy(update={**docker, "sandbox_image": "of.us/agents:1"})
+
+    warned = [finding for finding in check_apps(plain) if "have Python alone" in finding.what]
+
+    assert [finding.state for finding in warned] == [State.WARNING]
+    assert "set SANDBOX_IMAGE" in warned[0].mend
+    assert not [finding for finding in check_apps(own) if "have Python alone" in finding.what]
+
+
 @pytest.fixture
 def embedder_alive() -> Iterator[None]:
     """As one gives a sign of life."""

@@ -53,6 +53,7 @@ LOW_DISK_BYTES = 1 << 30
 # A runner says every few seconds that it lives.
 SILENT_AFTER_S = 30
 LATE_AFTER_S = 60
+PLAIN_IMAGE = Config.model_fields["sandbox_image"].default
 
 
 class Command(BaseCommand):
@@ -254,6 +255,13 @@ def check_apps(config: Config) -> Iterable[Finding]:
             "set SANDBOX_PROVIDER to local or docker where that is wanted",
         )
         return
+    if config.sandbox_provider is SandboxProvider.DOCKER and config.sandbox_image == PLAIN_IMAGE:
+        yield Finding(
+            State.WARNING,
+            f"sandboxes of {PLAIN_IMAGE} have Python alone: neither Node.js, for JavaScript, TypeScript and its apps, "
+            "nor the libraries for data, charts and apps that agents are told of",
+            "make an image of it with Node.js and deploy/sandbox/requirements.txt, and set SANDBOX_IMAGE to that",
+        )
     lacking = [starter for starter in STARTERS.values() if starter not in offered()]
     if lacking:
         packages = " ".join(dict.fromkeys(name for starter in lacking for name in starter.install))
