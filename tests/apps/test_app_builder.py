@@ -90,3 +90,32 @@ async def test_what_is_not_installed_and_a_model_that_cannot_are_told_with_the_w
     assert "`flask`: " in asked
     assert "`express`: " not in asked
     assert "sets a provider's key" in small.value["error"]
+
+
+@pytest.mark.spec("S194", "S197")
+async def test_packages_that_the_plan_names_are_asked_for_and_the_writer_is_told_what_became_of_them(
+    alone: Alone, scripted_server: ScriptedServer
+) -> None:
+    planned = json.dumps({**PLAN, "packages": ["pandas"]})
+    scripted_server.say(planned, model="scripted-max")
+    scripted_server.say(json.dumps(CODE), model="scripted-pro")
+
+    end = await building(FakeApps(), alone, prompt="A till with statistics").drive()
+
+    assert end.value["output"]["title"] == "Till"
+    told = scripted_server.calls[1].last_user
+    assert "pandas could not be installed." in told
+    assert "getaddrinfo failed\n</untrusted>" in told
+
+
+async def test_an_app_that_only_a_browser_reads_asks_for_no_packages(
+    alone: Alone, scripted_server: ScriptedServer
+) -> None:
+    planned = json.dumps({**PLAN, "template": "react", "packages": ["react"]})
+    scripted_server.say(planned, model="scripted-max")
+    scripted_server.say(json.dumps(CODE), model="scripted-pro")
+
+    end = await building(FakeApps(), alone, prompt="A till").drive()
+
+    assert end.value["output"]["template"] == "react"
+    assert "What became of its packages" not in scripted_server.calls[1].last_user

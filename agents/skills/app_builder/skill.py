@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.apps import packages as node
 from agents.apps.starters import PORT, STARTERS, Starter
 from agents.pipeline.blackboard import truncate
 from agents.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
-from agents.tools.catalogue.app_tools import OFFERED, Template
+from agents.tools.catalogue.app_tools import OFFERED, Package, Template
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import AppStarted
 from hyperagent.lib.llm.types import Tier
@@ -18,6 +19,8 @@ from hyperagent.lib.llm.types import Tier
 HERE: Final = Path(__file__).parent
 ATTEMPTS: Final = 3
 STARTER_CHARS: Final = 6_000
+MANAGERS: Final = {"flask": "pip", "fastapi": "pip", "express": "npm", "nextjs": "npm"}
+"""Whose packages a template's server takes. The others have none: they are files that a browser reads."""
 NEEDS_A_MODEL: Final = (
     "The bundled model cannot build an app. An administrator sets a provider's key, such as OPENAI_API_KEY."
 )
@@ -39,6 +42,7 @@ class Plan(BaseModel):
     title: str = Field(min_length=1, max_length=120)
     template: Template
     files: list[PlannedFile] = Field(min_length=1, max_length=12)
+    packages: list[Package] = Field(default=[], max_length=10)
     done: str = ""
 
 
@@ -68,7 +72,7 @@ class AppBuilder(ToolSkill[Params]):
     category = "apps"
     params = Params
     output = Output
-    tools = ("create_app_project", "app_write_file", "app_start_server")
+    tools = ("create_app_project", "app_install_packages", "app_write_file", "app_start_server")
 
     async def execute(self, params: Params, context: SkillContext) -> SkillResult:
         if not context.task.capable:
@@ -76,10 +80,11 @@ class AppBuilder(ToolSkill[Params]):
         plan = await self._plan(params, context)
         starter = STARTERS[plan.template]
         await _done(context, "create_app_project", template=plan.template)
+        packages = await _packages(plan, context)
         written: dict[str, str] = {}
         said = ""
         for _ in range(ATTEMPTS):
-            code = await self._code(params, plan, starter, context, written=written, said=said)
+            code = await self._code(params, plan, starter, context, packages=packages, written=written, said=said)
             for file in code.files:
                 await _done(context, "app_write_file", path=file.path, content=file.content)
                 written[file.path] = file.content
@@ -97,9 +102,9 @@ class AppBuilder(ToolSkill[Params]):
         user = f"Wish: {params.prompt}"
         if params.template:
             user += f"\n\nTemplate: {params.template}"
-        plan = await context.structured(
-            Plan, system=fill(read_prompt(HERE / "plan.md"), templates=told), user=user, stage="plan", tier=Tier.MAX
-        )
+        there = ", ".join(f"{name} {version}" for name, version in node.installed().items()) or "none"
+        system = fill(read_prompt(HERE / "plan.md"), templates=told, packages=there)
+        plan = await context.structured(Plan, system=system, user=user, stage="plan", tier=Tier.MAX)
         return plan.model_copy(update={"template": params.template}) if params.template else plan
 
     async def _code(
@@ -109,6 +114,7 @@ class AppBuilder(ToolSkill[Params]):
         starter: Starter,
         context: SkillContext,
         *,
+        packages: str,
         written: dict[str, str],
         said: str,
     ) -> Code:
@@ -119,6 +125,8 @@ class AppBuilder(ToolSkill[Params]):
             f"The server is started in the project's folder by: {starter.command} (PORT={PORT})",
             f"Files of the template:\n{_shown(starter)}",
         ]
+        if packages:
+            parts.append(f"What became of its packages:\n{packages}")
         if said:
             files = "\n\n".join(f"{path}:\n{content}" for path, content in written.items())
             parts.append(f"What was written before:\n{files}")
@@ -142,6 +150,15 @@ async def _done(context: SkillContext, tool: str, **arguments: Any) -> None:
     reply = await context.tool(tool, **arguments)
     if reply.is_error:
         raise SkillError(reply.content.removeprefix("Error: "))
+
+
+async def _packages(plan: Plan, context: SkillContext) -> str:
+    """What became of the packages that the plan names, marked as the tool does it. An app is written without those that
+    are not there."""
+    manager = MANAGERS.get(plan.template)
+    if not plan.packages or not manager:
+        return ""
+    return (await context.tool("app_install_packages", packages=plan.packages, manager=manager)).content
 
 
 async def _started(context: SkillContext, title: str, starter: Starter) -> AppStarted:
