@@ -141,7 +141,7 @@ class TestWebResearch:
 
         end = await case.drive()
 
-        assert end.value == {"error": "Error: Web search is not configured: set TAVILY_API_KEY."}
+        assert end.value == {"error": "Web search is not configured: set TAVILY_API_KEY."}
 
     @pytest.mark.parametrize("wrong", [{"query": ""}, {"query": "x", "pages": 6}, {"query": "x", "depth": "deep"}])
     async def test_wrong_parameters_are_refused_before_anything_is_searched(
@@ -278,7 +278,7 @@ class TestDataAnalysis:
         for said in (STEPS, "```python\nprint(90)\n```"):
             scripted_server.say(said)
         off = await alone(asking("data_analysis", question="?"), {**workshop(), "execute_code": refuse}).drive()
-        assert off.value == {"error": "Error: Running code is not configured: set SANDBOX_PROVIDER."}
+        assert off.value == {"error": "Running code is not configured: set SANDBOX_PROVIDER."}
 
         for said in (STEPS, *["```python\n1/0\n```"] * 3):
             scripted_server.say(said)
