@@ -1,7 +1,7 @@
 """The page of what is remembered: it can be read and changed without JavaScript. The verbs are those of the API."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from hyperagent.lib.stored_sentences import in_our_words
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering import actions, listing
 from memory.remembering.profile import CRITICAL, NAMES, PREFERENCES
+from memory.workspaces.places import talks
 
 PAGE: Final = "memory:memories"
 SECTIONS: Final = (
@@ -44,7 +45,8 @@ def memories(request: HttpRequest) -> HttpResponse:
     user = _reader(request)
     known = listing.everything_of(user)
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
-    rows = [_row(one) for one in known["memories"]]
+    there = _conversations_of(user, known["memories"])
+    rows = [_row(one, there) for one in known["memories"]]
     active = [row for row in rows if row["status"] == MemoryStatus.ACTIVE]
     found = [row for row in active if not row["field"] and query.casefold() in row["text"].casefold()]
     context = {
@@ -61,18 +63,44 @@ def memories(request: HttpRequest) -> HttpResponse:
     return render(request, "memory/memories.html", context)
 
 
-def _row(one: Json) -> Json:
-    """A memory with its times as the template writes them, and our sentences in the reader's language."""
+def _conversations_of(user: User, memories: list[Json]) -> Collection[str]:
+    """Those that the memories come from or were told in, and that the reader can still open. One query."""
+    named = {told["conversation_id"] for one in memories for told in (one["source"], *one["uses"])} - {None}
+    return {str(id_) for id_ in talks(user.pk, map(uuid.UUID, named))} if named else ()
+
+
+def _row(one: Json, there: Collection[str]) -> Json:
+    """A memory with its times as the template writes them, our sentences in the reader's language, and where a reader
+    finds what it was made of and told in: nowhere if that conversation is not `there`."""
     source = one["source"]
     return {
         **one,
+        "source_url": _message_url(source["conversation_id"], source["turn"], there),
         "reason": in_our_words(one["reason"]),
         "said_at": _time(source["said_at"]),
         "last_used": _time(one["last_used_at"]),
         "field_name": _(NAMES[ProfileField(one["field"])]) if one["field"] else "",
-        "uses": [{**use, "at": _time(use["at"]), "why": in_our_words(use["why"])} for use in one["uses"]],
+        "uses": [
+            {
+                **use,
+                "url": _message_url(use["conversation_id"], None, there),
+                "at": _time(use["at"]),
+                "why": in_our_words(use["why"]),
+            }
+            for use in one["uses"]
+        ],
         "history": [{**past, "said_at": _time(past["said_at"])} for past in one["history"]],
     }
+
+
+def _message_url(conversation_id: str | None, turn: str | None, there: Collection[str]) -> str:
+    """Of the message that began the turn, as `static/js/to_message.js` reads it; a turn may have another name."""
+    if conversation_id not in there:
+        return ""
+    try:
+        return f"/c/{conversation_id}/#m-{uuid.UUID(turn or '')}"
+    except ValueError:
+        return f"/c/{conversation_id}/"
 
 
 def _profile(active: list[Json]) -> list[tuple[str, list[tuple[str, list[Json]]]]]:
