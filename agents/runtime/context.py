@@ -19,6 +19,7 @@ from agents.guardrails.output import Screened, Watch, screened
 from agents.guardrails.reporting import FindingSummary, tell_lines
 from agents.guardrails.streaming import Anew
 from agents.runtime.attempts import Attempt
+from agents.runtime.cut_short import with_its_end
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
 from agents.runtime.outbox import Flagged
 from agents.runtime.spending import Spending
@@ -79,7 +80,8 @@ class AgentContext(Spending):
         only the agent that speaks for the run is.
 
         `last`: it answers from what there is, and so may be asked beyond the end of the run's budget, briefly. `aside`:
-        nobody is asked to raise that budget for it. Raises StepFailed with the provider's trouble in words for people,
+        nobody is asked to raise that budget for it. An answer that people see, and that had to end before it was whole,
+        says so at its end. Raises StepFailed with the provider's trouble in words for people,
         or if a budget has no room for it (`agents.budget`).
         """
         shown = shown and stage in STREAMED
@@ -101,7 +103,7 @@ class AgentContext(Spending):
             self.run.show_recorded(self.agent.id, reply.text, reply.thinking or "")
         tell_lines(self, [FindingSummary.from_json(line) for line in value.get(TOLD, ())])
         self.report(usage_of(reply))
-        return reply
+        return with_its_end(reply) if shown else reply
 
     async def heard(self) -> list[str]:
         """As the engine has it; and people see, once, what the run was told: a page that is loaded anew, too."""

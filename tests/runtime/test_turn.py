@@ -14,7 +14,7 @@ from agents.engine.events import ToolCall
 from agents.exchange import AgentInput
 from agents.models import AgentExecution, Execution, Step
 from agents.pipeline.work import commission
-from agents.runtime import leases
+from agents.runtime import cut_short, leases
 from agents.runtime.runner import Runner
 from agents.usage.models import ModelCall
 from tests.runtime.driving import Runners, ended, events, start, until
@@ -41,6 +41,23 @@ async def test_a_question_is_answered_and_everything_people_saw_is_stored(
     assert run.last_seq == said[-1]["seq"]
     assert said[-1]["usage"]["prompt_tokens"] == run.prompt_tokens > 0
     assert [event["status"] for event in said if event["type"] == "status_changed"] == ["running"]
+
+
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [("One, two and", "One, two and"), ("So:\n```python\nprint(", "So:\n```python\nprint(\n```")],
+    ids=["words", "code"],
+)
+async def test_an_answer_that_ends_because_it_is_as_long_as_it_may_be_says_so(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, said: str, stands: str
+) -> None:
+    scripted_server.script(Script(text=said, finish_reason="length"))
+    await make_runner(scripted_server.url)
+
+    run = await ended(await start(alice, "Count to a million", mode="chat"))
+
+    assert (run.status, run.answer) == ("completed", f"{stands}\n\n{cut_short.NOTICE}")
+    assert shown(await events(run.id)) == run.answer
 
 
 @pytest.mark.spec("S92")
