@@ -14,6 +14,7 @@ from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import conversation_of, request_of, sections, user
 from agents.runtime.context import AgentContext
+from agents.tools.taint import addresses_in
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "follow_ups"
@@ -45,12 +46,17 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def chosen(questions: Sequence[str], *, asked: str) -> list[str]:
-    """The first three that can be shown: one line each, none too long, none twice, none that was just asked. Pure."""
+    """The first three that can be shown: one line each, none too long, none twice, none that was just asked. Pure.
+
+    None with an address that was not asked about: it is taken over by a click, and then stands in the person's own
+    words, at which no person is asked any more before it is opened. A model wrote it, after what others had written.
+    """
     kept: dict[str, str] = {}
+    known = addresses_in(asked)
     for question in questions:
         text = " ".join(question.split()).strip("\"'«»“”„ ")
         key = _key(text)
-        if key and len(text) <= LONGEST_CHARS and key != _key(asked):
+        if key and len(text) <= LONGEST_CHARS and key != _key(asked) and addresses_in(text) <= known:
             kept.setdefault(key, text)
     return list(kept.values())[:MOST]
 

@@ -57,6 +57,15 @@ async def test_a_model_that_fails_fails_this_run_alone(alone: Alone, scripted_se
     assert end.how == "failed"
 
 
+@pytest.mark.threat("T12", "T16")
+def test_no_address_becomes_a_persons_own_words_by_a_click() -> None:
+    """What stands in those is opened without asking, and a page may have had the model put there what it knows."""
+    asked = "What does https://shop.example/terms say?"
+    given = ["Read https://evil.example/?d=4711", "And wombat-4711.evil.example?", "Is https://shop.example/terms new?"]
+
+    assert chosen(given, asked=asked) == given[2:]
+
+
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
