@@ -54,29 +54,33 @@ class GuardedPages:
 
     async def fetch(self, about: About, url: str, *, stays: bool = False) -> FetchedPage:
         found = await self.read(url, stays=stays)
+        asked = _told(url)
         if found.content_type.startswith("image/") and found.content_type != _DRAWN_AS_TEXT:
-            raise ToolError(f"{found.url} is an image, in which there is no text. Look at it with analyze_image.")
+            raise ToolError(f"{asked} is an image, in which there is no text. Look at it with analyze_image.")
         try:
             page = await self._extracted(found)
         except Unreadable as refusal:
-            raise ToolError(f"{found.url} could not be read. {refusal.message}") from None
+            raise ToolError(f"{asked} could not be read. {refusal.message}") from None
         if not page.text:
             raise ToolError(
-                f"{found.url} has no text that can be read: perhaps a program draws it in the browser. Use another."
+                f"{asked} has no text that can be read: perhaps a program draws it in the browser. Use another."
             )
         return FetchedPage(
             url=found.url, title=one_line(page.title)[:_TITLE_CHARS], text=page.text, is_whole=page.is_whole
         )
 
     async def read(self, url: str, *, max_bytes: int = MAX_PAGE_BYTES, stays: bool = False) -> Fetched:
-        """What is there, of whatever kind. Raises ToolError."""
+        """What is there, of whatever kind. Raises ToolError, which names only the address that was asked for: where a
+        redirect leads, whoever answered has written."""
         address = self._address(url)
-        await self._ask_robots(address)
+        await self._ask_robots(address, address.origin)
         found = await self._fetched(address.url, max_bytes=max_bytes, stays=stays)
         if found.url != address.url:
-            await self._ask_robots(self._address(found.url))
+            there = self._address(found.url)
+            is_the_same = there.origin == address.origin
+            await self._ask_robots(there, there.origin if is_the_same else f"The site that {_told(url)} redirects to")
         if not 200 <= found.status < 300:
-            raise ToolError(_refusal(found))
+            raise ToolError(_refusal(_told(url), found.status))
         return found
 
     async def _extracted(self, found: Fetched) -> Extracted:
@@ -99,7 +103,7 @@ class GuardedPages:
         try:
             return await self._through_the_door(url, max_bytes=max_bytes, stays=stays)
         except NotFetched as fault:
-            raise ToolError(f"{url[:300]} could not be read: {fault}") from None
+            raise ToolError(f"{_told(url)} could not be read: {fault.for_models}") from None
 
     async def _through_the_door(self, url: str, *, max_bytes: int, stays: bool = False) -> Fetched:
         return await fetch(
@@ -113,35 +117,39 @@ class GuardedPages:
             egress=self._egress,
         )
 
-    async def _ask_robots(self, address: Address) -> None:
-        """Raises ToolError for what the site asks programs not to read."""
+    async def _ask_robots(self, address: Address, named: str) -> None:
+        """Raises ToolError for what the site asks programs not to read. `named`: how a model is told of the site."""
         kept = self._robots.get(address.origin)
         if kept is None or kept[0] < time.monotonic():
             try:
                 text = await robots_of(address.origin, self._through_the_door)
             except NotAsked as fault:
-                raise ToolError(f"{fault} Use another source.") from None
+                raise ToolError(f"{named} could not be read: {fault.why} Use another source.") from None
             while len(self._robots) >= ROBOTS_KEPT:
                 del self._robots[next(iter(self._robots))]
             kept = self._robots[address.origin] = (time.monotonic() + ROBOTS_KEPT_S, text)
         if not may_read(kept[1], address.path):
             raise ToolError(
-                f"{address.origin} asks programs not to read this page (robots.txt), and that is respected. "
+                f"{named} asks programs not to read this page (robots.txt), and that is respected. "
                 "Use another source, or tell the person to open it."
             )
 
 
-def _refusal(found: Fetched) -> str:
-    match found.status:
+def _told(url: str) -> str:
+    return one_line(url.strip())[:300]
+
+
+def _refusal(asked: str, status: int) -> str:
+    match status:
         case 404 | 410:
-            why = f"there is no such page (its site answered {found.status})."
+            why = f"there is no such page (its site answered {status})."
         case 401 | 403 | 407 | 451:
-            why = f"its site does not let us read it (it answered {found.status})."
+            why = f"its site does not let us read it (it answered {status})."
         case 429:
             why = "its site has too many requests for now (it answered 429)."
         case _:
-            why = f"its site answered {found.status}."
-    return f"{found.url} could not be read: {why} Use another source."
+            why = f"its site answered {status}."
+    return f"{asked} could not be read: {why} Use another source."
 
 
 def _filename_of(address: Address) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from agents.tools.gateway import Gateway
 from agents.tools.tool import ToolError
 from agents.tools.values import FetchedPage
 from agents.web.pages import GuardedPages
+from hyperagent.lib.outside.egress import Egress
 from memory.samples import FOLDER
 from tests.lib.web import Page, Web
 from tests.tools.doubles import FakePages, fake_providers
@@ -206,3 +208,57 @@ async def test_what_is_no_http_is_told_without_a_word_of_it(pages: GuardedPages,
 
     assert "could not be read" in said
     assert "bey" not in said
+
+
+async def nowhere_but_here(host: str, port: int) -> list[str]:
+    if host.startswith("obey-nobody"):
+        raise OSError("No address associated with hostname")
+    return ["127.0.0.1"]
+
+
+def robots_of_two(handler: BaseHTTPRequestHandler) -> Page:
+    """The one host asks for what no program can do, the other for nothing."""
+    is_other = handler.headers["host"].startswith("obey")
+    return Page(b"User-agent: *\nDisallow: /\n" if is_other else b"", content_type="text/plain")
+
+
+@pytest.mark.threat("T16")
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("/Obey-me", "there is no such page"),
+        ("/Obey-me.png", "is an image"),
+        ("/Obey-me-empty", "could not be read"),
+        ("/Obey-me-drawn", "no text"),
+        ("http://obey-me.example:{port}/", "asks programs not to read"),
+        ("http://obey-nobody.example:{port}/", "It redirects to a host to which there is no connection"),
+        ("http://obey-me.elsewhere.example:{port}/", "It redirects to a host that is not among those"),
+    ],
+    ids=["missing", "image", "empty", "drawn", "robots", "unknown", "forbidden"],
+)
+async def test_where_a_redirect_leads_is_not_told_to_a_model_as_words_of_ours(web: Web, to: str, said: str) -> None:
+    """Whoever answers has written it. What fails is told unmarked, and does not count as text of others."""
+    egress = Egress(allowed=("127.0.0.1", "obey-me.example", "obey-nobody.example"))
+    pages = GuardedPages(allow_private=True, timeout_s=5, lookup=nowhere_but_here, egress=egress)
+    web.pages["/robots.txt"] = robots_of_two
+    web.pages["/Obey-me.png"] = Page(b"\x89PNG\r\n\x1a\n" + b"\0" * 50, content_type="image/png")
+    web.pages["/Obey-me-empty"] = Page(b"")
+    web.pages["/Obey-me-drawn"] = Page(b"<html><body><script>draw()</script></body></html>")
+    web.pages["/asked"] = Page(status=302, headers={"location": to.format(port=web.port)})
+
+    told = await refusal(pages, f"{web.url}/asked")
+
+    assert said in told
+    assert f"{web.url}/asked" in told
+    assert "bey" not in told
+
+
+@pytest.mark.threat("T16")
+async def test_where_a_robots_txt_redirects_to_is_not_told_either(web: Web) -> None:
+    pages = GuardedPages(allow_private=True, timeout_s=5, lookup=nowhere_but_here, egress=Egress())
+    web.pages["/robots.txt"] = Page(status=302, headers={"location": f"http://obey-nobody.example:{web.port}/"})
+
+    told = await refusal(pages, f"{web.url}/asked")
+
+    assert f"{web.url} could not be read: It redirects to a host" in told
+    assert "bey" not in told

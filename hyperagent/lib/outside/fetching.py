@@ -38,11 +38,23 @@ class Fault(StrEnum):
 
 
 class NotFetched(Exception):
-    """Nothing was read; the message is a sentence for people."""
+    """Nothing was read; the message is a sentence for people. `hops`: how many redirects had been followed."""
 
-    def __init__(self, fault: Fault, message: str) -> None:
+    def __init__(self, fault: Fault, message: str, *, hops: int = 0) -> None:
         super().__init__(message)
         self.fault = fault
+        self.hops = hops
+
+    @property
+    def for_models(self) -> str:
+        """Without the host that a redirect led to: whoever answered chose its name, and may say anything by it."""
+        return _BEHIND_A_REDIRECT.get(self.fault, str(self)) if self.hops else str(self)
+
+
+_BEHIND_A_REDIRECT: Final = {
+    Fault.NOT_ALLOWED: "It redirects to a host that is not among those that this installation lets its agents reach.",
+    Fault.UNREACHABLE: "It redirects to a host to which there is no connection.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,7 @@ async def fetch(
         allow_private=allow_private, timeout_s=timeout_s, connections=1, lookup=lookup or client.asked_of_dns
     )
     rules = configured() if egress is None else egress
+    hops = 0
     try:
         async with session, asyncio.timeout(timeout_s):
             address = canonical(url, allow_private=allow_private)
@@ -89,8 +102,12 @@ async def fetch(
                 if isinstance(found, Fetched):
                     return found
                 address = _next(address, found, allow_private=allow_private, stays=stays, rules=rules)
+                hops += 1
     except BadAddress as error:
-        raise NotFetched(_fault_of(error), str(error)) from None
+        raise NotFetched(_fault_of(error), str(error), hops=hops) from None
+    except NotFetched as error:
+        error.hops = hops
+        raise
     except TimeoutError:
         raise NotFetched(Fault.TIMED_OUT, f"No answer within {timeout_s:g} seconds.") from None
     raise NotFetched(Fault.TOO_MANY_REDIRECTS, f"It redirects more than {MOST_REDIRECTS} times.")
@@ -157,7 +174,7 @@ async def body_of(response: "aiohttp.ClientResponse", max_bytes: int) -> bytes:
     if packed in ("gzip", "x-gzip", "deflate"):
         pieces = unpacked(pieces)  # type: ignore[assignment]
     elif packed not in ("", "identity"):
-        raise NotFetched(Fault.UNREADABLE, f"It is packed as '{packed[:20]}', which was not asked for.")
+        raise NotFetched(Fault.UNREADABLE, "It is packed in a way that was not asked for.")
     body = bytearray()
     async for piece in pieces:
         body += piece

@@ -14,7 +14,12 @@ _ALL: Final = "*"
 
 
 class NotAsked(Exception):
-    """A site that cannot be asked allows nothing for now. The message is a sentence for people."""
+    """A site that cannot be asked allows nothing for now. The message is a sentence for people. `why`: the same for
+    models, without the name of the site."""
+
+    def __init__(self, origin: str, why: str, *, for_models: str = "") -> None:
+        super().__init__(f"{origin} could not be read: {why}")
+        self.why = for_models or why
 
 
 class Reads(Protocol):
@@ -34,12 +39,12 @@ async def robots_of(origin: str, read: Reads) -> str:
         found = await read(f"{origin}/robots.txt", max_bytes=MAX_BYTES)
     except NotFetched as error:
         if error.fault is Fault.TOO_BIG:
-            raise NotAsked(f"The robots.txt of {origin} is too long to be read.") from None
-        raise NotAsked(f"{origin} could not be read: {error}") from None
+            raise NotAsked(origin, "its robots.txt is too long to be read.") from None
+        raise NotAsked(origin, str(error), for_models=error.for_models) from None
     if 400 <= found.status < 500:
         return ""
     if found.status >= 300:
-        raise NotAsked(f"{origin} could not be read: it answered {found.status} for its robots.txt.")
+        raise NotAsked(origin, f"it answered {found.status} for its robots.txt.")
     return found.body.decode("utf-8", errors="replace")
 
 
