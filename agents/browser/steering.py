@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 import structlog
@@ -162,8 +163,10 @@ class Steering:
         # What comes encrypted passes the proxy unread: there a site could write it.
         is_read = response is not None and response.url.startswith("http:")
         said = asking.reason_in(response.headers) if response is not None and is_read else ""
-        if said:
-            raise ToolError(said)
+        if response is not None and said:
+            # It names the server. Where that is another one by now, the page has chosen what it is called.
+            is_asked = urlsplit(response.url).hostname == address.host
+            raise ToolError(said if is_asked else words.LED_AWAY)
         await pages.settle(page, within_s=self._patience.settling_s)
         return await self._seen(held, status=response.status if response else None)
 

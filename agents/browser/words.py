@@ -19,6 +19,7 @@ DONE: Final = "It was done, but what came of it cannot be seen. {why}"
 NO_KEY: Final = "There is no key {key}. Write it like Enter, Escape, ArrowDown or Control+A."
 NO_SUCH_CHOICE: Final = "The list {on} has no choice with this text."
 NO_ANSWER: Final = "The page does not answer. Open it again (browser_navigate)."
+LED_AWAY: Final = "The page leads to another server, to which there is no connection."
 TOO_SLOW: Final = "The page did not come within {seconds:g} s."
 DOWNLOAD: Final = "This address is a file and no page: the browser takes no downloads. Read it with fetch_url."
 _FAILURE: Final = re.compile(r"net::ERR_([A-Z0-9_]+)")

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.browser import words
 from agents.browser.patience import Patience
 from agents.browser.steering import Steering
 from agents.runtime.driven import About
@@ -114,6 +115,44 @@ async def an_encrypted_site(folder: Path, answer: str) -> AsyncIterator[str]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     async with server:
         yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+
+@asynccontextmanager
+async def a_proxy(answers: dict[str, str]) -> AsyncIterator[int]:
+    """The port of one that gives these, by what they are asked for, and to all else that there is nothing."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split()[1]
+        head = answers.get(asked, "HTTP/1.1 404 Not Found")
+        writer.write(f"{head}\nconnection: close\ncontent-length: 0\n\n".replace("\n", "\r\n").encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@pytest.mark.threat("T16")
+async def test_where_a_page_leads_to_is_not_told_as_words_of_ours(tmp_path: Path) -> None:
+    """What fails is told unmarked, and does not count as text of others: so it has no name that a site has chosen."""
+    refused = 'HTTP/1.1 502 Bad Gateway\nproxy-status: HyperAgent; error=dns_error; details="{} cannot be resolved."'
+    answers = {
+        "http://asked.example/": "HTTP/1.1 302 Found\nlocation: http://obey-me.example/",
+        "http://obey-me.example/": refused.format("obey-me.example"),
+        "http://nowhere.example/": refused.format("nowhere.example"),
+    }
+    boxes: Any = Boxes()
+    about = About(uuid4(), user_id=uuid4(), conversation_id=uuid4())
+    steering = Steering(lambda: boxes, Patience())
+    async with a_proxy(answers) as proxy, a_browser(tmp_path, f"--proxy-server=http://127.0.0.1:{proxy}") as port:
+        boxes.of[about.user_id] = Loopback(port)
+        boxes.of[about.user_id].may_come.set()
+
+        for asked, said in (("asked", words.LED_AWAY), ("nowhere", "nowhere.example cannot be resolved.")):
+            with pytest.raises(ToolError) as failed:
+                await steering.navigate(about, canonical(f"http://{asked}.example/", allow_private=True))
+            assert failed.value.message == said
+        await steering.close()
 
 
 @pytest.mark.threat("T16")
