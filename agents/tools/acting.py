@@ -77,6 +77,8 @@ def _sends(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> b
     match tool.sends:
         case None | Sends.NOWHERE | Sends.SERVICE:
             return False
+        case Sends.OTHERS if tool.says_nothing is not None and tool.says_nothing(arguments):
+            return False
         case Sends.OTHERS:
             # What only reads may ask those whom an administrator trusts; nobody else learns of it.
             return not (tool.effect == "read" and tool.host and egress().trusts(tool.host))

@@ -36,6 +36,8 @@ Function = Callable[..., Awaitable[Any]]
 Places = Callable[[dict[str, Any]], tuple[tuple[str, str], ...]]
 """From a call's arguments to the files that it would put something in the place of: scope and path of each. A path that
 ends with a slash stands for all below it."""
+Silent = Callable[[Mapping[str, Any]], bool]
+"""From a call's arguments to whether they tell whoever gets them nothing."""
 Becomes = Callable[[Mapping[str, Any], str | None], Change]
 """From a call's arguments and the text that its file has, None if it has none that can be shown, to what it changes."""
 
@@ -135,6 +137,7 @@ class Tool:
     own_files: bool = False
     sends: Sends | None = None
     address: str = ""
+    says_nothing: Silent | None = None
     replaces: Places | None = None
     becomes: Becomes | None = None
     host: str = ""
@@ -184,6 +187,7 @@ def tool(
     own_files: bool = False,
     sends: Sends | None = None,
     address: str = "",
+    says_nothing: Silent | None = None,
     replaces: Places | None = None,
     becomes: Becomes | None = None,
     name: str = "",
@@ -205,6 +209,7 @@ def tool(
     `replaces(arguments)` says. It is of use to tools that only read, too, if they leave files behind.
     `sends`: where what a call says may come to; to be said wherever a provider reaches further than the installation.
     `address`: the argument that names it, where that is an address.
+    `says_nothing(arguments)`: which calls tell the others, to whom it sends, nothing but that there was one.
     `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
     `becomes(arguments, before)`: what it makes of the text of the one file that `replaces` names; people see that.
     Raises BadTool for what is not whole.
@@ -256,6 +261,7 @@ def tool(
             own_files=own_files,
             sends=sends,
             address=address,
+            says_nothing=says_nothing,
             replaces=replaces,
             becomes=becomes,
             label=label,

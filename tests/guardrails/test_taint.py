@@ -140,6 +140,7 @@ EXAMPLES: dict[str, tuple[str, Json]] = {
     "browser_click": ("chat", {"target": "e1"}),
     "browser_type": ("chat", {"target": "e1", "text": "all of it", "submit": True}),
     "browser_press_key": ("chat", {"key": "Enter"}),
+    "browser_scroll": ("chat", {"amount": 0.4711}),
     "execute_code": ("chat", {"code": "print(1)"}),
     "execute_script": ("chat", {"code": "print(1)"}),
     "app_install_packages": ("chat", {"packages": ["left-pad"]}),
@@ -644,6 +645,25 @@ async def test_an_address_at_a_host_that_counts_as_ours_is_read_without_asking_b
     settings.CONFIG = settings.CONFIG.model_copy(update={"egress_trusted": ("wiki.ours.example",)})
 
     case = running(READ_DOCUMENT, (name, {"url": "https://wiki.ours.example/?q=Wombat"}), agent="web")
+
+    assert (await case.drive()).how == how
+
+
+@pytest.mark.threat("T12", "T16")
+@pytest.mark.parametrize(
+    ("given", "how"),
+    [
+        ({}, "completed"),
+        ({"direction": "down", "amount": 1}, "completed"),
+        ({"amount": 0.4711}, "waiting"),
+        ({"amount": 7}, "waiting"),
+        ({"direction": "up"}, "waiting"),
+    ],
+    ids=["on", "said", "number", "digit", "back"],
+)
+async def test_a_page_is_told_no_number_by_how_far_it_is_scrolled(given: Json, how: str) -> None:
+    """It sees that, and hands it on. To read on takes no yes."""
+    case = running(READ_DOCUMENT, ("browser_scroll", given), agent="chat")
 
     assert (await case.drive()).how == how
 

@@ -3,10 +3,12 @@
 To look (open, scroll, take a picture) is a step like reading a page. To click, type and press a key may buy, send or
 delete something on a site: those are effects, made once for one yes. What was there when the call was made goes with
 it as `on` (`settle`), so that people agree to an element and a page, not to a number; if the page has changed since,
-nothing is done. Whether a click that was interrupted has happened no probe can tell: whoever said yes is asked.
+nothing is done. How far a page is scrolled it sees, so more than to read on is asked about in a run that has read
+text of others. Whether a click that was interrupted has happened no probe can tell: whoever said yes is asked.
 """
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
@@ -64,13 +66,19 @@ async def browser_screenshot(call: Call) -> Reply:
     return await _shown(call, await call.providers.browser.look(call.about), action="screenshot")
 
 
+def _reads_on(arguments: Mapping[str, Any]) -> bool:
+    """One screen down. A page sees how far it is scrolled, and any number can be told by that."""
+    return (arguments.get("direction", "down"), arguments.get("amount", 1)) == ("down", 1)
+
+
 @tool(
     label=gettext_noop("Scroll in the browser"),
     agents=ANY_AGENT,
     needs=("browser",),
     timeout_s=60,
     untrusted=True,
-    sends=Sends.NOWHERE,
+    sends=Sends.OTHERS,
+    says_nothing=_reads_on,
 )
 async def browser_scroll(
     call: Call,
