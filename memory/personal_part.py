@@ -212,7 +212,8 @@ def _leave_projects(user_id: UUID) -> int:
             if heir is None:
                 _erase_project(project)
             else:
-                Project.objects.filter(pk=project.pk).update(owner=heir)
+                # Its instructions are not the heir's words, and do not stand in the prompts of their runs as theirs.
+                Project.objects.filter(pk=project.pk).update(owner=heir, is_inherited=True)
         done += 1
     for project in Project.objects.filter(members=user_id)[:AT_ONCE]:
         project.members.remove(User(pk=user_id))

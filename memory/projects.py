@@ -35,13 +35,13 @@ MAX_DOCUMENTS: Final = 2_000
 @dataclass(frozen=True, slots=True)
 class ProjectBrief:
     """What the agents of a run are told of its project. `written_by`: the name of whoever wrote the instructions;
-    `author_id`: who that is."""
+    `author_id`: who that is, None for one who has left."""
 
     id: uuid.UUID
     name: str
     instructions: str
     written_by: str
-    author_id: uuid.UUID
+    author_id: uuid.UUID | None
 
 
 def create(user: User, *, name: str, instructions: str = "") -> Project:
@@ -62,8 +62,8 @@ def change(user: User, project_id: uuid.UUID, *, name: str | None = None, instru
         if name is not None:
             project.name = _name(name)
         if instructions is not None:
-            project.instructions = _instructions(instructions)
-        project.save(update_fields=["name", "instructions"])
+            project.instructions, project.is_inherited = _instructions(instructions), False
+        project.save(update_fields=["name", "instructions", "is_inherited"])
     return project
 
 
@@ -182,6 +182,8 @@ def brief_of(project_id: uuid.UUID, user_id: uuid.UUID) -> ProjectBrief | None:
     project = Project.objects.select_related("owner").filter(pk=project_id, members=user_id).first()
     if project is None:
         return None
+    if project.is_inherited:
+        return ProjectBrief(project.pk, project.name, project.instructions, "an owner who has left", None)
     name = project.owner.display_name or "its owner"
     return ProjectBrief(project.pk, project.name, project.instructions, name, project.owner_id)
 

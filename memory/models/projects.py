@@ -27,6 +27,11 @@ class Project(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="owned_projects")
     name = models.CharField(max_length=120)
     instructions = models.TextField(blank=True, help_text="What every agent is told in its conversations.")
+    is_inherited = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether an owner who has left wrote the instructions; until the owner saves some.",
+    )
     members: "models.ManyToManyField[User, models.Model]" = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="projects"
     )
