@@ -94,12 +94,14 @@ class AttachmentKind(StrEnum):
 
 
 class Attachment(Value):
-    """A file that belongs to the question, as far as its person may see it. `doc_type`: by its content, such as png."""
+    """A file that belongs to the question, as far as its person may see it. `doc_type`: by its content, such as png.
+    `is_of_others`: whether another person gave it, or a connector brought it, so that others have named it."""
 
     id: str
     name: str
     kind: AttachmentKind
     doc_type: str = ""
+    is_of_others: bool = False
 
     @property
     def told(self) -> str:

@@ -3,7 +3,7 @@ that a replay goes the same way. Who may see which document is `memory`'s to say
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -13,14 +13,13 @@ from agents.engine.context import Outcome
 from agents.engine.states import StepKind
 from agents.exchange import Attachment, AttachmentKind, Options
 from agents.runtime.context import AgentContext
+from agents.tools.taint import ATTACHED
 from hyperagent.accounts.models import User
 from hyperagent.lib.threads import in_thread
-from memory.kinds import AT_WORK, SEARCHABLE
+from memory.kinds import AT_WORK, SEARCHABLE, Origin
 from memory.models import Document
 
 log = structlog.get_logger(__name__)
-
-NOTED: Final = "attachments"
 
 
 async def with_attachments(context: AgentContext, options: Options) -> Options:
@@ -32,7 +31,7 @@ async def with_attachments(context: AgentContext, options: Options) -> Options:
     async def perform() -> Outcome:
         return Outcome(await _looked_up(user_id, ids))
 
-    noted = await context.step(StepKind.NOTE, NOTED, None, perform)
+    noted = await context.step(StepKind.NOTE, ATTACHED, None, perform)
     if noted is None:
         return options
     attached = tuple(Attachment.model_validate(one) for one in noted)
@@ -67,18 +66,19 @@ def _seen(user_id: UUID, ids: Sequence[str]) -> list[dict[str, Any]]:
     if user is None:
         return []
     known = [_id for one in ids if (_id := _uuid(one)) is not None]
-    rows = Document.objects.seen_by(user).only("id", "filename", "doc_type", "status").in_bulk(known)
-    return [_attachment(rows[one]).model_dump(mode="json") for one in known if one in rows]
+    rows = Document.objects.seen_by(user).only("id", "filename", "doc_type", "status", "owner", "origin").in_bulk(known)
+    return [_attachment(rows[one], user_id).model_dump(mode="json") for one in known if one in rows]
 
 
-def _attachment(row: Document) -> Attachment:
+def _attachment(row: Document, user_id: UUID) -> Attachment:
     if row.is_picture:
         kind = AttachmentKind.PICTURE
     elif row.status in (*SEARCHABLE, *AT_WORK):
         kind = AttachmentKind.DOCUMENT
     else:
         kind = AttachmentKind.FILE
-    return Attachment(id=str(row.pk), name=row.filename, kind=kind, doc_type=row.doc_type)
+    is_of_others = row.owner_id != user_id or row.origin == Origin.CONNECTOR
+    return Attachment(id=str(row.pk), name=row.filename, kind=kind, doc_type=row.doc_type, is_of_others=is_of_others)
 
 
 def _uuid(text: str) -> UUID | None:

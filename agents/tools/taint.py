@@ -25,6 +25,8 @@ from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 AGENT: Final = "agent"
 """The kind of a question, or an answer to one, that another program's agent wrote."""
+ATTACHED: Final = "attachments"
+"""The note of what is attached to the question (`agents.pipeline.attachments`)."""
 PROJECT: Final = "project"
 """The kind of a project's instructions, by whoever owns it."""
 MOST_KEPT: Final = 200
@@ -207,6 +209,12 @@ def _take(reading: Reading, run: DrivenRun, step: StepRecord) -> None:
         case StepKind.NOTE if step.name == OPENED:
             # It may read the files that lie in its box without a call that anybody sees.
             reading.add(Read("program", "What a script found among its files"))
+        case StepKind.NOTE if step.name == ATTACHED and isinstance(step.response, list):
+            # Their names are told to whoever works on the question.
+            for one in step.response:
+                if isinstance(one, Mapping) and one.get("is_of_others"):
+                    name, id_ = str(one.get("name") or ""), str(one.get("id") or "")
+                    reading.add(Read("document", _line(name), document_id=id_))
         case StepKind.NOTE if step.name == NOTE and _was_flagged(step.response):
             reading.add(Read("question", "The question itself looks as if somebody else had written a part of it"))
 
