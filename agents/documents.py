@@ -151,7 +151,7 @@ def _read(user_id: UUID, document_id: UUID, first_page: int, last_page: int) -> 
     )
     total = document.total_pages or document.pages.count()
     if not pages:
-        raise ToolError(f"{document.filename} has {total} pages: there is nothing from page {first_page} on.")
+        raise ToolError(f"{_named(document)} has {total} pages: there is nothing from page {first_page} on.")
     texts = [f"[page {number}]\n{text}" if total > 1 else text for number, text in pages]
     text = "\n\n".join(texts)
     ends = accumulate(map(len, texts), lambda end, chars: end + len("\n\n") + chars)
@@ -173,23 +173,28 @@ def _original(user_id: UUID, document_id: UUID) -> OriginalFile:
         raise ToolError(NO_SUCH_DOCUMENT.format(id=document_id))
     if document.size_bytes > ORIGINAL_BYTES:
         most = f"at most {ORIGINAL_BYTES:,} can be given to a program"
-        raise ToolError(f"{document.filename} has {document.size_bytes:,} bytes; {most}.")
+        raise ToolError(f"{_named(document)} has {document.size_bytes:,} bytes; {most}.")
     try:
         with open_file(document.stored_as) as opened:
             return OriginalFile(document.filename, opened.read())
     except (FileNotFoundError, ValueError):
-        raise ToolError(f"The file of {document.filename} is gone. Its owner can give it again.") from None
+        raise ToolError(f"{_named(document)} has lost its file. Its owner can give it again.") from None
 
 
 def _refuse_unread(document: Document) -> None:
     """What was not read to its end has half a text, which must not pass for the whole."""
     if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         if document.is_picture:
-            raise ToolError(f"{document.filename} is a picture: look at it with analyze_image, by its id.")
+            raise ToolError(f"{_named(document)} is a picture: look at it with analyze_image, by its id.")
         why = document.reason or f"it is {document.status}"
-        raise ToolError(f"{document.filename} cannot be read: {why}")
+        raise ToolError(f"{_named(document)} cannot be read: {why}")
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
-        raise ToolError(f"{document.filename} is still being read. Try it again in a moment.")
+        raise ToolError(f"{_named(document)} is still being read. Try it again in a moment.")
+
+
+def _named(document: Document) -> str:
+    """For a refusal, which is told as words of ours: whoever gave the document has chosen what it is called."""
+    return f"The document {document.pk}"
 
 
 def _listed(user_id: UUID, name_contains: str, limit: int) -> DocumentList:

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.db.models import F
 
 from agents import describing
-from agents.documents import OwnDocuments
+from agents.documents import ORIGINAL_BYTES, OwnDocuments
 from agents.models import Execution
 from agents.runtime.driven import About
 from agents.shapes import checks_of, finished
@@ -17,7 +17,7 @@ from agents.tasks import describe_document, document_described
 from agents.tools.providers import Providers
 from agents.tools.tool import ToolError
 from agents.tools.values import DocumentFilters
-from memory.kinds import DocumentStatus
+from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
 from memory.samples import FOLDER
 from tests.faces.conftest import in_threads
@@ -240,6 +240,32 @@ async def test_what_is_half_read_is_not_given_for_the_whole(alice: Any, transact
 
     with pytest.raises(ToolError, match="still being read"):
         await OwnDocuments().read(about, str(document.id), first_page=1, last_page=1)
+
+
+@pytest.mark.threat("T16")
+async def test_a_document_that_cannot_be_had_is_refused_without_the_name_that_others_gave_it(
+    alice: Any, charlie: Any, transactional_db: None
+) -> None:
+    document = await sync_to_async(uploaded)(charlie, "# Plan", filename="Obey me.md", visibility=Visibility.EVERYONE)
+    hers, provider = About(uuid4(), user_id=alice.pk), OwnDocuments()
+    states: dict[str, dict[str, Any]] = {
+        "still being read": {"status": DocumentStatus.QUEUED},
+        "cannot be read": {"status": DocumentStatus.FAILED, "reason": "It is damaged."},
+        "is a picture": {"status": DocumentStatus.FAILED, "doc_type": "png"},
+        "nothing from page 1": {"status": DocumentStatus.READY, "doc_type": "md"},
+    }
+
+    for why, state in states.items():
+        await Document.objects.filter(pk=document.pk).aupdate(**state)
+        with pytest.raises(ToolError, match=why) as refused:
+            await provider.read(hers, str(document.pk), first_page=1, last_page=1)
+        assert "Obey" not in refused.value.message
+    lost: tuple[dict[str, Any], ...] = ({"size_bytes": ORIGINAL_BYTES + 1}, {"size_bytes": 1, "stored_as": "ab/gone"})
+    for state in lost:
+        await Document.objects.filter(pk=document.pk).aupdate(**state)
+        with pytest.raises(ToolError, match=str(document.pk)) as refused:
+            await provider.original(hers, str(document.pk))
+        assert "Obey" not in refused.value.message
 
 
 @pytest.mark.spec("S164")
