@@ -17,8 +17,9 @@ from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
 VERSION: Final = 1
-# What may be long stops at what it begins with: so the whole takes no longer than the text is long.
-_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([ \t]*\n?[ \t]*<?([^)\s>\[]*)>?[^)\[\n]*\)")
+# What may be long stops at what it begins with, and is taken whole or not at all: so the whole takes no longer than the
+# text is long. What was given back of the one part would be taken by the next, and end at the same place.
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*+)\]\([ \t]*+(?:\n[ \t]*+)?+<?+([^)\s>\[]*+)>?+[^)\[\n]*+\)")
 # The end of a link whose words or title have brackets.
 _TARGET: Final = re.compile(r"\]\([ \t]*\n?[ \t]*<?([^\s)<>\]]*)")
 _DEFINITION: Final = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?(\S+?)>?(?:[ \t].*)?$", re.MULTILINE)

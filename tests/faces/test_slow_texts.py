@@ -17,6 +17,8 @@ pytestmark = pytest.mark.threat("T30")
 HOUSE = "http://house.test"
 CHARS = 200_000
 BROKEN = ["[", "](", "[x](", "[x](<", "![", "[[x]]", "[a]: ", 'href="', "|"]
+RUNS = [" ", "a", "\t ", "\n", "<", ">", "!"]
+BEGINNINGS = ["[x](", "[x](\n", "[x](<", "[", "[a]: ", "href", "href=", "http://"]
 
 
 @pytest.mark.parametrize("broken", BROKEN)
@@ -27,6 +29,15 @@ def test_an_excerpt_is_made_of_any_text(broken: str) -> None:
 @pytest.mark.parametrize("broken", BROKEN)
 def test_any_answer_can_be_shared(broken: str) -> None:
     assert abroad_only("needle " + broken * (CHARS // len(broken)), HOUSE).startswith("needle ")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=ascii)
+@pytest.mark.parametrize("beginning", BEGINNINGS, ids=ascii)
+def test_any_answer_can_be_shared_in_which_something_begins_and_does_not_end(beginning: str, run: str) -> None:
+    text = f"needle {beginning}{run * (CHARS // len(run))}"
+
+    assert abroad_only(text, HOUSE).startswith("needle ")
+    assert plain(text).startswith("needle")
 
 
 @pytest.mark.parametrize(
