@@ -177,6 +177,24 @@ def test_patterns_choose_an_action(task: str, action: str, query: str) -> None:
     assert (plan.action, plan.query) == (action, query)
 
 
+@pytest.mark.threat("T30")
+@pytest.mark.parametrize(
+    ("words", "action"),
+    [
+        ("send ", "search_inbox"),
+        ("save ", "search_inbox"),
+        ("such ", "search_inbox"),
+        ("i ", "search_inbox"),
+        ("the draft ", "draft"),
+        ("send the draft ", "send_draft"),
+        ("send draft ", "draft"),
+    ],
+)
+def test_patterns_choose_an_action_for_a_task_of_any_length(words: str, action: str) -> None:
+    """A question may have a million characters, and whoever reads it reads those of all the others too."""
+    assert plan_by_patterns(words * (400_000 // len(words))).action == action
+
+
 def test_an_address_counts_as_known_only_as_a_whole() -> None:
     before = {"rag-1": found_by("rag", "", chunks=[{"text": "Write to carol@example.org."}])}
     task = task_for("mail", "Write to jim.bob@example.org and dora@example.org.uk", dependency_outputs=before)

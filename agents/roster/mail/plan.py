@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -31,16 +32,24 @@ _ABOUT = re.compile(r"(?i)\b(?:about|regarding|subject|über|wegen|betreff)[:\s]
 _SAYING = re.compile(r"(?is)\b(?:saying|that says|with the text|mit dem text|dass|say)\b[:\s]*(?P<what>.+)")
 _UNREAD = re.compile(r"(?i)\b(unread|ungelesen\w*)\b")
 _TODAY = re.compile(r"(?i)\b(today|heute)\b")
-# The first that fits counts.
-_ACTIONS: Final[tuple[tuple[Action, re.Pattern[str]], ...]] = (
-    ("send_draft", re.compile(r"(?is)\b(send|schick\w*|sende)\b.*\b(the|my|den|meinen) (draft|entwurf)\b(?!.*@)")),
-    ("save_attachments", re.compile(r"(?is)\b(save|speicher\w*|sicher\w*)\b.*\b(attachments?|anh[aä]ng\w*)\b")),
-    ("search_drafts", re.compile(r"(?is)\b(find|show|list|search|which|zeig\w*|such\w*)\b.*\b(drafts|entwürfe)\b")),
-    ("search_sent", re.compile(r"(?is)\b(i|ich)\b.*\b(sent|wrote|gesendet|geschickt|geschrieben)\b|\bsent mail")),
-    ("reply", re.compile(r"(?i)\b(reply|respond|answer|antworte\w*|beantworte\w*)\b")),
-    ("draft", re.compile(r"(?i)\b(draft|entwurf|entwirf)\b")),
-    ("send", re.compile(r"(?is)\b(send|e-?mail|mail|write|forward|schick\w*|send\w*|schreib\w*|maile)\b.*@")),
-    ("read", re.compile(r"(?i)\b(read|open|lies|öffne)\b")),
+
+
+def _in_turn(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+
+
+# The first that fits counts. Each of its patterns is looked for behind what the one before it found: as one pattern,
+# with anything in between, a text of nothing but "send" would take hours.
+_ACTIONS: Final[tuple[tuple[Action, tuple[re.Pattern[str], ...]], ...]] = (
+    ("send_draft", _in_turn(r"\b(send|schick\w*|sende)\b", r"\b(the|my|den|meinen) (draft|entwurf)\b")),
+    ("save_attachments", _in_turn(r"\b(save|speicher\w*|sicher\w*)\b", r"\b(attachments?|anh[aä]ng\w*)\b")),
+    ("search_drafts", _in_turn(r"\b(find|show|list|search|which|zeig\w*|such\w*)\b", r"\b(drafts|entwürfe)\b")),
+    ("search_sent", _in_turn(r"\b(i|ich)\b", r"\b(sent|wrote|gesendet|geschickt|geschrieben)\b")),
+    ("search_sent", _in_turn(r"\bsent mail")),
+    ("reply", _in_turn(r"\b(reply|respond|answer|antworte\w*|beantworte\w*)\b")),
+    ("draft", _in_turn(r"\b(draft|entwurf|entwirf)\b")),
+    ("send", _in_turn(r"\b(send|e-?mail|mail|write|forward|schick\w*|send\w*|schreib\w*|maile)\b", r"@")),
+    ("read", _in_turn(r"\b(read|open|lies|öffne)\b")),
 )
 
 
@@ -76,7 +85,7 @@ class MailPlan(BaseModel):
 
 def plan_by_patterns(task: str) -> MailPlan:
     """For when no model can be asked: one action by its words, and what it needs by its form."""
-    action: Action = next((name for name, pattern in _ACTIONS if pattern.search(task)), "search_inbox")
+    action: Action = next((name for name, patterns in _ACTIONS if _says(task, name, patterns)), "search_inbox")
     addresses = list(dict.fromkeys(_ADDRESS.findall(task)))
     about = _ABOUT.search(task)
     saying = _SAYING.search(task)
@@ -85,6 +94,19 @@ def plan_by_patterns(task: str) -> MailPlan:
         subject = title_from(about["what"] if about else say, limit=60)
         return MailPlan(action=action, to=addresses, subject=subject, say=say)
     return MailPlan(action=action, query=_query(task, about), say=say)
+
+
+def _says(task: str, action: Action, patterns: Sequence[re.Pattern[str]]) -> bool:
+    end = 0
+    for place, pattern in enumerate(patterns):
+        if action == "send_draft" and place:
+            # Behind the last address: where one follows, the draft is yet to be written.
+            end = max(end, task.rfind("@") + 1)
+        found = pattern.search(task, end)
+        if found is None:
+            return False
+        end = found.end()
+    return True
 
 
 def known_addresses(wanted: list[str], task: AgentInput) -> tuple[list[str], list[str]]:
