@@ -9,11 +9,13 @@ Decides nothing, and asks nobody.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any, Final
 
-from agents.engine.records import StepRecord
+from agents.engine.records import Intervention, StepRecord
 from agents.engine.scripts import OPENED
-from agents.engine.states import StepKind, StepStatus
+from agents.engine.states import InterventionKind, StepKind, StepStatus
 from agents.guardrails.questions import NOTE
 from agents.guardrails.reporting import LATE
 from agents.guardrails.wording.unbinding import ROLE
@@ -110,8 +112,17 @@ def is_known(run: DrivenRun, url: str) -> bool:
     reading = reading_of(run)
     if found in reading.addresses:
         return True
-    said = [*reading.words, *(one.text for one in run.loaded.interventions.values())]
-    return any(found in addresses_in(text) for text in said)
+    said = (addresses_in(text) for text in reading.words)
+    return any(found in some for some in chain(said, map(partial(_said_to, run), run.loaded.interventions.values())))
+
+
+def _said_to(run: DrivenRun, intervention: Intervention) -> set[str]:
+    """The addresses that a person names to an agent. Other instructions are written over those that it had: what stands
+    in those, a model wrote."""
+    said = addresses_in(intervention.text)
+    if intervention.kind is not InterventionKind.MODIFY or (agent := run.find(intervention.agent_id)) is None:
+        return said
+    return said - addresses_in(agent.task)
 
 
 def same_address(url: str) -> str:

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from agents.engine.states import InterventionKind
 from agents.exchange import AgentInput, OnApproval, Options, Preapproval
 from agents.guardrails.questions import NOTE
 from agents.guardrails.reporting import LATE
@@ -34,6 +35,8 @@ from hitl.policy import PolicyFacts, RuleFacts
 from tests.codeact.driving import scripted
 from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
+from tests.engine.driving import until
+from tests.engine.test_interventions import statuses
 from tests.tools.doubles import (
     FakeBrowser,
     FakeDocuments,
@@ -540,6 +543,36 @@ async def test_an_address_in_a_question_that_others_shared_is_none_that_the_read
     case = running(FIRST_CALL, ("fetch_url", {"url": "https://shared.example/"}), agent="web", turn=turn)
 
     assert (await case.drive()).how == how
+
+
+@pytest.mark.threat("T12", "T16")
+async def test_of_instructions_that_a_person_changed_the_addresses_that_a_model_had_written_are_not_theirs() -> None:
+    """The form begins with what the agent was told before."""
+    own, changed = "https://own.example/", asyncio.Event()
+
+    async def child(context: Any, value: Any) -> None:
+        await changed.wait()
+
+    async def program(context: AgentContext) -> Any:
+        await context.fork("child", None, task=f"Read {EVIL} first.")
+        await changed.wait()
+        await context.tool(*FIRST_CALL, call_id="call-0")
+        return [seen(await context.tool("fetch_url", {"url": url}, call_id=f"call-{url}")) for url in (own, EVIL)]
+
+    task = AgentInput(agent_id="a", agent_name="web", task="Do it", capable=False)
+    lookups = MemoryLookups(policies=(ALLOWS_ALL,))
+    gateway = Gateway(fake_providers(), checks=CHECKS)
+    case = case_of(program, gateway, agent="web", task=task, others={"child": child}, lookups=lookups)
+    case.conversation_id = UUID(int=7)
+
+    async with case.driving() as (run, driving):
+        await until(lambda: "root.child-0" in statuses(case))
+        text = f"Read {EVIL} first, and {own} as well."
+        case.intervene(InterventionKind.MODIFY, text, lineage="root.child-0", run=run)
+        changed.set()
+        assert (await driving).how == "waiting"
+
+    assert asked(case)["address"]["url"] == EVIL
 
 
 @pytest.mark.threat("T12", "T20")
