@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 import mcp_types
 from mcp import Client
@@ -18,7 +19,14 @@ from agents.mcp.definitions import BadDefinition, Definition, definition, visibl
 from agents.mcp.programs import ProgramEnded, with_said
 from agents.mcp.values import ServerConfig
 from agents.sandbox.base import SandboxError
-from hyperagent.lib.outside.http_client import Auth, GuardedTransport, HttpError, HttpTimeout, guarded_http_client
+from hyperagent.lib.outside.http_client import (
+    Auth,
+    GuardedTransport,
+    HttpError,
+    HttpTimeout,
+    guarded_http_client,
+    host_asked,
+)
 
 CONNECT_S: Final = 25.0
 SILENCE_S: Final = 300.0
@@ -259,8 +267,15 @@ def _told(error: BaseException, config: ServerConfig) -> NotConnected | None:
         case TimeoutError() | HttpTimeout():
             return NotConnected(f"'{config.name}' did not answer in time.")
         case HttpError() if str(error):
-            return NotConnected(visible(str(error))[:_SAID_CHARS])
+            return _without_way(visible(str(error))[:_SAID_CHARS], config, host_asked(error))
     return None
+
+
+def _without_way(said: str, config: ServerConfig, host: str) -> NotConnected:
+    """Another host than its own, such as that of its sign-in, the server has named: that is what a stranger said."""
+    if host == urlsplit(config.url).hostname:
+        return NotConnected(said)
+    return NotConnected(f"'{config.name}' leads to another server, which cannot be reached.", said=said)
 
 
 def _causes(error: BaseException) -> Sequence[BaseException]:

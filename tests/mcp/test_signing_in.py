@@ -1,6 +1,7 @@
 """Signing in to a server by OAuth: found out, registered, out to its page and back, kept sealed, renewed."""
 
 import asyncio
+import json
 import re
 import threading
 import time
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -20,6 +22,7 @@ from agents.mcp.actions import Wanted
 from agents.mcp.models import McpServer, McpSignIn
 from agents.mcp.reading import config_of
 from agents.mcp.sealing import opened, sealed
+from agents.mcp.values import ServerConfig
 from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
 from hyperagent.embedded.instance import free_port
@@ -140,6 +143,34 @@ def test_a_server_whose_secrets_cannot_be_read_any_more_can_be_signed_in_to(
 
     assert (lost.state, "sign in, again" in lost.last_error) == ("needs_sign_in", True)
     assert "Signed in to guarded." in done.content.decode()
+
+
+@pytest.mark.threat("T16")
+async def test_where_a_server_sends_us_to_sign_in_is_told_as_what_a_stranger_said(in_threads: None) -> None:
+    """A run that cannot reach it is told why: it is a name that the server has chosen."""
+    port = free_port()
+    here = f"http://127.0.0.1:{port}"
+    names = json.dumps({"resource": f"{here}/mcp", "authorization_servers": ["http://obey-me.invalid/"]})
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        if asked.startswith(b"POST"):
+            status, more, body = "401 Unauthorized", f'www-authenticate: Bearer resource_metadata="{here}/about"', ""
+        else:
+            status, more, body = "200 OK", "content-type: application/json", names
+        head = f"HTTP/1.1 {status}\r\n{more}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        writer.write(f"{head}{body}".encode())
+        await writer.drain()
+        writer.close()
+
+    config = ServerConfig(uuid4(), "calc", "http", url=f"{here}/mcp", is_inner=True, has_oauth=True)
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        with pytest.raises(connecting.NotConnected) as failed:
+            async with connecting.connected(config, ways_of(None)):
+                pytest.fail("there is nobody to sign in")
+
+    assert "obey" not in failed.value.ours
+    assert "obey-me.invalid" in failed.value.said
 
 
 def test_who_clicks_twice_signs_in_by_the_second(

@@ -196,6 +196,14 @@ def guarded_http_client(
     return client, transport
 
 
+def host_asked(error: HttpError) -> str:
+    """The host of the request that failed; empty where the library does not say."""
+    try:
+        return error.request.url.raw_host.decode("ascii")
+    except RuntimeError:
+        return ""
+
+
 def _told(error: Exception, address: Address, request: httpx2.Request) -> httpx2.ConnectError:
     # The library's words have the line that it could not read.
     said = "What it answered is no HTTP" if isinstance(error, httpcore2.ProtocolError) else str(error)
