@@ -5,7 +5,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from hyperagent.lib.api import NullIsLeftOut, OneOf
+from hyperagent.lib.api import NullIsLeftOut, OneOf, Several
 from memory.values import Mode
 
 MOST: Final = 50
@@ -43,7 +43,7 @@ class FiltersSerializer(NullIsLeftOut):
 class SearchSerializer(NullIsLeftOut):
     query = serializers.CharField(max_length=2_000)
     top_k = serializers.IntegerField(min_value=1, max_value=MOST, default=8)
-    document_ids = serializers.ListField(
+    document_ids = Several(
         child=serializers.UUIDField(), max_length=MOST_DOCUMENTS, default=list, help_text="Only in these; none: in all."
     )
     filters = FiltersSerializer(default=dict)

@@ -26,12 +26,14 @@ from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_chosen_by, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
-from hyperagent.lib.api import ListSerializer, OneOf, with_format
+from hyperagent.lib.api import ListSerializer, OneOf, Several, with_format
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
 
 MAX_TOLD = 200
+# How many may belong to one question is the action's to judge; this is how many are looked at.
+MOST_NAMED = 1_000
 ATTACHED = "Ids of documents that belong to the question: uploaded before, and the caller's to see."
 TEMPORARY = "Nothing is remembered of it, nothing remembered is told in it, and no list has it."
 
@@ -210,8 +212,13 @@ class SaySerializer(serializers.Serializer[Any]):
     mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
     client_id = serializers.CharField(required=False, allow_null=True, default=None)
     options = OptionsSerializer(required=False, allow_null=True, default=None)
-    attachment_ids = serializers.ListField(
-        child=serializers.CharField(), required=False, allow_null=True, default=None, help_text=ATTACHED
+    attachment_ids = Several(
+        child=serializers.CharField(),
+        max_length=MOST_NAMED,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text=ATTACHED,
     )
     edits = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="The question beside which this one begins a branch."
@@ -301,10 +308,10 @@ class QuerySerializer(OptionsSerializer):
         default=None,
         help_text='What needs no yes in this run: [{"tool", "conditions": [{"path", "op", "value"}]}]. Scope approve.',
     )
-    attachment_ids = serializers.ListField(
-        child=serializers.CharField(), required=False, allow_null=True, help_text=ATTACHED
+    attachment_ids = Several(
+        child=serializers.CharField(), max_length=MOST_NAMED, required=False, allow_null=True, help_text=ATTACHED
     )
-    document_ids = serializers.ListField(child=serializers.CharField(), required=False, allow_null=True)
+    document_ids = Several(child=serializers.CharField(), max_length=MOST_NAMED, required=False, allow_null=True)
 
     # What the run is given besides the question, under these names.
     OPTIONS = (

@@ -35,7 +35,7 @@ from hyperagent.accounts.models import ApiToken
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
-from hyperagent.lib.api import ErrorSerializer, OneOf, Pages
+from hyperagent.lib.api import ErrorSerializer, OneOf, Pages, Several
 from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import NotAllowed
 
@@ -87,7 +87,7 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
         help_text="With talk same: the one to go on in. Without, the first run begins it.",
     )
     project_id = serializers.UUIDField(required=False, allow_null=True, help_text="Of conversations that it begins.")
-    document_ids = serializers.ListField(child=serializers.UUIDField(), required=False, max_length=MOST_DOCUMENTS)
+    document_ids = Several(child=serializers.UUIDField(), required=False, max_length=MOST_DOCUMENTS)
     preapproved = serializers.JSONField(
         required=False,
         help_text='What needs no yes: [{"tool", "conditions": [{"path", "op", "value"}]}]. Needs the scope approve.',

@@ -12,7 +12,7 @@ from hitl.answers import MAX_INSTRUCTIONS_CHARS, MAX_TEXT_CHARS, Response, respo
 from hitl.api.rule_serializers import RememberField
 from hitl.kinds import SNOOZED, ApproverKind, Happening, Risk, Stage, Via
 from hitl.models import RequestKind, RequestStatus
-from hyperagent.lib.api import OneOf
+from hyperagent.lib.api import OneOf, Several
 
 MANY_VERBS = (RequestStatus.APPROVED, RequestStatus.DENIED, SNOOZED)
 VERBS = (RequestStatus.APPROVED, RequestStatus.DENIED, RequestStatus.ANSWERED, SNOOZED)
@@ -139,7 +139,7 @@ class RespondSerializer(serializers.Serializer[Any]):
 class RespondToManySerializer(serializers.Serializer[Any]):
     """Approvals only are decided; requests of other kinds may be put off."""
 
-    request_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MAX_AT_ONCE)
+    request_ids = Several(child=serializers.UUIDField(), min_length=1, max_length=MAX_AT_ONCE)
     decision = OneOf(MANY_VERBS)
     instructions = serializers.CharField(
         required=False, allow_blank=True, allow_null=True, max_length=MAX_INSTRUCTIONS_CHARS, trim_whitespace=False

@@ -26,7 +26,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.openapi import TokenAuthenticationScheme  # noqa: F401 - known to the schema once imported
 from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.scopes import DEFAULT_SCOPES, Role, Scope, UserKind
-from hyperagent.lib.api import NullIsLeftOut, Pages
+from hyperagent.lib.api import NullIsLeftOut, Pages, Several
 from hyperagent.lib.refusals import Refused
 
 
@@ -41,7 +41,7 @@ class Credentials(NullIsLeftOut):
         help_text="A code of the authenticator app, or a recovery code: needed where the account has a second factor.",
     )
     name = serializers.CharField(max_length=100, required=False, default="", allow_blank=True)
-    scopes = serializers.ListField(
+    scopes = Several(
         child=serializers.CharField(max_length=100),
         max_length=20,
         required=False,

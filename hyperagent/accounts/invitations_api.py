@@ -12,7 +12,7 @@ from hyperagent.accounts import invitations
 from hyperagent.accounts.people_api import REFUSALS, AdministratorsView, GroupName
 from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role
-from hyperagent.lib.api import Pages, own_or_404
+from hyperagent.lib.api import Pages, Several, own_or_404
 from hyperagent.lib.outbox import mails_leave
 
 
@@ -38,12 +38,10 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
 
 class NewInvitation(serializers.Serializer[Any]):
     email = serializers.CharField(max_length=254)
-    roles = serializers.ListField(
+    roles = Several(
         child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=f"Of {', '.join(Role)}."
     )
-    groups = serializers.ListField(
-        child=serializers.IntegerField(), max_length=1_000, required=False, help_text="Their ids."
-    )
+    groups = Several(child=serializers.IntegerField(), max_length=1_000, required=False, help_text="Their ids.")
 
 
 class InvitationPage(serializers.Serializer[Any]):

@@ -17,7 +17,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.people_reading import Person, PersonState, Wanted, found, groups_with_members, shown
 from hyperagent.accounts.scoped import ScopedView
 from hyperagent.accounts.scopes import Role, Scope, UserKind
-from hyperagent.lib.api import ErrorSerializer, OneOf, Pages
+from hyperagent.lib.api import ErrorSerializer, OneOf, Pages, Several
 from hyperagent.lib.refusals import NotThere
 
 REFUSALS: dict[int, Any] = dict.fromkeys((400, 403, 404, 409), ErrorSerializer)
@@ -54,8 +54,8 @@ class PersonSerializer(serializers.Serializer[Person]):
 class PersonChange(serializers.Serializer[Any]):
     """What is left out stays as it is."""
 
-    roles = serializers.ListField(child=OneOf(Role), max_length=len(Role), required=False)
-    groups = serializers.ListField(
+    roles = Several(child=OneOf(Role), max_length=len(Role), required=False)
+    groups = Several(
         child=serializers.IntegerField(), max_length=1_000, required=False, help_text="Their ids, roles apart."
     )
 
@@ -154,7 +154,7 @@ class GroupChange(serializers.Serializer[Any]):
     """What is left out stays as it is."""
 
     name = serializers.CharField(max_length=10_000, required=False)
-    members = serializers.ListField(
+    members = Several(
         child=serializers.UUIDField(), max_length=MOST_MEMBERS, required=False, help_text="The ids of all of them."
     )
 

@@ -17,7 +17,7 @@ from hyperagent.accounts.people_models import ServiceAccount
 from hyperagent.accounts.people_reading import PersonState, programs
 from hyperagent.accounts.scopes import SERVICE_SCOPES
 from hyperagent.accounts.service_accounts import GRACES, ServiceAccountInput
-from hyperagent.lib.api import Pages, whole_list
+from hyperagent.lib.api import Pages, Several, whole_list
 from hyperagent.lib.refusals import NotThere
 
 _SCOPES_HELP = f"Of {', '.join(SERVICE_SCOPES)}."
@@ -50,10 +50,8 @@ class ServiceAccountChange(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=1_000, required=False)
     purpose = serializers.CharField(max_length=1_000, required=False, allow_blank=True)
     owner = serializers.UUIDField(required=False, help_text="The id of the person who answers for it.")
-    scopes = serializers.ListField(
-        child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=_SCOPES_HELP
-    )
-    groups = serializers.ListField(child=serializers.IntegerField(), max_length=1_000, required=False)
+    scopes = Several(child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=_SCOPES_HELP)
+    groups = Several(child=serializers.IntegerField(), max_length=1_000, required=False)
     ends_at = serializers.DateTimeField(required=False)
 
 
@@ -61,7 +59,7 @@ class NewServiceAccount(ServiceAccountChange):
     """`owner`: without it you; `ends_at`: without it in a year."""
 
     name = serializers.CharField(max_length=1_000)
-    scopes = serializers.ListField(child=serializers.CharField(max_length=100), max_length=20, help_text=_SCOPES_HELP)
+    scopes = Several(child=serializers.CharField(max_length=100), max_length=20, help_text=_SCOPES_HELP)
 
 
 class ServiceAccountPage(serializers.Serializer[Any]):
@@ -72,7 +70,7 @@ class ServiceAccountPage(serializers.Serializer[Any]):
 
 class ServiceToken(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=100, required=False, default="", allow_blank=True)
-    scopes = serializers.ListField(
+    scopes = Several(
         child=serializers.CharField(max_length=100), max_length=20, required=False, default=None, allow_null=True
     )
     expires_at = serializers.DateTimeField(required=False, default=None, allow_null=True)

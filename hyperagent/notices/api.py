@@ -14,7 +14,7 @@ from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
-from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
+from hyperagent.lib.api import ErrorSerializer, Pages, Several, own_or_404
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import CHOOSABLE, DeliveryStatus, EventType
 from hyperagent.notices.models import Delivery, Endpoint
@@ -39,15 +39,13 @@ class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
 
 class NewEndpoint(serializers.Serializer[Any]):
     url = serializers.CharField(max_length=10_000)
-    events = serializers.ListField(child=serializers.CharField(max_length=100), max_length=20, help_text=_EVENTS_HELP)
+    events = Several(child=serializers.CharField(max_length=100), max_length=20, help_text=_EVENTS_HELP)
     owner = serializers.ChoiceField(choices=[ME, INSTALLATION], default=ME)
 
 
 class EndpointChange(serializers.Serializer[Any]):
     url = serializers.CharField(max_length=10_000, required=False)
-    events = serializers.ListField(
-        child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=_EVENTS_HELP
-    )
+    events = Several(child=serializers.CharField(max_length=100), max_length=20, required=False, help_text=_EVENTS_HELP)
     enabled = serializers.BooleanField(required=False)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
+from hyperagent.lib.api import Several
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering.profile import PROJECTS
 from memory.remembering.storing_rules import VALUE_CHARS
@@ -94,7 +95,7 @@ class CriticalChangeSerializer(_NamedSerializer):
     user_name = _ValueField()
     company_name = _ValueField()
     job_title = _ValueField()
-    recent_projects = serializers.ListField(child=_ValueField(), required=False, allow_null=True, max_length=PROJECTS)
+    recent_projects = Several(child=_ValueField(), required=False, allow_null=True, max_length=PROJECTS)
 
 
 class PreferencesChangeSerializer(_NamedSerializer):

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
-from hyperagent.lib.api import ErrorSerializer, ListSerializer, Pages, own_or_404, whole_list
+from hyperagent.lib.api import ErrorSerializer, ListSerializer, Pages, Several, own_or_404, whole_list
 from memory import projects
 from memory.api.document_serializers import DocumentSerializer
 from memory.api.documents import DocumentsView
@@ -68,7 +68,7 @@ class NewMemberSerializer(serializers.Serializer[Any]):
 
 
 class AddDocumentsSerializer(serializers.Serializer[Any]):
-    document_ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_AT_ONCE)
+    document_ids = Several(child=serializers.UUIDField(), min_length=1, max_length=MOST_AT_ONCE)
 
 
 class ProjectList(DocumentsView, generics.GenericAPIView[Project]):

@@ -168,6 +168,14 @@ def test_a_body_that_is_no_object_is_refused(api: Any, body: bytes) -> None:
     assert error(answer)["message"]
 
 
+@pytest.mark.threat("T30")
+def test_a_stranger_has_no_list_looked_at_that_is_too_long(api: Any, db: None) -> None:
+    """Each of its items would be a fault of its own."""
+    answer = api.post(TOKEN, {"email": "a@example.org", "password": "x", "scopes": [[]] * 1_000})
+
+    assert (answer.status_code, list(error(answer)["fields"])) == (400, ["scopes"])
+
+
 @pytest.mark.threat("T13")
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_a_form_of_a_foreign_page_cannot_ask_for_tokens(alice: Any, api: Any, kind: str) -> None:
