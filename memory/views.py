@@ -81,7 +81,7 @@ def _filtered(found: QuerySet[Document], chosen: dict[str, str]) -> QuerySet[Doc
 
 def _filters(request: HttpRequest) -> dict[str, str]:
     """What is filtered and sorted by; a word that is none of those offered does nothing."""
-    given = {name: request.GET.get(name, "").replace("\x00", "").strip() for name in FILTERS}
+    given = {name: request.GET.get(name, "").replace("\x00", "").strip()[:200] for name in FILTERS}
     known = {"state": STATES, "kind": KINDS, "sort": SORTS}
     return {name: value for name, value in given.items() if value and value in known.get(name, (value,))}
 

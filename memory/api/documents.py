@@ -33,6 +33,7 @@ from memory.shapes import chunk_shape, document_shape, page_shape
 ERRORS = dict.fromkeys((400, 403, 404, 409), ErrorSerializer)
 # A multipart body is its file, the names around it and the other fields.
 _AROUND_FILE_BYTES = 100_000
+SOUGHT_CHARS = 200
 
 
 class DocumentsView(ScopedView):
@@ -49,7 +50,12 @@ class DocumentsView(ScopedView):
 class DocumentFilter(django_filters.FilterSet):  # type: ignore[misc]
     status = django_filters.MultipleChoiceFilter(choices=[(status.value, status.value) for status in DocumentStatus])
     doc_type = django_filters.CharFilter(help_text="Such as pdf.")
-    q = django_filters.CharFilter(method="by_words", help_text="A part of the file's name or the title.")
+    # Each word makes the query longer, and takes the longer to be put into it.
+    q = django_filters.CharFilter(
+        method="by_words",
+        max_length=SOUGHT_CHARS,
+        help_text="Parts of the file's name or the title: all of these words.",
+    )
     owner = django_filters.ChoiceFilter(
         choices=[("me", "me"), ("shared", "shared")],
         method="by_owner",

@@ -49,6 +49,17 @@ def test_a_document_that_is_ready_tells_what_it_is_and_how_many_passages_it_has(
     assert shown["created_at"] < shown["ready_at"]
 
 
+def test_words_to_look_for_are_so_many_as_can_be_looked_for(api_of: Any, alice: Any) -> None:
+    given(alice, TEXT, filename="policy of travels.md")
+    api = api_of(alice)
+
+    found = api.get("/api/v1/documents", {"q": "travels POLICY"}).json()["results"]
+    refused = api.get("/api/v1/documents", {"q": "a " * 1_000})
+
+    assert [one["filename"] for one in found] == ["policy of travels.md"]
+    assert (refused.status_code, list(refused.json()["error"]["fields"])) == (400, ["q"])
+
+
 @pytest.mark.spec("S151", "S162")
 @pytest.mark.parametrize("to", ["documents", "upload"])
 def test_a_file_becomes_a_document(api_of: Any, alice: Any, to: str) -> None:

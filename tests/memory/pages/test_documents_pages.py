@@ -130,6 +130,9 @@ def test_names_titles_kinds_and_order_are_filtered_by(alice: Any) -> None:
     largest = read(alice, "/documents/?sort=size")
     assert largest.index("report.md") < largest.index("a.pdf")
     assert "No document fits" in read(alice, "/documents/?q=zebra")
+    with CaptureQueriesContext(connection) as asked:
+        read(alice, "/documents/?q=" + "a+" * 1_000)
+    assert max(one["sql"].upper().count(" LIKE UPPER(") for one in asked.captured_queries) < 500
 
 
 def test_whom_a_document_is_shared_with_is_said_by_groups_and_projects_to_its_owner_only(
