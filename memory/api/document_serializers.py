@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib.auth.models import Group
+from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -106,6 +107,11 @@ class SharedWith:
 @extend_schema_field({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 class SharedWithField(serializers.Field[SharedWith, Any, Any, Any]):
     """`private`, `everyone`, or names of groups: one string with commas between, or a list."""
+
+    def get_value(self, dictionary: Any) -> Any:
+        """In a form a list is several parts of this name, of which the last alone would be read."""
+        parts = dictionary.getlist(self.field_name or "") if isinstance(dictionary, QueryDict) else []
+        return parts if len(parts) > 1 else super().get_value(dictionary)
 
     def to_internal_value(self, data: Any) -> SharedWith:
         names = data if isinstance(data, list) else data.split(",") if isinstance(data, str) else None

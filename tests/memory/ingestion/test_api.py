@@ -205,6 +205,16 @@ def test_people_share_with_groups_that_they_are_in(api_of: Any, alice: Any, bob:
     assert other.documents.count() == 1
 
 
+def test_each_group_that_a_form_names_sees_the_document(api_of: Any, alice: Any) -> None:
+    alice.groups.add(*(Group.objects.create(name=name) for name in ("Research", "Board")))
+
+    several = post(api_of(alice), shared_with=["Research", "Board"])
+    contrary = post(api_of(alice), "another", shared_with=["Research", "private"])
+
+    assert (several.status_code, several.json()["groups"]) == (201, ["Board", "Research"])
+    assert (contrary.status_code, contrary.json()["error"]["code"]) == (400, "no_such_group")
+
+
 def test_its_owner_changes_title_and_sharing(api_of: Any, alice: Any, charlie: Any) -> None:
     document = given(alice, TEXT)
     api, path = api_of(alice), f"/api/v1/documents/{document.pk}"
