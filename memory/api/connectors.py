@@ -13,7 +13,9 @@ from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.api import ErrorSerializer, OneOf, Pages, own_or_404
 from hyperagent.lib.times import iso
 from memory.api.documents import DocumentsView
@@ -73,11 +75,14 @@ class ConnectorList(DocumentsView, generics.GenericAPIView[Connector]):
     @extend_schema(request=ConnectorWriteSerializer, responses={201: ConnectorSerializer, **ERRORS})
     def post(self, request: Request) -> Response:
         """Has documents read from a place, now and every so often: a web page, the pages of a sitemap, or
-        (administrators only) a folder of the server.
+        (administrators only, scope `admin`) a folder of the server.
         """
         asked = ConnectorWriteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
+        is_for_administrators = given["kind"] == ConnectorKind.FOLDER and self.caller.is_staff
+        if is_for_administrators and not HasScope(Scope.ADMIN)().has_permission(request, self):
+            self.permission_denied(request, message=HasScope(Scope.ADMIN)().message, code="scope_missing")  # type: ignore[attr-defined]
         made = actions.add(
             self.caller, kind=ConnectorKind(given["kind"]), location=given["location"], every_s=given["every_s"]
         )

@@ -66,8 +66,12 @@ def test_folders_are_for_administrators(alice: Any, bob: Any, folder: Path, api_
     body = {"kind": "folder", "location": str(folder), "every_s": 60}
 
     assert api_of(alice).post(BASE, body).json()["error"]["code"] == "administrators_only"
-    assert api_of(bob).post(BASE, body).status_code == 201
-    assert api_of(bob).post(BASE, body).status_code == 409
+    unable = api_of(bob).post(BASE, body)
+    assert (unable.status_code, unable.json()["error"]["code"]) == (403, "scope_missing")
+    assert not Connector.objects.exists()
+    able = api_of(bob, scopes=["documents", "admin"])
+    assert able.post(BASE, body).status_code == 201
+    assert able.post(BASE, body).status_code == 409
 
 
 def test_a_connector_is_switched_off_and_on_and_looked_at_when_asked(alice: Any, web: Web, api_of: Api) -> None:
