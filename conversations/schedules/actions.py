@@ -3,6 +3,9 @@
 """
 
 import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -50,6 +53,19 @@ def change(user: User, schedule_id: uuid.UUID, wish: ScheduleInput) -> Schedule:
             schedule.next_due_at = next_after(fit.rhythm, now)
         schedule.save()
     return own(user, schedule_id)
+
+
+def change_some(
+    user: User, schedule_id: uuid.UUID, *, check: Callable[[ScheduleInput], None], **given: Any
+) -> Schedule:
+    """Fields of `ScheduleInput`; what is left out stays as it is at this moment, whoever has just changed it. `check`
+    is shown what it is and what it is to be, and raises where this may not be done."""
+    with transaction.atomic():
+        now = ScheduleInput.of(own(user, schedule_id, locked=True))
+        wish = replace(now, **given)
+        check(now)
+        check(wish)
+        return change(user, schedule_id, wish)
 
 
 def pause(user: User, schedule_id: uuid.UUID) -> Schedule:

@@ -3,7 +3,6 @@ not exist.
 """
 
 import uuid
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -219,13 +218,10 @@ class ScheduleDetail(SchedulesView):
     )
     def patch(self, request: Request, schedule_id: uuid.UUID) -> Response:
         """Changes what is sent. Other times count from now on, and one that was over goes on if a time is to come."""
-        before = ScheduleInput.of(actions.own(self.caller, schedule_id))
+        actions.own(self.caller, schedule_id)
         asked = ScheduleWriteSerializer(data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
-        wish = replace(before, **asked.wishes())
-        self.check_may(before)
-        self.check_may(wish)
-        return self.shown(actions.change(self.caller, schedule_id, wish))
+        return self.shown(actions.change_some(self.caller, schedule_id, check=self.check_may, **asked.wishes()))
 
     @extend_schema(request=None, responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, schedule_id: uuid.UUID) -> Response:
