@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from conversations import actions, exporting, reading
-from conversations.api import serializers
+from conversations.api import query, serializers
 from conversations.models import Conversation, Origin
 from conversations.options import chosen
 from conversations.shapes import message_shape
@@ -128,11 +128,11 @@ class ConversationMessages(ScopedView):
 
     @extend_schema(
         request=serializers.SaySerializer,
+        parameters=[query.IDEMPOTENCY],
         responses={
             201: serializers.SaidSerializer,
             200: serializers.SaidSerializer,
-            400: ErrorSerializer,
-            404: ErrorSerializer,
+            **dict.fromkeys((400, 404, 409), ErrorSerializer),
         },
     )
     def post(self, request: Request, conversation_id: uuid.UUID) -> Response:
@@ -143,16 +143,21 @@ class ConversationMessages(ScopedView):
         asked = serializers.SaySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
+        key = query.key_of(request) if given["client_id"] is None else None
+        if key is not None:
+            query.refuse_another_place(self.caller, key, conversation_id)
         said = actions.say(
             self.caller,
             conversation_id,
             given["text"],
             mode=given["mode"],
-            client_id=given["client_id"],
+            client_id=key or given["client_id"],
             options=chosen({**(given["options"] or {}), "attachment_ids": given["attachment_ids"] or None}),
             edits=given["edits"],
             after=given["after"] or given["parent_id"],
         )
+        if key is not None:
+            query.refuse_another(said, given["text"], given["mode"])
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)
 

@@ -52,6 +52,26 @@ def test_a_question_with_a_client_id_that_was_seen_is_not_said_twice(alice: Any,
     assert Execution.objects.count() == 1
 
 
+def test_a_question_with_an_idempotency_key_that_was_seen_is_not_said_twice(
+    alice: Any, api_of: Callable[..., Any]
+) -> None:
+    api = api_of(alice)
+    here, elsewhere = (f"{BASE}/{actions.create(alice).id}/messages" for _ in range(2))
+
+    def said(url: str, key: str = "same", **more: Any) -> Any:
+        return api.post(url, {"text": "Hi", **more}, headers={"idempotency-key": key})
+
+    first, again = said(here), said(here)
+    differing = [said(here, text="Bye"), said(here, mode="research"), said(elsewhere)]
+    too_long, named = said(here, key="k" * 101), said(here, key="other", client_id="same")
+
+    assert (first.status_code, again.status_code, named.status_code) == (201, 200, 200)
+    assert first.json() == again.json() == named.json()
+    assert [(one.status_code, one.json()["error"]["code"]) for one in differing] == [(409, "key_used")] * 3
+    assert (too_long.status_code, set(too_long.json()["error"]["fields"])) == (400, {"Idempotency-Key"})
+    assert Execution.objects.count() == 1
+
+
 @pytest.mark.spec("S52")
 def test_attached_documents_go_with_the_question_and_with_each_answer_to_it(
     alice: Any, charlie: Any, api_of: Callable[..., Any]
