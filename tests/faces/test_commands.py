@@ -104,6 +104,20 @@ def test_an_id_that_is_none_and_an_unknown_one_are_said(db: None) -> None:
             verified(wrong)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--noted", f"1:{'0' * 64}"), "Add --audit"),
+        (("--audit", "--noted", ""), "no end of the log"),
+        (("--audit", str(uuid.UUID(int=1))), "Leave the id out"),
+    ],
+    ids=["noted without the log", "an empty end", "one run"],
+)
+def test_nothing_is_called_clean_that_was_not_looked_at(db: None, asked: tuple[str, ...], said: str) -> None:
+    with pytest.raises(CommandError, match=said):
+        verified(*asked)
+
+
 @pytest.mark.spec("B23")
 def test_the_sample_conversation_is_made_once_and_its_log_is_clean(alice: Any, api_of: Any) -> None:
     sample = make_samples(alice)

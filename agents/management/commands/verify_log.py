@@ -29,12 +29,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("execution", nargs="?", help="The id of one execution; all of them without it.")
         parser.add_argument("--audit", action="store_true", help="The audit log instead.")
-        parser.add_argument("--noted", metavar="NUMBER:HASH", help="An end of the audit log that was told before.")
+        parser.add_argument("--noted", metavar="NUMBER:HASH", help="With --audit: an end that it told before.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["audit"] and options["execution"]:
+            raise CommandError("The audit log is checked whole. Leave the id out, or --audit.")
         if options["audit"]:
             self._audit(options["noted"])
             return
+        if options["noted"] is not None:
+            raise CommandError("An end that was noted is of the audit log. Add --audit.")
         checked = faulty = dropped = 0
         drops = Drops()
         for execution in _executions(options["execution"]):
@@ -66,9 +70,9 @@ class Command(BaseCommand):
 
 
 def _noted(text: str | None) -> End | None:
-    number, _colon, digest = (text or "").partition(":")
-    if not text:
+    if text is None:
         return None
+    number, _colon, digest = text.partition(":")
     if not number.isascii() or not number.isdigit() or not re.fullmatch("[0-9a-f]{64}", digest):
         raise CommandError(f"'{text[:80]}' is no end of the log, such as 1200:9f86…, 64 digits after the colon.")
     return End(int(number), digest)
