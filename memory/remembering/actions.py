@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -112,21 +113,25 @@ def _fill_one(user: User, field: ProfileField, value: str) -> None:
 def _fill_several(user: User, field: ProfileField, values: Sequence[str]) -> None:
     rows = list(Memory.objects.of(user).active().filter(field=field))
     forget_rows(user, [row for row in rows if row.text not in values])
-    known = {row.text for row in rows}
+    known = {row.text: row for row in rows}
     # The newest is told first.
+    last = datetime.min.replace(tzinfo=UTC)
     for value in reversed(dict.fromkeys(values)):
-        if value not in known:
-            _add(user, field, value)
+        row = known.get(value) or _add(user, field, value)
+        if row.said_at <= last:
+            row.said_at = max(timezone.now(), last + timedelta(microseconds=1))
+            row.save(update_fields=["said_at"])
+        last = row.said_at
 
 
-def _add(user: User, field: ProfileField, value: str) -> None:
+def _add(user: User, field: ProfileField, value: str) -> Memory:
     """What waits in quarantine and says the same is what is meant."""
     waiting = Memory.objects.of(user).filter(field=field, text=value, status=MemoryStatus.QUARANTINED).first()
     if waiting is not None:
-        accept(user, waiting.pk)
-        return
+        return accept(user, waiting.pk)
     row = Memory(user=user, kind=kind_of(field), field=field, origin_key=f"owner:{uuid4().hex}")
     _write(user, row, value)
+    return row
 
 
 def _write(user: User, row: Memory, text: str) -> None:

@@ -87,6 +87,20 @@ def test_a_person_says_what_their_profile_holds_and_what_it_does_not(alice: Any,
     assert (shown["critical"], shown["preferences"], shown["memories"]) == (NO_FACTS, NO_PREFERENCES, [])
 
 
+def test_projects_are_told_in_the_order_in_which_their_person_said_them(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    known(alice, "Cumulus", field=ProfileField.RECENT_PROJECTS, status=MemoryStatus.QUARANTINED)
+
+    def told(*projects: str) -> list[str]:
+        shown = api.patch(BASE, {"critical": {"recent_projects": projects}}, format="json").json()
+        return list(shown["critical"]["recent_projects"])
+
+    assert told("Apollo", "Atlas") == ["Apollo", "Atlas"]
+    assert told("Atlas", "Apollo") == ["Atlas", "Apollo"]
+    assert told("Atlas", "Borea", "Apollo") == ["Atlas", "Borea", "Apollo"]
+    assert told("Cumulus", "Atlas") == ["Cumulus", "Atlas"]
+
+
 def test_what_a_person_says_of_themselves_is_accepted_and_replaced_by_no_machine(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:
