@@ -53,6 +53,10 @@ class ConnectorChangeSerializer(serializers.Serializer[Any]):
     is_on = serializers.BooleanField(required=False)
 
 
+class ConnectorDeleteSerializer(serializers.Serializer[Any]):
+    documents = serializers.ChoiceField(choices=["keep", "delete"], default="keep")
+
+
 class ItemSerializer(serializers.Serializer[Any]):
     place = serializers.CharField(help_text="A path within the folder, or an address.")
     doc_id = serializers.UUIDField(allow_null=True)
@@ -107,8 +111,9 @@ class ConnectorDetail(DocumentsView):
     @extend_schema(parameters=[WITH_DOCUMENTS], responses={204: None, **ERRORS})
     def delete(self, request: Request, connector_id: UUID) -> Response:
         """Deletes the connector. The documents that it brought stay, unless `documents=delete`."""
-        with_documents = request.query_params.get("documents") == "delete"
-        actions.delete(self.caller, connector_id, with_documents=with_documents)
+        asked = ConnectorDeleteSerializer(data=request.query_params.dict())
+        asked.is_valid(raise_exception=True)
+        actions.delete(self.caller, connector_id, with_documents=asked.validated_data["documents"] == "delete")
         return Response(status=204)
 
 

@@ -86,6 +86,16 @@ def test_a_connector_is_switched_off_and_on_and_looked_at_when_asked(alice: Any,
     assert known(actions.LOOK) is tasks.look
 
 
+def test_what_becomes_of_the_documents_is_no_guess(alice: Any, web: Web, api_of: Api) -> None:
+    api, made = api_of(alice), actions.add(alice, kind=ConnectorKind.PAGE, location=web.url)
+
+    answer = api.delete(f"{BASE}/{made.pk}?documents=Delete")
+
+    assert (answer.status_code, list(answer.json()["error"]["fields"])) == (400, ["documents"])
+    assert Connector.objects.filter(pk=made.pk).exists()
+    assert api.delete(f"{BASE}/{made.pk}?documents=keep").status_code == 204
+
+
 @pytest.mark.parametrize(("query", "left"), [("", ["a.html", "mine.md"]), ("?documents=delete", ["mine.md"])])
 def test_a_connector_is_deleted_with_or_without_its_documents(
     alice: Any, web: Web, api_of: Api, query: str, left: list[str]
