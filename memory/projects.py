@@ -45,11 +45,12 @@ class ProjectBrief:
 
 
 def create(user: User, *, name: str, instructions: str = "") -> Project:
-    if Project.objects.filter(owner=user).count() >= MAX_PROJECTS:
-        raise Refused(
-            "too_many_projects", _("You own {limit} projects. Delete one that is over.").format(limit=MAX_PROJECTS)
-        )
     with transaction.atomic():
+        User.objects.hold(user.pk)
+        if Project.objects.filter(owner=user).count() >= MAX_PROJECTS:
+            raise Refused(
+                "too_many_projects", _("You own {limit} projects. Delete one that is over.").format(limit=MAX_PROJECTS)
+            )
         project = Project.objects.create(owner=user, name=_name(name), instructions=_instructions(instructions))
         project.members.add(user)
     return project

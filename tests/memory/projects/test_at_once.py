@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
 from memory.actions import documents
 from memory.models import Project
@@ -39,6 +39,23 @@ def test_a_project_goes_to_nobody_who_is_just_leaving_it(alice: Any, bob: Any, c
         erased.result(20)
 
     assert Project.objects.get().owner == second
+
+
+@pytest.mark.spec("B30")
+def test_two_tabs_together_make_no_more_projects_than_a_person_may_own(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projects, "MAX_PROJECTS", 1)
+
+    with ThreadPoolExecutor(1) as other_tab:
+        with transaction.atomic():
+            projects.create(alice, name="Plans")
+            made = other_tab.submit(elsewhere, lambda: projects.create(alice, name="More plans"))
+            until(lambda: somebody_waits() or made.done(), what="the other tab to wait, or to have its project")
+        error = made.exception(20)
+
+    assert isinstance(error, Refused)
+    assert Project.objects.count() == 1
 
 
 @pytest.mark.spec("B30")
