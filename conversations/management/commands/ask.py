@@ -25,11 +25,14 @@ from hyperagent.lib import outage
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
 
-FAILED, STOPPED = 1, 130
+ANSWERED, FAILED, WAITS, STOPPED = 0, 1, 3, 130
 
 
 class Command(BaseCommand):
-    help = "Asks a question and prints the answer as it is written. Exit status: 0 answered, 1 failed, 130 stopped."
+    help = (
+        "Asks a question and prints the answer as it is written. Exit status: 0 answered, 1 failed, 3 left to be "
+        "decided later, 130 stopped."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("question", help="The question, or - to read it from standard input.")
@@ -85,6 +88,7 @@ class Command(BaseCommand):
         stopping = asyncio.create_task(self._stop(execution, user, stopped))
         asking = asyncio.create_task(prompter.serve())
         printer = _Json() if as_json else _Text()
+        status = FAILED
         try:
             async with aclosing(follow(execution, 0)) as events:
                 async for event in events:
@@ -92,15 +96,19 @@ class Command(BaseCommand):
                         printer.print(event.body)
                         prompter.hear(event)
                     elif prompter.has_left:
+                        status = WAITS
                         break
         except BrokenPipeError:
             # Whoever read us has enough; the run goes on.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = ANSWERED
         finally:
             stopping.cancel()
             asking.cancel()
             loop.remove_signal_handler(signal.SIGINT)
-        return STOPPED if stopped.is_set() else printer.status
+        if stopped.is_set():
+            return STOPPED
+        return status if printer.status is None else printer.status
 
     async def _stop(self, execution: Execution, user: User, stopped: asyncio.Event) -> None:
         await stopped.wait()
@@ -110,10 +118,11 @@ class Command(BaseCommand):
 
 
 class _Json:
-    status = 0
+    status: int | None = None
+    """Of the run's last event; None until it came."""
 
     def print(self, body: str) -> None:
-        self.status = _status_after(orjson.loads(body), self.status)
+        self.status = _status_after(orjson.loads(body))
         sys.stdout.write(f"{body}\n")
         sys.stdout.flush()
 
@@ -122,12 +131,12 @@ class _Text:
     """The answer's text as it comes. A stream that starts again is said on a new line: paper cannot be unwritten."""
 
     def __init__(self) -> None:
-        self.status = 0
+        self.status: int | None = None
         self._written: dict[str | None, str] = {}
 
     def print(self, body: str) -> None:
         event = orjson.loads(body)
-        self.status = _status_after(event, self.status)
+        self.status = _status_after(event)
         agent = event.get("agent_id")
         match event["type"]:
             case "token" if event.get("channel", "answer") == "answer":
@@ -155,10 +164,10 @@ class _Text:
         sys.stdout.flush()
 
 
-def _status_after(event: dict[str, Any], status: int) -> int:
+def _status_after(event: dict[str, Any]) -> int | None:
     if event["type"] == "error" or (event["type"] == "complete" and event.get("status") == "cancelled"):
         return FAILED
-    return status
+    return ANSWERED if event["type"] == "complete" else None
 
 
 def _asker(email: str | None) -> User:
