@@ -186,7 +186,7 @@ async def _model() -> str | None:
 async def metrics(request: HttpRequest) -> HttpResponse:
     if not await in_thread(_may_measure)(request):
         message = "Metrics are given to this machine, to METRICS_TOKEN, and to tokens with the scope 'admin'."
-        return HttpResponse(message, status=403, content_type="text/plain")
+        return JsonResponse({"error": error_object("not_allowed", message)}, status=403)
     text = await in_thread(generate_latest)(REGISTRY)
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 

@@ -218,6 +218,8 @@ def test_metrics_are_for_this_machine_and_for_administrators(alice: Any, bob: An
     assert asked(token_of(alice), REMOTE_ADDR="192.0.2.1") == 403
     assert asked(token_of(bob, scopes=["admin"]), REMOTE_ADDR="192.0.2.1") == 200
     assert asked("ha_wrong") == 403
+    refused = Client().get("/metrics", REMOTE_ADDR="192.0.2.1")
+    assert (refused["Content-Type"], refused.json()["error"]["code"]) == ("application/json", "not_allowed")
 
 
 def _broken(request: Any) -> Any:
