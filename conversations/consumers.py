@@ -56,7 +56,7 @@ class ConversationConsumer(PersonalSocket):
     def read_address(self) -> None:
         self.conversation_id = str(self.scope["url_route"]["kwargs"]["conversation_id"])
         query = parse_qs(self.scope.get("query_string", b"").decode("latin-1"))
-        given, when = (query.get(name, [""])[0] for name in ("after", "at"))
+        given, when = (query.get(name, [""])[-1] for name in ("after", "at"))
         self._after = frames.numbers(given) if given else {}
         self._at_ms = frames.numbers(when, name="at") if when else {}
 

@@ -655,6 +655,17 @@ async def test_numbers_that_are_none_are_refused(
         assert await socket.closed() == 4400
 
 
+async def test_of_numbers_that_are_given_twice_the_last_count(
+    alice: Any, alices_cookie: str, conversation: Conversation
+) -> None:
+    run = await run_of(alice, conversation.id)
+    await write(run, *tokens("a", "b"))
+    twice = f"{address(conversation.id, {run.id: 2})}&after={{%22{run.id}%22:1}}"
+
+    async with Socket(twice, cookie=alices_cookie) as socket:
+        assert [event["seq"] for event in await socket.events(1)] == [2]
+
+
 async def test_who_acknowledges_nothing_more_gets_two_hundred_events_and_goes_on_with_the_next_word(
     alice: Any, alices_cookie: str, conversation: Conversation
 ) -> None:
