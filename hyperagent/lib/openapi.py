@@ -49,7 +49,6 @@ def _errors_of(operation: dict[str, Any]) -> dict[str, str]:
         errors |= _WITH_VALUES | _WITH_A_BODY
     if any(one["in"] != "path" for one in given):
         errors |= _WITH_VALUES
-    # A page of a list is named by its cursor.
-    if any(one["in"] == "path" or one["name"] == "cursor" for one in given):
+    if any(one["in"] == "path" for one in given):
         errors |= _WITH_A_NAME
     return errors

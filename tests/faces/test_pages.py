@@ -129,6 +129,17 @@ def test_every_operation_says_in_words_of_its_own_what_it_does(alice: Any, clien
     assert not [name for name, words in said.items() if "`looking`" in words], "that is for who reads the code"
 
 
+def test_a_list_of_all_that_one_has_is_never_said_to_be_missing(
+    alice: Any, client_of: Callable[[Any], Client], api_of: Callable[..., Any]
+) -> None:
+    described = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()
+
+    named = described["paths"]["/api/v1/executions"]["get"]
+    assert "cursor" in [one["name"] for one in named["parameters"]]
+    assert api_of(alice).get("/api/v1/executions", {"cursor": "no page"}).status_code == 400
+    assert {"400", "404"} & set(named["responses"]) == {"400"}
+
+
 def test_the_description_is_made_without_a_warning(tmp_path: Any) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
 
