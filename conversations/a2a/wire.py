@@ -1,9 +1,9 @@
 """Answers as JSON-RPC, in the words of the version that was asked in. Pure. Imports a2a: open it late."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
 from a2a.compat.v0_3 import conversions
 from a2a.types import ListTasksResponse, SendMessageResponse, StreamResponse, Task
 from a2a.types.a2a_pb2 import TaskState
@@ -71,7 +71,8 @@ def error_frame(id_: str | int | None, fault: A2AError, *, is_older: bool) -> by
 
 
 def _framed(value: Json) -> bytes:
-    return b"data: " + orjson.dumps(value) + b"\n\n"
+    # The standard library's, for the call's id: that is any number, and others end at 64 bits.
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
 def _older_news(news: StreamResponse, id_: str | int | None) -> Json:

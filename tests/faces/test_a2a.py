@@ -324,8 +324,23 @@ async def test_a_body_that_is_no_json_is_told_so_in_the_protocols_words(alice: A
     assert (answer.status_code, answer.json()["error"]["code"], answer.json()["id"]) == (200, -32700, None)
 
 
-async def _lines(agent: Agent, method: str, params: dict[str, Any]) -> AsyncIterator[str]:
-    body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+async def test_a_stream_has_the_number_of_its_call_however_large_that_is(
+    alice: Any, site: Web, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Hello."))
+    await make_runner(scripted_server.url)
+    said = {"messageId": "one", "role": "ROLE_USER", "parts": [{"text": "Hi"}], "metadata": CHAT}
+
+    async with await agent_of(alice, site) as agent:
+        lines = [line async for line in _lines(agent, "SendStreamingMessage", {"message": said}, number=10**30)]
+
+    told = [json.loads(line.removeprefix("data: ")) for line in lines]
+    assert {one["id"] for one in told} == {10**30}
+    assert told[-1]["result"]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+
+async def _lines(agent: Agent, method: str, params: dict[str, Any], *, number: int = 7) -> AsyncIterator[str]:
+    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     async with agent.http.stream("POST", f"{agent.site.url}/a2a", json=body) as response:
         async for line in response.aiter_lines():
             if line.startswith("data: "):
