@@ -1,8 +1,11 @@
 """The settings of the pipeline, of people in the loop and of the guardrails, as the environment gives them."""
 
+from typing import Any
+
 import pytest
 
 from hyperagent.lib import conf
+from hyperagent.lib.llm.config import LLMSettings
 
 GOOD = {
     "SECRET_KEY": "k" * 40,
@@ -103,3 +106,27 @@ def test_the_example_file_lists_every_setting() -> None:
     missing = [field.alias for field in conf.Config.model_fields.values() if f"{field.alias}=" not in example]
 
     assert missing == []
+
+
+class Asked(dict[str, str]):
+    """An environment that says nothing, and remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+
+@pytest.mark.spec("S188", "S189")
+def test_the_example_file_lists_every_setting_of_models() -> None:
+    example, env = (conf.BASE_DIR / ".env.example").read_text(), Asked()
+
+    LLMSettings.from_env(env)
+
+    # `manage.py up` says this one to the processes that it starts.
+    named = env.names - {"BUNDLED_MODEL_URL"}
+    assert named > {"OPENAI_API_KEY", "PRO_FALLBACKS", "LLM_ATTEMPTS"}
+    assert sorted(name for name in named if name not in example) == []
