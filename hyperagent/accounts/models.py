@@ -181,6 +181,9 @@ class ApiToken(models.Model):
     scopes = ArrayField(models.CharField(max_length=20, choices=[(scope.value, scope.value) for scope in Scope]))
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField()
+    was_to_end_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Of one that was replaced: when it would have ended."
+    )
     last_used_at = models.DateTimeField(null=True, blank=True, help_text="Kept to the minute.")
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Least, Now
+from django.db.models.functions import Coalesce, Least, Now
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -138,7 +138,8 @@ def make_token(
 
 
 def rotate(by: User, user_id: uuid.UUID, token_id: uuid.UUID, *, grace: timedelta) -> tuple[ApiToken, str]:
-    """A new token of the same name, scopes and length of life. The old one opens doors for the grace, and no longer."""
+    """A new token of the same name, scopes and length of life, which is that of the old one before it was replaced for
+    the first time. The old one opens doors for the grace, and no longer."""
     if grace not in GRACES:
         raise _refused({"grace_hours": [_("Choose one of {hours} hours.").format(hours=_hours())]})
     with transaction.atomic():
@@ -146,11 +147,14 @@ def rotate(by: User, user_id: uuid.UUID, token_id: uuid.UUID, *, grace: timedelt
         old = ApiToken.objects.usable().owned_by(user).select_for_update(of=("self",)).filter(pk=token_id).first()
         if old is None:
             raise NotThere
-        lives = old.expires_at - old.created_at
+        lives = (old.was_to_end_at or old.expires_at) - old.created_at
         ends = min(timezone.now() + lives, user.service_account.ends_at)
         made = _written(by, user, name=old.name, scopes=old.scopes, expires_at=ends)
         if grace:
-            ApiToken.objects.filter(pk=old.pk).update(expires_at=Least("expires_at", Now() + grace))
+            ends_anyway = Coalesce("was_to_end_at", "expires_at")
+            ApiToken.objects.filter(pk=old.pk).update(
+                expires_at=Least("expires_at", Now() + grace), was_to_end_at=ends_anyway
+            )
         else:
             _revoke(by, user, old)
     return made

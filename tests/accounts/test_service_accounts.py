@@ -259,3 +259,17 @@ def test_its_tokens_stay_when_whoever_answers_for_it_changes_their_own_password(
     actions.change_password(bob, "a quite different sentence", by=bob)
 
     assert (user_for_token(own), user_for_token(raw) is None) == (None, False)
+
+
+@pytest.mark.spec("B21")
+def test_a_token_that_is_replaced_twice_is_replaced_by_one_that_lives_as_long(bob: Any) -> None:
+    program = service_accounts.make(bob, a_wish(bob, ends_at=timezone.now() + timedelta(days=300)))
+    token, _raw = service_accounts.make_token(bob, program.pk, name="nightly")
+    lives = token.expires_at - token.created_at
+
+    # What was shown the first time was lost.
+    made = [service_accounts.rotate(bob, program.pk, token.pk, grace=timedelta(hours=1))[0] for _ in range(3)]
+
+    token.refresh_from_db()
+    assert [abs(one.expires_at - one.created_at - lives) < timedelta(minutes=1) for one in made] == [True] * 3
+    assert token.expires_at < timezone.now() + timedelta(hours=1, minutes=1)
