@@ -122,8 +122,9 @@ class ServiceForm(_WithGroups):
         initial=_usual_end,
     )
 
-    def wish(self) -> service_accounts.ServiceAccountInput | None:
-        """Only after the form was found valid. None if nobody has the owner's address: then it says so."""
+    def wish(self, *, ends_at_now: datetime | None = None) -> service_accounts.ServiceAccountInput | None:
+        """Only after the form was found valid. None if nobody has the owner's address: then it says so. `ends_at_now`:
+        of an account that there is; where its day stays, so does the hour."""
         typed = self.cleaned_data
         owner = User.objects.with_email(typed["owner"]).filter(is_active=True, kind=UserKind.PERSON).first()
         if owner is None:
@@ -133,7 +134,7 @@ class ServiceForm(_WithGroups):
             name=typed["name"],
             owner_id=owner.pk,
             scopes=typed["scopes"],
-            ends_at=end_of(typed["ends_on"]),
+            ends_at=_end(typed["ends_on"], ends_at_now),
             group_ids=self.group_ids(),
             purpose=typed["purpose"],
         )
@@ -182,6 +183,10 @@ class FindForm(PlainForm):
             (PersonState.ACTIVE.value, _("Active")),
             (PersonState.DEACTIVATED.value, _("Deactivated")),
         ]
+
+
+def _end(day: date, now: datetime | None) -> datetime:
+    return now if now is not None and now.date() == day else end_of(day)
 
 
 def end_of(day: date) -> datetime:

@@ -80,7 +80,7 @@ def change(by: User, user_id: uuid.UUID, wish: ServiceAccountInput) -> User:
     has asked already."""
     with transaction.atomic():
         user = of(hold(by, user_id).user)
-        fit = _checked(wish)
+        fit = _checked(wish, ends_at_now=user.service_account.ends_at)
         user.display_name, user.is_staff = fit.name, Scope.ADMIN in fit.scopes
         user.save(update_fields=["display_name", "is_staff"])
         program = user.service_account
@@ -191,7 +191,8 @@ def of(user: User) -> User:
     return user
 
 
-def _checked(wish: ServiceAccountInput) -> ServiceAccountInput:
+def _checked(wish: ServiceAccountInput, *, ends_at_now: datetime | None = None) -> ServiceAccountInput:
+    """An end that stays as it is may have passed: what else is wrong with it can be put right all the same."""
     name, purpose = clean_text(wish.name).strip(), clean_text(wish.purpose).strip()
     faults: dict[str, list[str]] = {}
     if not 1 <= len(name) <= NAME_CHARS:
@@ -203,7 +204,7 @@ def _checked(wish: ServiceAccountInput) -> ServiceAccountInput:
     if not User.objects.filter(pk=wish.owner_id, is_active=True, kind=UserKind.PERSON).exists():
         faults["owner"] = [_("Name an active person who answers for it.")]
     now = timezone.now()
-    if not now < wish.ends_at <= now + LONGEST:
+    if wish.ends_at != ends_at_now and not now < wish.ends_at <= now + LONGEST:
         faults["ends_at"] = [_("The end has to be a day to come, within three years.")]
     if faults:
         raise _refused(faults)

@@ -68,7 +68,8 @@ class ServiceAccountPage(ForAdministrators):
                 self.tried(lambda: service_accounts.revoke(by, user.pk, token_id), _("The token is revoked."))
             case _:
                 form = ServiceForm(request.POST)
-                wish = form.wish() if form.is_valid() else None
+                ends_at = user.service_account.ends_at
+                wish = form.wish(ends_at_now=ends_at) if form.is_valid() else None
                 if wish is None or not self.tried(
                     lambda: service_accounts.change(by, user.pk, wish), _("Saved."), form=form
                 ):

@@ -273,3 +273,23 @@ def test_a_token_that_is_replaced_twice_is_replaced_by_one_that_lives_as_long(bo
     token.refresh_from_db()
     assert [abs(one.expires_at - one.created_at - lives) < timedelta(minutes=1) for one in made] == [True] * 3
     assert token.expires_at < timezone.now() + timedelta(hours=1, minutes=1)
+
+
+@pytest.mark.spec("B21")
+def test_of_a_program_whose_end_has_passed_the_rest_can_be_changed(bob: Any, api: Any, page: Client) -> None:
+    program = service_accounts.make(bob, a_wish(bob))
+    over = timezone.now() - timedelta(days=2)
+    program.service_account.__class__.objects.filter(pk=program.pk).update(ends_at=over)
+    admin = with_token(api, bob, "admin")
+    page.force_login(bob)
+    form = {"name": "Bot", "owner": bob.email, "scopes": ["read"], "purpose": "On the page"}
+
+    by_api = admin.patch(f"{PROGRAMS}/{program.pk}", {"purpose": "Over the API"})
+    past = admin.patch(f"{PROGRAMS}/{program.pk}", {"ends_at": (over - timedelta(days=1)).isoformat()})
+    on_page = page.post(f"/people/service-accounts/{program.pk}/", {**form, "ends_on": over.date().isoformat()})
+
+    assert (by_api.status_code, by_api.json()["purpose"]) == (200, "Over the API")
+    assert (past.status_code, set(error(past)["fields"])) == (400, {"ends_at"})
+    assert on_page.status_code == 302
+    changed = User.objects.get(pk=program.pk).service_account
+    assert (changed.purpose, changed.ends_at) == ("On the page", over)
