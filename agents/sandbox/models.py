@@ -45,6 +45,11 @@ class SandboxSession(models.Model):
     close_wanted = models.CharField(max_length=8, blank=True, default="", choices=CloseWanted.choices)
     runs = models.PositiveIntegerField(default=0)
     used_seconds = models.FloatField(default=0, help_text="How long programs ran in it.")
+    used_by_hour = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="The same of its last day, by hours since 1970. What ran before is not in it.",
+    )
     note = models.TextField(blank=True, help_text="What could not be kept of it, and why.")
 
     class Meta:

@@ -1,12 +1,13 @@
 """The rows of boxes: opened, used, ended, and what others want of them. Database code, for threads; holds no box."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, Sum, When
+from django.db.models import Case, Exists, F, OuterRef, Q, When
 from django.db.models.functions import Now
 
 from agents.models import Execution
@@ -74,9 +75,17 @@ def give_up_row(owner: Owner) -> None:
 
 
 def note_use(session_id: UUID, *, seconds: float) -> None:
-    SandboxSession.objects.filter(id=session_id).update(
-        used_at=Now(), runs=F("runs") + 1, used_seconds=F("used_seconds") + seconds
-    )
+    with transaction.atomic():
+        rows = SandboxSession.objects.select_for_update(no_key=True).annotate(now=Now())
+        row: Any = rows.filter(id=session_id).first()
+        if row is None:
+            return
+        hour = _hour_of(row.now)
+        by_hour = _lately(row.used_by_hour, hour)
+        by_hour[str(hour)] = by_hour.get(str(hour), 0.0) + seconds
+        SandboxSession.objects.filter(id=session_id).update(
+            used_at=Now(), runs=F("runs") + 1, used_seconds=F("used_seconds") + seconds, used_by_hour=by_hour
+        )
 
 
 def end_row(session_id: UUID, because: EndedBecause, *, note: str = "") -> None:
@@ -96,10 +105,22 @@ def end_rows_of(host: str) -> None:
 
 
 def used_today_s(user_id: UUID) -> float:
-    """How long programs ran in the boxes of this user that were used within the last 24 hours."""
+    """How long programs of this user ran within the last 24 hours, the hour that they began in counted whole: boxes may
+    live for days."""
     since = Now() - timedelta(days=1)
     rows = SandboxSession.objects.filter(user_id=user_id, used_at__gt=since)
-    return float(rows.aggregate(total=Sum("used_seconds"))["total"] or 0)
+    found = rows.values_list("used_by_hour", "used_seconds", Now())
+    # Of a box whose hours nobody noted yet: all that ran in it.
+    return sum(sum(_lately(hours, _hour_of(now)).values()) if hours else float(used) for hours, used, now in found)
+
+
+def _hour_of(moment: datetime) -> int:
+    return int(moment.timestamp() // 3600)
+
+
+def _lately(by_hour: Mapping[str, float], hour: int) -> dict[str, float]:
+    """Of this hour and the 24 before it."""
+    return {name: float(seconds) for name, seconds in by_hour.items() if int(name) >= hour - 24}
 
 
 def wishes(session_ids: Iterable[UUID]) -> list[Wish]:

@@ -406,13 +406,33 @@ async def test_who_has_used_up_the_seconds_of_a_day_is_told_and_others_go_on(hos
     box = await alive.client.box(alice)
     await box.run(Command(["echo", "hi"]))
 
-    await in_thread(SandboxSession.objects.filter(user_id=alice.user_id).update)(used_seconds=11)
+    this_hour = str(int(time.time() // 3600))
+    await in_thread(SandboxSession.objects.filter(user_id=alice.user_id).update)(used_by_hour={this_hour: 11.0})
 
     with pytest.raises(SandboxError, match="10 seconds of sandbox time"):
         await box.run(Command(["echo", "hi"]))
     assert (await (await alive.client.box(bob)).run(Command(["echo", "hi"]))).exit_code == 0
     row, _ = await in_thread(_rows)()
     assert row.runs == 1
+
+
+async def test_what_ran_in_a_box_days_ago_is_not_counted_as_of_today(hosting: Any, people: Any) -> None:
+    from agents.sandbox.models import SandboxSession
+
+    alive = await hosting(seconds_per_day=10)
+    alice = await people("alice")
+    box = await alive.client.box(alice)
+    days_ago = str(int(time.time() // 3600) - 48)
+    own = SandboxSession.objects.filter(user_id=alice.user_id)
+    await in_thread(own.update)(used_by_hour={days_ago: 11.0}, used_seconds=11)
+
+    first = await box.run(Command(["echo", "hi"]))
+    row = await in_thread(own.get)()
+    second = await box.run(Command(["echo", "hi"]))
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert row.used_seconds > 11
+    assert (len(row.used_by_hour), days_ago in row.used_by_hour) == (1, False)
 
 
 @pytest.mark.spec("F22")
