@@ -116,7 +116,13 @@ def _begin(document: Document) -> None:
 
 def _read(document: Document) -> Iterator[None]:
     with files.on_this_disk(document.stored_as) as path:
-        reading = read(path, doc_type=document.doc_type, filename=document.filename, first_page=document.pages_read + 1)
+        reading = read(
+            path,
+            doc_type=document.doc_type,
+            filename=document.filename,
+            first_page=document.pages_read + 1,
+            silent=pages.without_text(document),
+        )
         with reading as found:
             yield from pages.store(document, found)
 

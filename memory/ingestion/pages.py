@@ -119,6 +119,13 @@ def stored(document_id: UUID, *, at_once: int = 20) -> Iterator[Page]:
         after = rows[-1].number
 
 
+def without_text(document: Document) -> list[int]:
+    """The numbers of those of its pages, as far as they are stored, in which there was none."""
+    if not document.pages_read:
+        return []
+    return list(document.pages.filter(text="").order_by("number").values_list("number", flat=True))
+
+
 def page_of(row: DocumentPage) -> Page:
     blocks = tuple(Block(BlockKind(kind), start, end, level) for kind, level, start, end in row.blocks)
     return Page(row.number, row.text, blocks, row.title)

@@ -4,7 +4,7 @@ JSON, each after its length, on what was its standard output. It is limited befo
 import os
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,8 @@ def _refusal(reason: Unreadable) -> dict[str, Any]:
 def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     path = Path(request["path"])
     if request["do"] == "read":
-        yield from _read(path, request["doc_type"], request["filename"], request["first_page"])
+        asked = {name: request[name] for name in ("doc_type", "filename", "first_page", "silent")}
+        yield from _read(path, **asked)
     elif request["do"] == "picture":
         from memory.reading.parsers.picture import seen  # late, as below
 
@@ -73,10 +74,12 @@ def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"png": png_of(path, request["page"], width=request["width"])}
 
 
-def _read(path: Path, doc_type: str, filename: str, first_page: int) -> Iterator[dict[str, Any]]:
+def _read(
+    path: Path, *, doc_type: str, filename: str, first_page: int, silent: Sequence[int]
+) -> Iterator[dict[str, Any]]:
     """The facts are sent with the first page in hand, for it may tell the date and the title."""
     head, facts, chars = Head(), None, 0
-    for found in parse(path, doc_type=doc_type, filename=filename, first_page=first_page):
+    for found in parse(path, doc_type=doc_type, filename=filename, first_page=first_page, silent=silent):
         if isinstance(found, Head):
             head = found
         elif isinstance(found, Page):

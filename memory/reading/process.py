@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from types import TracebackType
@@ -60,11 +60,13 @@ def read(
     doc_type: str,
     filename: str,
     first_page: int = 1,
+    silent: Sequence[int] = (),
     is_awaited: bool = False,
     wait_s: float = caps.FRAME_WAIT_S,
 ) -> Reading:
     """Reads the file from `first_page` on. Use it in `with`. Raises Unreadable, and no other error, on the way.
-    `is_awaited`: a run waits for it, so that it gets more of a machine that is busy. `wait_s`: for each frame at most.
+    `silent`: those of the pages before that had no text, so that the note at the end is of all. `is_awaited`: a run
+    waits for it, so that it gets more of a machine that is busy. `wait_s`: for each frame at most.
 
     The child starts with the first `next` and holds no more than the pipe takes: who is slow makes it wait.
     """
@@ -74,6 +76,7 @@ def read(
         "doc_type": doc_type,
         "filename": filename,
         "first_page": first_page,
+        "silent": list(silent),
         "is_awaited": is_awaited,
     }
     return Reading(frames(request, size_bytes=path.stat().st_size, wait_s=wait_s))

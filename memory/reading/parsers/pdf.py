@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +47,7 @@ def _says_no_pages(path: Path) -> bool:
     return bool(_NONE_OF_PAGES.search(head)) and not _A_PAGE.search(head)
 
 
-def pages(path: Path, *, filename: str, first_page: int) -> Iterator[Head | Page | Tail]:
+def pages(path: Path, *, filename: str, first_page: int, silent: Sequence[int] = ()) -> Iterator[Head | Page | Tail]:
     document = opened(path)
     total = len(document)
     told = document.get_metadata_dict()
@@ -55,12 +55,12 @@ def pages(path: Path, *, filename: str, first_page: int) -> Iterator[Head | Page
     # A page is not taken apart twice: that is where the time goes.
     sampled = {number: _lines(document, number) for number in _sample(total)}
     layout = layout_of(sampled)
-    silent, chars, last = list[int](), 0, first_page - 1
+    mute, chars, last = list(silent), 0, first_page - 1
     for number in range(max(1, first_page), min(total, caps.PAGES) + 1):
         lines = sampled.pop(number) if number in sampled else _lines(document, number)
         page = _page(number, lines, layout)
         if not page.text:
-            silent.append(number)
+            mute.append(number)
         chars += len(page.text)
         last = number
         yield page
@@ -68,7 +68,7 @@ def pages(path: Path, *, filename: str, first_page: int) -> Iterator[Head | Page
             break
     if first_page == 1 and not chars:
         raise reasons.scanned()
-    yield Tail(total, _note(total, last, silent))
+    yield Tail(total, _note(total, last, mute))
 
 
 def _note(total: int, last: int, silent: list[int]) -> str:

@@ -26,6 +26,7 @@ from tests.faces.web import database_url
 from tests.house.waiting import until
 from tests.memory.giving import given, uploaded
 from tests.memory.ingestion.looking import rows_left, stored
+from tests.memory.reading.making import pdf
 
 LONG = "\n\n".join(f"## Part {n}\n\n{' '.join(f'word{n}x{m} of part {n}.' for m in range(150))}" for n in range(5))
 
@@ -183,6 +184,23 @@ def test_a_long_document_gives_the_worker_back_and_goes_on_later(alice: Any, mon
     assert jobs == 1
     assert slices > 5
     assert Document.objects.get(pk=document.pk).status == DocumentStatus.EMBEDDING
+
+
+@pytest.mark.django_db
+def test_of_a_pdf_that_is_read_in_slices_every_page_without_text_is_told(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.ingestion.pages.PAGES_AT_ONCE", 1)
+    document = uploaded(alice, pdf([["One."], [], ["Two."], [], ["Three."], []]), filename="scan.pdf")
+
+    slices = 0
+    while Document.objects.get(pk=document.pk).status in UNFINISHED:
+        driver.ingest(document.pk, slice_s=0)
+        slices += 1
+
+    assert slices > 3
+    note = Document.objects.get(pk=document.pk).note
+    assert note == "3 pages have no text, only pictures or nothing: 2, 4, 6."
 
 
 def _jobs() -> int:
