@@ -12,6 +12,7 @@ from agents.budget import RunBudget
 from conversations.options import Depth, Scenario
 from hyperagent.lib.client_ids import CLIENT_ID_CHARS
 from hyperagent.lib.conf import ExecutionMode
+from hyperagent.lib.json_numbers import NotANumber, read_json
 from hyperagent.lib.refusals import Refused, error_object
 from hyperagent.lib.text import clean_value
 
@@ -110,7 +111,11 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         # The standard library's parser takes lone surrogates, which are cleaned; stricter ones refuse the whole
         # message.
-        said = clean_value(json.loads(text, parse_constant=_no_number))
+        said = clean_value(read_json(text))
+    except NotANumber as found:
+        raise Refused(
+            "not_json", f"{found.shown} is no number that can be kept. Send a smaller one, or a text."
+        ) from None
     except (ValueError, RecursionError):
         raise Refused("not_json", "This is not JSON. Send an object with a `type`.") from None
     if not isinstance(said, dict):
@@ -134,11 +139,6 @@ def checked(said: Mapping[str, Any]) -> ClientFrame:
             raise Refused("unknown_type", f"Unknown message type. Known are: {_KNOWN}.") from None
         place = ".".join(str(part) for part in first["loc"][1:])
         raise Refused("invalid", f"{place}: {first['msg']}", fields={place: [first["msg"]]}) from None
-
-
-def _no_number(word: str) -> None:
-    """NaN and infinity are not JSON, and Postgres takes neither."""
-    raise ValueError(word)
 
 
 def numbers(text: str, *, name: str = "after") -> dict[str, int]:

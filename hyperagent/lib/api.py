@@ -1,6 +1,5 @@
 """The shapes that every endpoint shares: how an error looks and how a long list is cut into pages."""
 
-import io
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -20,6 +19,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import set_rollback
 
 from hyperagent.lib import outage
+from hyperagent.lib.json_numbers import NotANumber, read_json
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused, TooMuch, error_object
 from hyperagent.lib.text import clean_value
@@ -223,15 +223,22 @@ def own_or_404(rows: models.QuerySet[M], **which: Any) -> M:
 
 
 class CleanJSONParser(JSONParser):
-    """JSON within the size limit, its text cleaned of what cannot be stored or sent back (NUL, lone surrogates)."""
+    """JSON within the size limit, its text cleaned of what cannot be stored or sent back (NUL, lone surrogates).
+    Numbers that no double holds are refused."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         body = stream.read(limit + 1)
         if len(body) > limit:
             raise TooLarge(TooLarge.message())
+        encoding = (parser_context or {}).get("encoding", settings.DEFAULT_CHARSET)
         try:
-            return clean_value(super().parse(io.BytesIO(body), media_type, parser_context))
+            return clean_value(read_json(body.decode(encoding)))
+        except NotANumber as found:
+            words = _("{number} is no number that can be kept. Send a smaller one, or a text.")
+            raise exceptions.ParseError(words.format(number=found.shown)) from None
+        except ValueError as error:
+            raise exceptions.ParseError(f"JSON parse error - {error}") from None
         except RecursionError:
             raise exceptions.ParseError(_("The JSON is nested too deeply. Send it flatter.")) from None
 

@@ -1,6 +1,5 @@
 """What people are asked, and their answers, over the API."""
 
-import json
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -116,7 +115,6 @@ def test_requests_whose_time_is_over_end_by_themselves_and_their_runs_go_on(run:
         ("plan", PLAN, {"decision": "answered", "plan": {"tasks": "all"}}, "plan", '"tasks"'),
         ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"task": "x" * 200_001}]}}, "plan", "200"),
         ("plan", PLAN, {"decision": "answered", "plan": [1]}, "plan", "dictionary"),
-        ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"id": float("inf")}]}}, "plan", "infinity"),
         ("plan", PLAN, {"decision": "answered", "plan": {"tasks": [{"id": 10**30}]}}, "plan", "18 digits"),
         ("input", {"question": "?"}, {"decision": "perhaps"}, "decision", "approved, denied, answered"),
         ("input", {"question": "?"}, {}, "decision", "required"),
@@ -129,11 +127,23 @@ def test_an_answer_that_does_not_fit_its_question_is_refused_and_says_what_would
 ) -> None:  # fmt: skip
     asked = make_request(run, kind, question=question)
 
-    body = json.dumps({"request_id": str(asked.request_id), **said}).replace("Infinity", "1e400")
-    refused = api_of(alice).post(RESPOND, body, content_type="application/json")
+    refused = api_of(alice).post(RESPOND, {"request_id": str(asked.request_id), **said})
 
     assert refused.status_code == 400
     assert words in refused.json()["error"]["fields"][field][0]
+    assert Request.objects.get().status == "pending"
+
+
+def test_an_answer_with_a_number_that_no_database_keeps_is_refused(
+    run: Execution, alice: Any, api_of: Callable[..., Any]
+) -> None:
+    asked = make_request(run, "plan", question=PLAN)
+    body = f'{{"request_id": "{asked.request_id}", "decision": "answered", "plan": {{"tasks": [{{"id": 1e400}}]}}}}'
+
+    refused = api_of(alice).post(RESPOND, body, content_type="application/json")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "not_json")
+    assert refused.json()["error"]["message"].startswith("1e400 is no number that can be kept.")
     assert Request.objects.get().status == "pending"
 
 
