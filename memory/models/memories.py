@@ -39,6 +39,14 @@ class Memory(models.Model):
     superseded_by = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="supersedes"
     )
+    replaces = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="While it is quarantined: what it supersedes once its owner accepts it.",
+    )
     is_pinned = models.BooleanField(default=False, help_text="Told in every run; never superseded by itself.")
     corrected_at = models.DateTimeField(null=True, blank=True, help_text="When its owner last wrote it themselves.")
     said_at = models.DateTimeField(default=timezone.now, help_text="When its source was said.")

@@ -148,10 +148,12 @@ def _write(user: User, row: Memory, text: str) -> None:
 
 
 def _activate(user: User, row: Memory) -> None:
-    row.status, row.reason = MemoryStatus.ACTIVE, ""
+    others = [row.replaces_id] if row.replaces_id and row.status == MemoryStatus.QUARANTINED else []
+    row.status, row.reason, row.replaces = MemoryStatus.ACTIVE, "", None
     if row.field and row.field not in SEVERAL:
-        others = Memory.objects.of(user).filter(field=row.field, status=MemoryStatus.ACTIVE).exclude(pk=row.pk)
-        supersede(user, list(others.values_list("pk", flat=True)), by=row)
+        alike = Memory.objects.of(user).filter(field=row.field, status=MemoryStatus.ACTIVE).exclude(pk=row.pk)
+        others += alike.values_list("pk", flat=True)
+    supersede(user, others, by=row)
 
 
 def _own(user: User, memory_id: UUID) -> Memory:

@@ -80,6 +80,7 @@ def _stored(user: User, finding: Finding, said: Said, key: str, vector: QueryVec
         text=finding.text,
         status=decision.status,
         reason=decision.reason,
+        replaces_id=decision.replaces,
         said_at=said.at,
         source_conversation=said.conversation,
         source_execution=said.execution,

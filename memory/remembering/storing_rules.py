@@ -25,11 +25,13 @@ class Already:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """It becomes a memory. `supersedes`: what is no longer true then. `reason`: why it is quarantined."""
+    """It becomes a memory. `supersedes`: what is no longer true then. `reason`: why it is quarantined. `replaces`: what
+    it is said to replace, if it is quarantined and its owner accepts it."""
 
     status: MemoryStatus
     reason: str = ""
     supersedes: tuple[UUID, ...] = ()
+    replaces: UUID | None = None
 
 
 def decide(finding: Finding, known: Sequence[Known]) -> Already | Added:
@@ -37,15 +39,16 @@ def decide(finding: Finding, known: Sequence[Known]) -> Already | Added:
     same = next((memory for memory in known if _says_the_same(finding, memory)), None)
     if same is not None:
         return Already(same.id)
+    contradicted = [memory for memory in known if _contradicts(finding, memory)]
+    replaces = next((memory.id for memory in contradicted if memory.id == finding.replaces), None)
     order = reads_like_an_order(finding.text)
     if order:
-        return Added(MemoryStatus.QUARANTINED, order)
-    contradicted = [memory for memory in known if _contradicts(finding, memory)]
+        return Added(MemoryStatus.QUARANTINED, order, replaces=replaces)
     held = next((memory for memory in contradicted if memory.is_pinned or memory.is_corrected), None)
     if held is not None:
         # Without the other's text: it would outlive it.
         how = "pinned" if held.is_pinned else "wrote yourself"
-        return Added(MemoryStatus.QUARANTINED, f"It contradicts what you {how}.")
+        return Added(MemoryStatus.QUARANTINED, f"It contradicts what you {how}.", replaces=replaces)
     return Added(MemoryStatus.ACTIVE, supersedes=tuple(memory.id for memory in contradicted))
 
 
