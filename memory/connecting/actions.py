@@ -1,5 +1,6 @@
 """Everything that changes a connector for a person. Page and endpoints call these verbs; looking: `looking`."""
 
+import time
 import uuid
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,11 @@ from memory.kinds import ConnectorKind
 from memory.models import Connector
 
 LOOK: Final = "memory.connecting.tasks.look"
+LEAVE: Final = "memory.connecting.tasks.leave"
+AT_ONCE: Final = 50
+"""Documents that are deleted in one transaction."""
+WORK_S: Final = 200.0
+"""The queue ends a job after 300 s."""
 LEAST_EVERY_S: Final = {ConnectorKind.FOLDER: 60, ConnectorKind.PAGE: 900, ConnectorKind.SITEMAP: 3_600}
 MOST_EVERY_S: Final = 2_592_000
 MAX_CONNECTORS: Final = 50
@@ -37,6 +43,9 @@ def add(user: User, *, kind: ConnectorKind, location: str, every_s: int = 3_600)
             raise Refused(
                 "too_many_connectors", _("You have {limit} connectors. Delete one first.").format(limit=MAX_CONNECTORS)
             )
+        if Connector.objects.filter(owner=user, kind=kind, location=place, is_leaving=True).exists():
+            message = _("Your former connector to this place is still being deleted. Try again in a minute.")
+            raise Conflict("still_leaving", message, fields={"location": [message]})
         if own.filter(kind=kind, location=place).exists():
             message = _("You have a connector to this place already.")
             raise Conflict("already_there", message, fields={"location": [message]})
@@ -73,17 +82,50 @@ def look_now(user: User, connector_id: uuid.UUID) -> Connector:
 
 def delete(user: User, connector_id: uuid.UUID, *, with_documents: bool) -> int:
     """Its documents stay, or go with it; those that its owner gave themselves, or that another connector has as well,
-    stay in any case. Returns how many went.
+    stay in any case. Returns how many go: more than a few do so lot by lot in the background, and from now on nobody
+    sees the connector.
 
     A look that is just going on stops at its next file.
     """
     with transaction.atomic():
         connector = _own(user, connector_id)
-        made = list(connector.documents.all()) if with_documents else []
         connector.items.all().delete()
-        gone = sum(drop(connector, document) for document in made)
+        count = connector.documents.count() if with_documents else 0
+        if count > AT_ONCE:
+            connector.is_leaving, connector.is_on, connector.looking_until = True, False, None
+            connector.save(update_fields=["is_leaving", "is_on", "looking_until"])
+            enqueue(LEAVE, connector.pk)
+            return count
+        gone = sum(drop(connector, document) for document in connector.documents.all()) if count else 0
         connector.delete()
     return gone
+
+
+def leave(connector_id: uuid.UUID, *, work_s: float = WORK_S) -> None:
+    """Goes on with one that is being deleted, lot by lot; another job goes on where the time is over."""
+    until = time.monotonic() + work_s
+    while _dropped_some(connector_id):
+        if time.monotonic() > until:
+            enqueue(LEAVE, connector_id)
+            return
+
+
+def leaving() -> list[uuid.UUID]:
+    return list(Connector.objects.filter(is_leaving=True).values_list("pk", flat=True))
+
+
+def _dropped_some(connector_id: uuid.UUID) -> bool:
+    """Whether there may be more."""
+    with transaction.atomic():
+        connector = Connector.objects.select_for_update().filter(pk=connector_id, is_leaving=True).first()
+        if connector is None:
+            return False
+        lot = list(connector.documents.all()[:AT_ONCE])
+        for document in lot:
+            drop(connector, document)
+        if not lot:
+            connector.delete()
+    return bool(lot)
 
 
 def _own(user: User, connector_id: uuid.UUID) -> Connector:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from hyperagent.lib.queue import enqueue, task
-from memory.connecting import items, polling
+from memory.connecting import actions, items, polling
 
 
 @task
@@ -14,10 +14,19 @@ def look(connector_id: str) -> None:
         enqueue("memory.connecting.tasks.look", place)
 
 
+@task
+def leave(connector_id: str) -> None:
+    """Deletes the documents of a connector that was deleted with them, and then its row."""
+    actions.leave(UUID(connector_id))
+
+
 @task(every_s=60)
 def look_around() -> None:
-    """Newer versions that a search finds by now take their places; then every connector that is due gets a job."""
+    """Newer versions that a search finds by now take their places; then every connector that is due gets a job, and
+    each that is being deleted."""
     for item_id in items.waiting():
         items.settle(item_id)
     for connector_id in polling.due():
         enqueue("memory.connecting.tasks.look", connector_id)
+    for connector_id in actions.leaving():
+        enqueue(actions.LEAVE, connector_id)

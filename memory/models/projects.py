@@ -51,8 +51,8 @@ class Project(models.Model):
 
 class ConnectorQuerySet(models.QuerySet["Connector"]):
     def of(self, user: "User") -> "ConnectorQuerySet":
-        """Those that this user made; nobody else sees them."""
-        return self.filter(owner=user)
+        """Those that this user made; nobody else sees them, and nobody one that is being deleted."""
+        return self.filter(owner=user, is_leaving=False)
 
 
 class Connector(models.Model):
@@ -67,6 +67,9 @@ class Connector(models.Model):
     location = models.TextField(help_text="A folder's path, or an address.")
     every_s = models.IntegerField(default=3600)
     is_on = models.BooleanField(default=True)
+    is_leaving = models.BooleanField(
+        default=False, db_default=False, help_text="It was deleted with its documents, which go lot by lot."
+    )
     looked_at = models.DateTimeField(null=True, blank=True)
     pause_s = models.IntegerField(default=0, help_text="Until the next look: longer than `every_s` after failures.")
     round_began_at = models.DateTimeField(

@@ -15,6 +15,7 @@ from memory.kinds import ConnectorKind
 from memory.models import Connector, Document
 from tests.lib.web import Web
 from tests.memory.connecting.conftest import look_again, names_of
+from tests.memory.connecting.test_web_pages import article, urlset
 
 pytestmark = pytest.mark.django_db
 BASE = "/api/v1/connectors"
@@ -112,6 +113,34 @@ def test_a_connector_is_deleted_with_or_without_its_documents(
 
     assert names_of(alice) == left
     assert not Connector.objects.exists()
+
+
+def test_a_connector_of_many_documents_is_gone_at_once_and_its_documents_lot_by_lot(
+    alice: Any, web: Web, api_of: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "AT_ONCE", 2)
+    paths = [f"/{number}" for number in range(5)]
+    web.pages |= {path: article(f"The story of {path}.") for path in paths}
+    web.pages["/sitemap.xml"] = urlset(*(f"{web.url}{path}" for path in paths))
+    connector = look_again(actions.add(alice, kind=ConnectorKind.SITEMAP, location=f"{web.url}/sitemap.xml"))
+    other = look_again(actions.add(alice, kind=ConnectorKind.PAGE, location=f"{web.url}/3"))
+    api = api_of(alice)
+    assert len(names_of(alice)) == 5
+
+    answer = api.delete(f"{BASE}/{connector.pk}?documents=delete")
+    before, seen = names_of(alice), [one["id"] for one in api.get(BASE).json()["results"]]
+    again = api.post(BASE, {"kind": "sitemap", "location": f"{web.url}/sitemap.xml"})
+    actions.leave(connector.pk, work_s=0)
+    between, left = names_of(alice), actions.leaving()
+    tasks.leave(str(connector.pk))
+
+    assert (answer.status_code, len(before), seen) == (204, 5, [str(other.pk)])
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "still_leaving")
+    assert 0 < len(between) < 5
+    assert (left, actions.leaving(), known(actions.LEAVE)) == ([connector.pk], [], tasks.leave)
+    assert names_of(alice) == ["3.html"]
+    assert list(Connector.objects.all()) == [other]
+    assert Document.objects.get().connector == other
 
 
 def test_for_charlie_there_is_no_connector_whatever_he_tries(alice: Any, charlie: Any, web: Web, api_of: Api) -> None:
