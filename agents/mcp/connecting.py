@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -40,6 +42,8 @@ _MOST_PAGES: Final = 20
 _SAID_CHARS: Final = 300
 _TOO_MANY: Final = f"It has more tools than the {MOST_LISTED} that are looked at."
 _TOO_LONG: Final = f"It describes its tools in more than the {LISTED_CHARS:,} characters that are looked at."
+_NOT_FOUND: Final = 404
+_SESSION_HEADER: Final = "mcp-session-id"
 _NOT_BEGUN: Final = (mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_PARAMS, mcp_types.HEADER_MISMATCH)
 NEEDS_SIGN_IN: Final = "The server wants to know who you are. Sign in to it, or enter the header that it expects."
 
@@ -73,6 +77,14 @@ class Failed(Exception):
         super().__init__(said)
         self.said = said
         self.did_nothing = did_nothing
+
+
+class Forgotten(Failed):
+    """The server knows the session no longer, as one that was started anew: nothing was begun, and by the protocol the
+    same is to be asked over another connection."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said, did_nothing=True)
 
 
 class Transports(Protocol):
@@ -154,15 +166,39 @@ async def called(client: Client, name: str, arguments: dict[str, Any], *, key: s
 
 
 async def _asked(answer: Any) -> Any:
+    asking = _Asking()
+    token = _ASKING.set(asking)
     try:
         return await answer
     except MCPError as error:
+        # First: -32001, with which servers say it, is the library's own code for a silence.
+        if asking.is_forgotten and error.code not in _NOT_BEGUN:
+            raise Forgotten(visible(error.message)[:_SAID_CHARS]) from error
         if error.code in (mcp_types.CONNECTION_CLOSED, mcp_types.REQUEST_TIMEOUT, mcp_types.PARSE_ERROR):
             raise Broken from error
         raise Failed(visible(error.message)[:_SAID_CHARS], did_nothing=error.code in _NOT_BEGUN) from error
     except (ValueError, RuntimeError, OSError, HttpError) as error:
         # What came back is no answer by the protocol, whatever the server had done by then.
         raise Broken("What it answered is no answer by the protocol.") from error
+    finally:
+        _ASKING.reset(token)
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One request, as its answer's status is seen: the library tells the words only, which are the server's own."""
+
+    is_forgotten: bool = False
+
+
+_ASKING: Final[ContextVar[_Asking | None]] = ContextVar("mcp_asking", default=None)
+
+
+async def _note_forgotten(response: Any) -> None:
+    """Of a request within a session a 404 says that there is no such session."""
+    asking = _ASKING.get()
+    if asking is not None and response.status_code == _NOT_FOUND and _SESSION_HEADER in response.request.headers:
+        asking.is_forgotten = True
 
 
 class _Listed:
@@ -217,6 +253,7 @@ async def _transport(config: ServerConfig, transports: Transports, watched: _Wat
         headers=config.headers,
         auth=transports.auth(config),
     )
+    client.event_hooks["response"].append(_note_forgotten)
     async with client:
         yield streamable_http_client(config.url, http_client=client, max_sse_event_size=MAX_BYTES)
 

@@ -59,26 +59,18 @@ class ConnectedServers:
     async def call(self, call: Call, offered: Offered, arguments: dict[str, Any]) -> Reply:
         """Raises ToolError for what could not be done."""
         await asyncio.to_thread(_load)
-        from agents.mcp.connecting import Broken, Failed, NotConnected, called  # a second of import
+        from agents.mcp.connecting import Forgotten  # a second of import
 
         config = await _callable(call.about, offered)
-        session = self._sessions.of(config, call.about)
         try:
-            await self._look(session, config, offered)
-        except NotConnected as error:
-            why = _told(offered, error.ours, error.said)
-            raise ToolError(f"The server '{config.name}' cannot be reached. {why}") from error
-        except (Broken, Failed) as error:
-            raise ToolError(f"The server '{config.name}' does not say what tools it has.") from error
-        if call.key:
-            await call.touching()
-        try:
-            result = await session.use(lambda client: called(client, offered.name, arguments, key=call.key))
-        except Failed as error:
-            raise ToolError(_failure(offered, error.said), may_have_happened=not error.did_nothing) from error
-        except (Broken, NotConnected) as error:
-            why = _told(offered, error.ours or "The connection broke.", error.said)
-            raise ToolError(BROKEN.format(server=config.name, why=why), may_have_happened=True) from error
+            result = await self._result(call, config, offered, arguments)
+        except Forgotten:
+            # Once, over another connection: one that forgets each of them is of no use.
+            try:
+                result = await self._result(call, config, offered, arguments)
+            except Forgotten as error:
+                why = _told(offered, "It forgets its sessions at once.", error.said)
+                raise ToolError(f"The server '{config.name}' cannot be reached. {why}") from error
         found = answered(result.model_dump(mode="json", by_alias=True, exclude_none=True))
         if found.failed:
             raise ToolError(_failure(offered, found.text))
@@ -86,6 +78,33 @@ class ConnectedServers:
 
     async def aclose(self) -> None:
         await self._sessions.aclose()
+
+    async def _result(self, call: Call, config: ServerConfig, offered: Offered, arguments: dict[str, Any]) -> Any:
+        """What the server answers over the connection that there is, or one that is opened. Raises ToolError, and
+        Forgotten where nothing was begun."""
+        from agents.mcp.connecting import Broken, Failed, Forgotten, NotConnected, called
+
+        session = self._sessions.of(config, call.about)
+        try:
+            await self._look(session, config, offered)
+        except NotConnected as error:
+            why = _told(offered, error.ours, error.said)
+            raise ToolError(f"The server '{config.name}' cannot be reached. {why}") from error
+        except Forgotten:
+            raise
+        except (Broken, Failed) as error:
+            raise ToolError(f"The server '{config.name}' does not say what tools it has.") from error
+        if call.key:
+            await call.touching()
+        try:
+            return await session.use(lambda client: called(client, offered.name, arguments, key=call.key))
+        except Forgotten:
+            raise
+        except Failed as error:
+            raise ToolError(_failure(offered, error.said), may_have_happened=not error.did_nothing) from error
+        except (Broken, NotConnected) as error:
+            why = _told(offered, error.ours or "The connection broke.", error.said)
+            raise ToolError(BROKEN.format(server=config.name, why=why), may_have_happened=True) from error
 
     async def _look(self, session: Any, config: ServerConfig, offered: Offered) -> None:
         """Whether the server still describes the tool as it was reviewed. What it says now is kept for the reviewer."""

@@ -67,7 +67,7 @@ class Session:
         self._closing.set()
 
     async def listing(self) -> Listing:
-        """As it is now, or was a moment ago. Raises NotConnected, Broken, Failed."""
+        """As it is now, or was a moment ago. Raises NotConnected, Broken, Failed, and Forgotten as `use`."""
         from agents.mcp.connecting import definitions_of
 
         async with self._listing_lock:
@@ -81,8 +81,9 @@ class Session:
         return listing
 
     async def use(self, ask: Callable[["Client"], Any]) -> Any:
-        """Asks while the connection lives. Raises NotConnected where there is none, Broken where it ends meanwhile."""
-        from agents.mcp.connecting import Broken
+        """Asks while the connection lives. Raises NotConnected where there is none, Broken where it ends meanwhile,
+        Forgotten where the server knows it no longer: then it is of no more use."""
+        from agents.mcp.connecting import Broken, Forgotten
 
         assert self._ready is not None
         assert self.task is not None
@@ -98,6 +99,9 @@ class Session:
             except Broken as broken:
                 why = broken if str(broken) else await self._why() or broken
                 raise Broken(why.ours, said=why.said) from broken
+            except Forgotten:
+                self.close()
+                raise
             finally:
                 if not asking.done():
                     asking.cancel()

@@ -2,9 +2,12 @@
 
 import asyncio
 import base64
+import json
 import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from uuid import uuid4
 
 import uvicorn
 from mcp.server import MCPServer
@@ -171,4 +174,84 @@ class ChangingTools:
                 schema = {"type": "object"}
                 tools = [{"name": f"tool{number}", "inputSchema": schema} for number in range(self.listed)]
                 return {"result": {"tools": tools}}
+        return {"error": {"code": METHOD_NOT_FOUND, "message": "no such method"}}
+
+
+class Forgetful:
+    """A server of the older protocol, which has sessions. `says`: whether it answers in JSON-RPC that it knows one no
+    longer. `stored`: what was really called."""
+
+    def __init__(self, *, says: bool) -> None:
+        self.says = says
+        self.stored: list[str] = []
+        self.sessions: list[str] = []
+        forgetful = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                self._give(*forgetful.answer(asked, self.headers.get("mcp-session-id", "")))
+
+            def do_GET(self) -> None:
+                self._give(405, None, "")
+
+            def do_DELETE(self) -> None:
+                self._give(204, None, "")
+
+            def _give(self, status: int, answer: Any, session: str) -> None:
+                body = b"" if answer is None else json.dumps(answer).encode()
+                self.send_response(status)
+                if answer is not None:
+                    self.send_header("content-type", "application/json")
+                if session:
+                    self.send_header("mcp-session-id", session)
+                if status != 204:
+                    self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/mcp"
+
+    def start_anew(self) -> None:
+        self.sessions.clear()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
+
+    def answer(self, asked: dict[str, Any], session: str) -> tuple[int, Any, str]:
+        """Status, answer, and which session begins with it."""
+        if asked["method"] == "initialize":
+            self.sessions.append(uuid4().hex)
+            told = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+            result = told | {"serverInfo": {"name": "forgetful", "version": "1"}}
+            return 200, {"jsonrpc": "2.0", "id": asked["id"], "result": result}, self.sessions[-1]
+        if session and session not in self.sessions:
+            words = {"jsonrpc": "2.0", "id": None, "error": {"code": -32001, "message": "Session not found"}}
+            return 404, words if self.says else None, ""
+        if "id" not in asked:
+            return 202, None, ""
+        return 200, {"jsonrpc": "2.0", "id": asked["id"], **self._told(asked["method"], asked.get("params"))}, ""
+
+    def _told(self, method: str, params: Any) -> dict[str, Any]:
+        match method:
+            case "tools/list":
+                schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+                return {"result": {"tools": [{"name": "store", "inputSchema": schema}]}}
+            case "tools/call":
+                self.stored.append(params["arguments"]["text"])
+                return {"result": {"content": [{"type": "text", "text": f"stored {self.stored[-1]}"}]}}
         return {"error": {"code": METHOD_NOT_FOUND, "message": "no such method"}}

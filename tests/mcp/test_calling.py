@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 from mcp.client.streamable_http import streamable_http_client
 
 from agents.mcp import actions, reading
+from agents.mcp import sessions as of_sessions
 from agents.mcp.actions import Reviewed
 from agents.mcp.definitions import Risk
 from agents.mcp.models import McpServer, McpTool
@@ -28,7 +29,7 @@ from hitl.kinds import PolicyAction, SwitchScope
 from hitl.models import Policy
 from hyperagent.lib.outside.http_client import guarded_http_client
 from hyperagent.lib.refusals import Conflict, NotThere
-from tests.mcp.servers import Served
+from tests.mcp.servers import Forgetful, Served
 from tests.runtime.approving import requests, respond
 from tests.runtime.driving import Runners, ended, events, start, until
 from tests.scripted.script import Script, ScriptedCall
@@ -387,6 +388,35 @@ async def test_a_call_that_is_given_up_is_given_up_at_the_server_too(
 
 async def bool_of(value: Any) -> bool:
     return bool(value)
+
+
+@pytest.mark.spec("B26", "B2")
+@pytest.mark.parametrize("says", [True, False], ids=["told", "untold"])
+@pytest.mark.parametrize("holds_s", [30.0, 0.0], ids=["called", "looked at"])
+async def test_a_server_that_was_started_anew_is_asked_over_another_connection_and_does_it_once(
+    alice: Any,
+    connect: Any,
+    reached: ConnectedServers,
+    in_threads: None,
+    monkeypatch: pytest.MonkeyPatch,
+    says: bool,
+    holds_s: float,
+) -> None:
+    monkeypatch.setattr(of_sessions, "LISTING_HOLDS_S", holds_s)
+    server = Forgetful(says=says)
+    await sync_to_async(connect)(server.url, name="notes")
+    offered = (await sync_to_async(by_name)(alice))["mcp_notes_store"]
+    call, _ = call_of(alice, key="effect-1")
+
+    replies = [await reached.call(call, offered, {"text": "one"})]
+    server.start_anew()
+    replies.append(await reached.call(call, offered, {"text": "two"}))
+    replies.append(await reached.call(call, offered, {"text": "three"}))
+    server.stop()
+
+    assert [reply.content for reply in replies] == ["stored one", "stored two", "stored three"]
+    assert server.stored == ["one", "two", "three"]
+    assert len(server.sessions) == 1
 
 
 async def test_a_server_that_cannot_be_reached_is_told_in_words(
