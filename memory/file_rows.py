@@ -17,7 +17,7 @@ _TONES: Final = {
     "html": ("py", "js", "mjs", "ts", "sh", "sql", "html", "htm", "css", "json", "yaml", "yml", "toml", "xml", "ipynb"),
     "csv": ("csv", "tsv", "xlsx", "xls", "ods", "parquet"),
     "pptx": ("pptx", "odp"),
-    "docx": ("docx", "odt", "md", "txt"),
+    "docx": ("docx", "odt", "eml", "md", "txt"),
     "pdf": ("pdf",),
 }
 

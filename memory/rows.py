@@ -27,6 +27,7 @@ KINDS: Final[Mapping[str, str]] = {
     "csv": "CSV",
     "pptx": "PowerPoint",
     "html": gettext_noop("Web page"),
+    "eml": gettext_noop("Mail"),
     "md": "Markdown",
     "txt": gettext_noop("Text"),
     "png": "PNG",

@@ -87,7 +87,7 @@ class DocumentFilters(Value):
     """Only what fits all of these; dates as YYYY-MM-DD."""
 
     doc_type: str | None = Field(
-        default=None, description="The kind of document: pdf, docx, xlsx, xls, ods, csv, pptx, html, md, txt"
+        default=None, description="The kind of document: pdf, docx, xlsx, xls, ods, csv, pptx, html, eml, md, txt"
     )
     filename: str | None = Field(default=None, description="A part of the file's name")
     section_title: str | None = Field(default=None, description="Words of the headings above a passage")

@@ -17,8 +17,8 @@ from memory.connecting.values import LookFailed
 MAX_FILES: Final = 10_000
 MAX_DEPTH: Final = 40
 READABLE: Final = frozenset(
-    (".pdf", ".docx", ".xlsx", ".xls", ".ods", ".csv", ".tsv", ".pptx", ".html", ".htm", ".md", ".markdown", ".txt")
-)
+    (".pdf", ".docx", ".xlsx", ".xls", ".ods", ".csv", ".tsv", ".pptx", ".html", ".htm", ".eml", ".md", ".markdown")
+) | {".txt"}
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 

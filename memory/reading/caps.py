@@ -14,6 +14,8 @@ CHARS: Final = 40_000_000
 TEXT_BYTES: Final = 24 * MIB
 """Of plain text, Markdown and CSV, which are held whole; the rest is left out."""
 HTML_BYTES: Final = 4 * MIB
+MAIL_BYTES: Final = 48 * MIB
+"""Of a mail with what is attached, which is held whole; the rest is left out."""
 ROWS: Final = 100_000
 COLUMNS: Final = 256
 CELL_CHARS: Final = 2_000

@@ -10,12 +10,12 @@ from memory.reading.values import Unreadable
 HEAD_BYTES: Final = 64 * 1024
 """How much of a file is worth showing to `doc_type_of`."""
 
-DOC_TYPES: Final = ("pdf", "docx", "xlsx", "xls", "ods", "csv", "pptx", "html", "md", "txt")
+DOC_TYPES: Final = ("pdf", "docx", "xlsx", "xls", "ods", "csv", "pptx", "html", "eml", "md", "txt")
 PICTURE_TYPES: Final = ("png", "jpg", "gif", "webp")
 """What can be looked at, and has no text to be searched: a file that was uploaded is of these or of DOC_TYPES."""
 _CAN_BE_READ: Final = (
-    "PDF, Word (.docx), Excel (.xlsx, .xls), OpenDocument sheets (.ods), PowerPoint (.pptx), CSV, HTML, Markdown and "
-    "plain text can be read"
+    "PDF, Word (.docx), Excel (.xlsx, .xls), OpenDocument sheets (.ods), PowerPoint (.pptx), CSV, HTML, mails (.eml), "
+    "Markdown and plain text can be read"
 )
 
 _ZIP: Final = b"PK\x03\x04"
@@ -40,8 +40,10 @@ _PROMISES_TEXT: Final = (*DOC_TYPES, "doc", "ppt", "htm", "tsv", "markdown")
 _OLD_OFFICE: Final = (("WordDocument", "Word", "docx"), ("PowerPoint Document", "PowerPoint", "pptx"))
 _TEXT_BY_NAME: Final = {
     ".csv": "csv", ".tsv": "csv", ".md": "md", ".markdown": "md", ".mdown": "md", ".mkd": "md",
-    ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".eml": "eml",
 }  # fmt: skip
+# A line that some programs put before the first field, and the field.
+_MAIL: Final = re.compile(rb"\s*(?:From [^\n]*\n)?[!-9;-~]{1,100}:[ \t\r\n]")
 # (?>…): a comment ends at its first mark. To try every later one, too, took twice as long with each comment.
 _HTML: Final = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html|head|body)[\s>]",
@@ -170,7 +172,8 @@ def _kind_of_text(head: bytes, filename: str) -> str:
     narrow = head.replace(b"\x00", b"") if is_wide_text(head) else head
     if _HTML.match(narrow.lstrip(b"\xef\xbb\xbf\xff\xfe")):
         return "html"
-    return _TEXT_BY_NAME.get(PurePath(filename).suffix.lower(), "txt")
+    named = _TEXT_BY_NAME.get(PurePath(filename).suffix.lower(), "txt")
+    return "txt" if named == "eml" and not _MAIL.match(head.removeprefix(b"\xef\xbb\xbf")) else named
 
 
 def _not_supported(what: str, filename: str, *, way_out: str = "") -> Unreadable:

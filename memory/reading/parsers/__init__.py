@@ -15,7 +15,7 @@ from memory.values import Page
 
 _MODULES: Final = {
     "pdf": "pdf", "docx": "docx", "xlsx": "workbook", "xls": "workbook", "ods": "workbook", "csv": "csv",
-    "pptx": "pptx", "html": "html", "md": "markdown", "txt": "text",
+    "pptx": "pptx", "html": "html", "eml": "mail", "md": "markdown", "txt": "text",
 }  # fmt: skip
 
 

@@ -13,12 +13,13 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
     text, missing = text_of(path)
     yield Head()
     for number, page in enumerate(text.split("\f")):
-        for index, paragraph in enumerate(_paragraphs(page)):
+        for index, paragraph in enumerate(paragraphs(page)):
             yield Part(BlockKind.PARAGRAPH, paragraph, new_page=number > 0 and index == 0)
     yield from missing
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def paragraphs(text: str) -> Iterator[str]:
+    """What stands between empty lines."""
     lines: list[str] = []
     for line in text.splitlines():
         if line.strip():

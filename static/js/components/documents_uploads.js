@@ -37,7 +37,7 @@ function Upload({ item, uploads }) {
 }
 
 // Over the whole page while files are held above it.
-export function DropVeil({ visible, words = t("Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, Markdown, text") }) {
+export function DropVeil({ visible, words = t("Files and folders: PDF, Word, Excel, CSV, PowerPoint, web pages, mails, Markdown, text") }) {
   if (!visible) return null;
   return html`<div class="drop-veil" aria-hidden="true"><p><${Icon} name="upload" /><strong>${t("Drop to add them")}</strong><span>${words}</span></p></div>`;
 }

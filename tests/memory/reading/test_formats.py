@@ -254,6 +254,91 @@ def test_a_long_text_is_cut_into_pages_between_paragraphs(tmp_path: Path) -> Non
     assert "\n\n".join(page.text for page in pages) == "\n\n".join(paragraph.strip() for paragraph in paragraphs)
 
 
+MAIL = """\
+From: =?utf-8?q?Ines_M=C3=A4rten?= <ines@example.org>
+To: Bob <bob@example.org>
+Subject: =?utf-8?b?TGllZmVydW5nIGRlciBUw7xyZW4=?=
+Date: Tue, 03 Nov 2026 09:15:00 +0100
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: multipart/alternative; boundary=c
+
+--c
+{body}
+--c
+Content-Type: text/html; charset=utf-8
+
+<html><head><style>p {{ color: red }}</style></head><body><p>Die <b>T&uuml;ren</b> kommen am Montag.</p></body></html>
+--c--
+--b
+Content-Type: application/pdf; name="=?utf-8?q?T=C3=BCren=2Epdf?="
+Content-Disposition: attachment
+Content-Transfer-Encoding: base64
+
+JVBERi0xLjQK
+--b
+Content-Type: message/rfc822
+
+Subject: Inner
+
+inner words
+--b--
+"""
+PLAIN = "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n{words}"
+
+
+@pytest.mark.spec("S163")
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            PLAIN.format(words="Die T=FCren kommen am Dienstag.\n\nGr=FC=DFe\nInes"),
+            ["Die Türen kommen am Dienstag.", "Grüße\nInes"],
+        ),
+        (PLAIN.format(words=" "), ["Die Türen kommen am Montag."]),
+    ],
+    ids=["plain", "only html"],
+)
+def test_a_mail_is_read_as_a_mail(tmp_path: Path, body: str, says: list[str]) -> None:
+    path = tmp_path / "doors.eml"
+    path.write_bytes(MAIL.format(body=body).replace("\n", "\r\n").encode())
+
+    facts, (page,) = read_all(path)
+
+    assert (facts[0].title, facts[0].date) == ("Lieferung der Türen", date(2026, 11, 3))
+    assert blocks(page) == [
+        ("heading", 1, "Lieferung der Türen"),
+        (
+            "paragraph",
+            0,
+            "From: Ines Märten <ines@example.org>\nTo: Bob <bob@example.org>\nDate: Tue, 03 Nov 2026 09:15:00 +0100",
+        ),
+        *(("paragraph", 0, words) for words in says),
+        ("list", 0, "Attachments:\n- Türen.pdf\n- without a name (message/rfc822)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"Subject: Hi\nContent-Type: multipart/mixed\n\nno boundary",
+        b"Subject: =?utf-8?b?!!!?= \xff\nDate: never\nContent-Type: text/plain; charset=none-such\n\nwords \xff",
+        b"Subject: Hi\nContent-Type: text/plain; name*=x''%ff%\nContent-Disposition: \xff\n\nwords",
+        b"Subject: Hi\n" + b"Content-Type: multipart/mixed; boundary=a\n\n--a\n" * 50 + b"\nwords",
+    ],
+    ids=["no boundary", "no such encoding", "bad name", "nested"],
+)
+def test_a_mail_that_is_not_as_it_should_be_is_read_as_far_as_it_goes(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "odd.eml"
+    path.write_bytes(raw)
+
+    _, (page,) = read_all(path)
+
+    assert "Hi" in page.text or page.text.endswith("words \ufffd")
+
+
 @pytest.mark.parametrize("make", [making.docx_of, making.pptx_of])
 def test_reading_goes_on_where_another_one_ended(tmp_path: Path, make: making.Maker) -> None:
     path = tmp_path / "file"

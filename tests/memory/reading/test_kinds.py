@@ -34,6 +34,10 @@ def test_the_name_does_not_make_a_pdf_and_does_not_hide_one() -> None:
         ("Grüße aus Köln".encode("latin-1"), "a", "txt"),
         (b"a text about %PDF-1.4 files", "pdf.md", "md"),
         (b"some writer's own line\n%PDF-1.4\n", "a.pdf", "pdf"),
+        (b"Received: from a by b\r\nSubject: Hi\r\n\r\nHello", "a.EML", "eml"),
+        (b"From bob@example.org Sat Nov 28\nSubject: Hi\n\nHello", "a.eml", "eml"),
+        (b"Just words, and no mail: none.", "a.eml", "txt"),
+        (b"Subject: Hi\n\nHello", "a.txt", "txt"),
     ],
 )
 def test_the_name_decides_between_kinds_of_text_only(head: bytes, name: str, kind: str) -> None:
