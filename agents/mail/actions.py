@@ -36,6 +36,7 @@ from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outside.addresses import BadAddress
 from hyperagent.lib.outside.sockets import host_name
 from hyperagent.lib.refusals import Conflict, NotThere, Refused, TooMuch
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
 
 MOST_ACCOUNTS: Final = 10
@@ -43,6 +44,7 @@ MOST_ACCOUNTS: Final = 10
 TRIES: Final = 20
 TRIES_WITHIN_S: Final = 3_600
 CHECK_TIMEOUT_S: Final = 10.0
+NOT_REGISTERED: Final = "This installation is not registered at Google any more. Ask an administrator."
 UNREADABLE: Final = "Its password cannot be read any more, because SECRET_KEY was changed. Connect it again."
 _ADDRESS: Final = re.compile(r"^[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,189}$")
 
@@ -73,7 +75,7 @@ def connect_by_servers(user: User, wanted: Wanted, *, instead_of: uuid.UUID | No
     try:
         _servers_of(row).check(timeout_s=CHECK_TIMEOUT_S)
     except ToolError as error:
-        raise Refused("mailbox_refused", _without_way(error.message)) from None
+        raise Refused("mailbox_refused", fault_in_our_words(_without_way(error.message))) from None
     return _kept(user, row)
 
 
@@ -89,7 +91,7 @@ def check(user: User, account_id: uuid.UUID) -> MailAccount:
             _check_gmail(account)
     except MailTrouble as trouble:
         account_status.note_trouble(account.id, trouble.state, trouble.message, sealed_as=account.sealed)
-        raise Refused("mailbox_trouble", trouble.message) from None
+        raise Refused("mailbox_trouble", fault_in_our_words(trouble.message)) from None
     account_status.note_fine(account.id, sealed_as=account.sealed)
     return _own(user, account_id)
 
@@ -145,7 +147,7 @@ def connect_gmail(user: User, going: oauth.PendingConsent, code: str) -> MailAcc
         grant = async_to_sync(oauth.exchange)(known, code=code, going=going, redirect_url=gmail_redirect_url())
         address, name = async_to_sync(own_identity)(GmailApi(known, grant, _not_kept))
     except MailTrouble as trouble:
-        raise Refused("gmail_refused", trouble.message) from None
+        raise Refused("gmail_refused", fault_in_our_words(trouble.message)) from None
     row = MailAccount(
         user=user, kind=AccountKind.GMAIL, address=address, display_name=_name(name), sealed=sealed(grant)
     )
@@ -167,7 +169,7 @@ def _check_gmail(account: MailAccount) -> None:
 
     known = google()
     if known is None:
-        raise MailTrouble(_("This installation is not registered at Google any more. Ask an administrator."))
+        raise MailTrouble(NOT_REGISTERED)
     try:
         grant = unsealed(account.sealed, Grant)
     except CannotBeRead:
@@ -227,7 +229,7 @@ def _checked(
     try:
         name = host_name(host.strip().rstrip("."), allow_private=free)
     except BadAddress as fault:
-        faults[f"{kind}_host"], name = [str(fault)], ""
+        faults[f"{kind}_host"], name = [fault_in_our_words(str(fault))], ""
     if not (port in ports or (free and 0 < port < 65_536)):
         faults[f"{kind}_port"] = [_("One of {names}.").format(names=", ".join(map(str, ports)))]
     allowed = (Security.SSL, Security.TLS, *((Security.PLAIN,) if free else ()))

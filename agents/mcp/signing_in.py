@@ -29,6 +29,7 @@ from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.refusals import Conflict, NotThere
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.threads import in_thread
 
 log = structlog.get_logger(__name__)
@@ -60,7 +61,8 @@ def begin(user: User, server: McpServer) -> str:
     server.refresh_from_db()
     if server.state == "connected":
         return ""
-    raise Conflict("no_sign_in", server.last_error or _("The server does not say where to sign in."))
+    told = fault_in_our_words(server.last_error)
+    raise Conflict("no_sign_in", told or _("The server does not say where to sign in."))
 
 
 def come_back(user: User, *, state: str, code: str, issuer: str) -> McpSignIn:

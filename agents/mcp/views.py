@@ -26,6 +26,7 @@ from agents.mcp.forms import RISKS, ProgramForm, ServerForm, form_class, reviews
 from agents.mcp.models import McpServer, McpTool, ServerState
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
 
 
@@ -210,7 +211,8 @@ class SignedIn(_Signed, View):
         elif server.state == ServerState.CONNECTED:
             messages.success(request, _("Signed in to {name}.").format(name=server.name))
         else:
-            messages.error(request, server.last_error or _("The server takes its time. Look again in a moment."))
+            told = fault_in_our_words(server.last_error)
+            messages.error(request, told or _("The server takes its time. Look again in a moment."))
         return redirect("mcp:server", server_id=server.pk)
 
 
@@ -228,7 +230,7 @@ def _look(request: HttpRequest, server_id: uuid.UUID) -> None:
     if server.state == ServerState.CONNECTED:
         messages.success(request, _("Connected to {name}.").format(name=server.name))
     else:
-        messages.error(request, server.last_error)
+        messages.error(request, fault_in_our_words(server.last_error))
 
 
 def _row(server: McpServer) -> dict[str, Any]:

@@ -2,11 +2,22 @@
 nothing; whether a schedule goes on is `starting`'s to say.
 """
 
+from typing import Final
+
+from django.utils.translation import gettext_noop
+
 from agents.models import Execution
 from conversations.schedules.models import Schedule, ScheduledRun
 from hyperagent.lib.times import iso
 from hyperagent.notices import actions as notices
 from hyperagent.notices.kinds import EventType, MailKind
+
+# Said in their reader's language when the mail is written.
+_DUE: Final = gettext_noop("Due")
+_WHY: Final = gettext_noop("Why")
+_FAILURES: Final = gettext_noop("Failures in a row")
+_STATE: Final = gettext_noop("State")
+_PAUSED: Final = gettext_noop("paused")
 
 
 def tell_of_refusal(schedule: Schedule, run: ScheduledRun, *, is_first: bool) -> None:
@@ -29,14 +40,14 @@ def tell_of_refusal(schedule: Schedule, run: ScheduledRun, *, is_first: bool) ->
         path=_path(schedule),
     )
     if is_first:
-        _mail(schedule, subject=str(run.pk), facts={"Due": _shown(schedule, run), "Why": run.refusal})
+        _mail(schedule, subject=str(run.pk), facts={_DUE: _shown(schedule, run), _WHY: run.refusal})
 
 
 def tell_of_pause(schedule: Schedule, run: ScheduledRun, *, failures: int) -> None:
     """It goes on no more by itself. `run`: the last of those that did not work."""
     execution: Execution | None = run.execution
     why = run.refusal or (execution.error_message if execution is not None else "")
-    facts = {"Failures in a row": str(failures), "Why": why, "State": "paused"}
+    facts = {_FAILURES: str(failures), _WHY: why, _STATE: _PAUSED}
     _mail(schedule, subject=f"{run.pk} paused", facts=facts)
 
 

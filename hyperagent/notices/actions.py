@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import UserKind
@@ -19,6 +20,7 @@ from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.outside.addresses import url_fault
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_value
 from hyperagent.lib.times import iso
 from hyperagent.notices.kinds import CHOOSABLE, ON_BY_DEFAULT, OPEN, DeliveryStatus, EventType, MailKind
@@ -193,7 +195,7 @@ def disable(endpoint_id: uuid.UUID, *, why: str) -> bool:
         live = Endpoint.objects.filter(pk=endpoint_id, disabled_at=None, deleted_at=None)
         if not live.update(disabled_at=Now(), disabled_why=why[:HEAD_CHARS]):
             return False
-        _give_up(endpoint_id, _("The webhook was switched off before this was delivered."))
+        _give_up(endpoint_id, "The webhook was switched off before this was delivered.")
         if why:
             endpoint = Endpoint.objects.get(pk=endpoint_id)
             _tell_of_the_end(endpoint)
@@ -206,7 +208,7 @@ def delete_endpoint(endpoint: Endpoint, *, by: User | None = None) -> None:
     with transaction.atomic():
         if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=Now(), secret_sealed=""):
             _record(AuditKind.WEBHOOK_REMOVED, endpoint, by or endpoint.user)
-        _give_up(endpoint.pk, _("The webhook was deleted before this was delivered."))
+        _give_up(endpoint.pk, "The webhook was deleted before this was delivered.")
 
 
 def send_test(endpoint: Endpoint) -> Delivery:
@@ -295,13 +297,13 @@ def _tell_of_the_end(endpoint: Endpoint) -> None:
         subject_id=f"{endpoint.pk} {iso(endpoint.disabled_at)}",
         title=endpoint.host,
         path=f"/settings/webhooks/{endpoint.pk}/",
-        facts={"Webhook": endpoint.host, "Why": endpoint.disabled_why},
+        facts={"Webhook": endpoint.host, gettext_noop("Why"): endpoint.disabled_why},
     )
 
 
 def _checked_url(url: str) -> str:
     typed = url.strip()
-    fault = url_fault(typed, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+    fault = fault_in_our_words(url_fault(typed, allow_private=settings.WEBHOOK_ALLOW_PRIVATE) or "")
     if fault:
         raise Refused("bad_url", fault, fields={"url": [fault]})
     return typed

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.outbox import Outbox
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.stored_sentences import amounts_in_our_words, in_our_words
 from hyperagent.lib.tool_labels import tool_label
 from hyperagent.notices.actions import link_to
@@ -23,6 +24,8 @@ from hyperagent.notices.models import Mail
 from hyperagent.notices.words import one_line
 
 TOOL = "Tool"
+WHY = "Why"
+STATE = "State"
 PREFERENCES_PATH = "/settings/notifications/"
 HEADINGS = {
     MailKind.REQUEST_WAITING: gettext_noop("A request waits for your decision"),
@@ -80,7 +83,10 @@ def _in_words(label: str, value: str) -> str:
     """A fact as people say it: what names tools is written as models call them."""
     if label == TOOL:
         return ", ".join(tool_label(name) for name in value.split(", "))
-    return amounts_in_our_words(value)
+    if label == STATE:
+        return _(value)
+    told = fault_in_our_words(value) if label == WHY else value
+    return told if told != value else amounts_in_our_words(value)
 
 
 class Mails(Outbox[Mail]):

@@ -14,6 +14,7 @@ from hyperagent.lib.languages import grouped
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
+from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
 from memory.connecting.folders import folder_fault
 from memory.connecting.items import drop
@@ -139,7 +140,7 @@ def _folder(user: User, location: str) -> str:
     if not user.is_staff:
         raise NotAllowed("administrators_only", _("Only administrators may have folders of the server watched."))
     typed = clean_text(location).strip()
-    fault = folder_fault(typed, settings.CONFIG.watch_roots)
+    fault = fault_in_our_words(folder_fault(typed, settings.CONFIG.watch_roots))
     real = "" if fault else str(Path(typed).resolve())
     if len(real) > FOLDER_CHARS:
         fault = _("The folder's path may have {limit} characters.").format(limit=FOLDER_CHARS)
@@ -152,7 +153,8 @@ def _address(location: str) -> str:
     try:
         return canonical(location.strip(), allow_private=settings.CONFIG.connector_allow_private).url
     except BadAddress as error:
-        raise Refused("bad_url", str(error), fields={"location": [str(error)]}) from None
+        fault = fault_in_our_words(str(error))
+        raise Refused("bad_url", fault, fields={"location": [fault]}) from None
 
 
 def _check_pause(kind: ConnectorKind, every_s: int) -> None:
