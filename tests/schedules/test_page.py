@@ -1,18 +1,22 @@
 """The pages of schedules: what one picks, sees and does, with and without JavaScript."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import connection
 from playwright.sync_api import expect
 
 from agents.models import Execution
+from conversations.models import Share
 from conversations.schedules.kinds import ApprovalRule, Talk
 from conversations.schedules.models import Schedule
 from conversations.schedules.starting import start_due
 from tests.accounts.test_in_a_browser import browser, open_page, sign_in
 from tests.clean_page import axe_faults
+from tests.faces.test_sharing import said, shared
 from tests.schedules.making import QUESTION, falls_due, finish_runs, hourly, made, wish
 
 __all__ = ["browser", "open_page"]
@@ -123,8 +127,8 @@ def test_the_history_says_what_came_of_each_time(alice: Any, client_of: Any) -> 
     shown = client_of(alice).get(f"/schedules/{schedule.pk}/").content.decode()
 
     conversation = schedule.runs.exclude(conversation=None).get().conversation_id
-    for said in ("made up for on", "stands for 3 later times too", "the run before was still going on", "Failed"):
-        assert said in shown
+    for told in ("made up for on", "stands for 3 later times too", "the run before was still going on", "Failed"):
+        assert told in shown
     assert "The model was away." in shown
     assert f'href="/c/{conversation}/"' in shown
     assert "<b>News" not in shown
@@ -253,3 +257,23 @@ def test_alice_picks_sees_the_next_times_before_she_saves_and_runs_it(alice: Any
 def faults(page: Any) -> list[str]:
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return axe_faults(page) + ([f"{wide} px too wide"] if wide > 0 else [])
+
+
+@pytest.mark.django_db
+def test_ends_that_were_taken_before_such_were_refused_break_no_page(alice: Any, client_of: Any, api_of: Any) -> None:
+    cut = import_module("conversations.migrations.0009_tellable_ends").CUT
+    kept = datetime(2036, 1, 31, 12, tzinfo=UTC)
+    one, other = made(alice, hourly(ends_at=kept)), made(alice)
+    shared(api_of(alice), said(alice, "How did it go?", "Well.").conversation)
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    Schedule.objects.filter(pk=other.pk).update(ends_at=last)
+    Share.objects.update(ends_at=last)
+
+    with connection.cursor() as cursor:
+        cursor.execute(cut)
+
+    page = client_of(alice)
+    pages = ["/schedules/", f"/schedules/{other.pk}/", f"/schedules/{other.pk}/edit/"]
+    assert [page.get(path).status_code for path in pages] == [200, 200, 200]
+    one.refresh_from_db()
+    assert (one.ends_at, Share.objects.get().ends_at) == (kept, last.replace(year=9998))
