@@ -3,6 +3,7 @@ the measure of the letters."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Final
 
 from agents.slides.deck import Deck, Slide
@@ -16,6 +17,8 @@ TITLE_HEIGHT: Final = 76.0
 BODY_TOP: Final = 136.0
 BODY: Final = Box(MARGIN, BODY_TOP, WIDTH - 2 * MARGIN, HEIGHT - BODY_TOP - 52)
 MOST_SIZE, LEAST_SIZE = 26.0, 16.0
+LEAST_IN_COLUMN: Final = 14.0
+PANEL_GAP, PANEL_INSET = 28.0, 22.0
 CONTINUED: Final = " (continued)"
 
 
@@ -36,8 +39,10 @@ def _pages(slide: Slide, theme: Theme) -> Iterator[Page]:
         yield _quote(slide, theme)
     elif slide.kind == "bullets":
         yield from _bullets(slide, theme)
+    elif slide.kind == "columns":
+        yield from _columns(slide, theme)
     else:
-        body = {"columns": _columns, "chart": _chart, "table": _table, "image": _image}[slide.kind]
+        body = {"chart": _chart, "table": _table, "image": _image}[slide.kind]
         yield Page(slide.title, theme.ground, (*_title(slide.title, theme), *body(slide, theme)), slide.notes)
 
 
@@ -97,40 +102,59 @@ def _quote(slide: Slide, theme: Theme) -> Page:
 
 def _bullets(slide: Slide, theme: Theme) -> Iterator[Page]:
     """As many slides as the points take at a readable size, about the same number on each."""
-    for place, points in enumerate(_shared_out(slide.points, BODY.width, BODY.height)):
+    for place, points in enumerate(_shared_out(slide.points, BODY.width, BODY.height, LEAST_SIZE)):
         title = slide.title + CONTINUED * (place > 0)
         size = fitting(points, BODY.width, BODY.height, most=MOST_SIZE, least=LEAST_SIZE, bullets=True) or LEAST_SIZE
         points_shape = Text(BODY, points, size, theme.text, bullets=True, mark=theme.accent)
         yield Page(slide.title, theme.ground, (*_title(title, theme), points_shape), slide.notes if place == 0 else "")
 
 
-def _shared_out(points: tuple[str, ...], width: float, height: float) -> list[tuple[str, ...]]:
+def _shared_out(points: tuple[str, ...], width: float, height: float, least: float) -> list[tuple[str, ...]]:
     for count in range(1, len(points) + 1):
         each = -(-len(points) // count)
         parts = [points[start : start + each] for start in range(0, len(points), each)]
-        if all(height_of(part, LEAST_SIZE, width, bullets=True) <= height for part in parts):
+        if all(height_of(part, least, width, bullets=True) <= height for part in parts):
             return parts
     return [(point,) for point in points]
 
 
-def _columns(slide: Slide, theme: Theme) -> tuple[Shape, ...]:
-    """Two panels beside each other, their points of one size."""
-    gap, inner = 28.0, 22.0
-    width = (BODY.width - gap) / 2
-    headed = bool(slide.left_heading or slide.right_heading)
-    top = inner + (36 if headed else 0)
-    room = (width - 2 * inner, BODY.height - top - inner)
-    sizes = [fitting(part, *room, most=22, least=11, bullets=True) or 11 for part in (slide.left, slide.right)]
+def _columns(slide: Slide, theme: Theme) -> Iterator[Page]:
+    """As many slides as the longer column takes at a size that can be read."""
+    room = _within_panel(slide)
+    parts = [_shared_out(column, room.width, room.height, LEAST_IN_COLUMN) for column in (slide.left, slide.right)]
+    for place, (left, right) in enumerate(zip_longest(*parts, fillvalue=())):
+        title = slide.title + CONTINUED * (place > 0)
+        shapes = (*_title(title, theme), *_panels(slide, left, right, theme))
+        yield Page(slide.title, theme.ground, shapes, slide.notes if place == 0 else "")
+
+
+def _within_panel(slide: Slide) -> Box:
+    """Where the points of the left column stand."""
+    top = PANEL_INSET + (36 if slide.left_heading or slide.right_heading else 0)
+    width = (BODY.width - PANEL_GAP) / 2 - 2 * PANEL_INSET
+    return Box(BODY.left + PANEL_INSET, BODY.top + top, width, BODY.height - top - PANEL_INSET)
+
+
+def _panels(slide: Slide, left: tuple[str, ...], right: tuple[str, ...], theme: Theme) -> tuple[Shape, ...]:
+    """Two panels beside each other, these points in them of one size."""
+    room = _within_panel(slide)
+    width = room.width + 2 * PANEL_INSET
+    sizes = [
+        fitting(points, room.width, room.height, most=22, least=LEAST_IN_COLUMN, bullets=True) or LEAST_IN_COLUMN
+        for points in (left, right)
+        if points
+    ]
     shapes: list[Shape] = []
-    for place, (heading, points) in enumerate(((slide.left_heading, slide.left), (slide.right_heading, slide.right))):
-        left = BODY.left + place * (width + gap)
-        shapes.append(Block(Box(left, BODY.top, width, BODY.height), theme.panel))
+    for place, (heading, points) in enumerate(((slide.left_heading, left), (slide.right_heading, right))):
+        across = place * (width + PANEL_GAP)
+        shapes.append(Block(Box(BODY.left + across, BODY.top, width, BODY.height), theme.panel))
+        inside = replace(room, left=room.left + across)
         if heading:
-            box = Box(left + inner, BODY.top + inner - 4, width - 2 * inner, 30)
+            box = Box(inside.left, BODY.top + PANEL_INSET - 4, room.width, 30)
             size = fitting((heading,), box.width, box.height, most=20, least=11, bold=True) or 11
             shapes.append(Text(box, (heading,), size, theme.accent, bold=True, anchor="middle"))
-        inside = Box(left + inner, BODY.top + top, *room)
-        shapes.append(Text(inside, points, min(sizes), theme.text, bullets=True, mark=theme.accent))
+        if points:
+            shapes.append(Text(inside, points, min(sizes), theme.text, bullets=True, mark=theme.accent))
     return tuple(shapes)
 
 

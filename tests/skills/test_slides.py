@@ -91,7 +91,14 @@ class TestDeck:
 class TestLayout:
     def test_every_text_fits_into_its_place_and_every_place_on_the_slide(self) -> None:
         long = {"kind": "bullets", "title": "A title " * 18, "points": ["a point of many words " * 8] * 14}
-        deck = Deck.model_validate({"title": "T" * 150, "slides": [*SLIDES, long]})
+        columns = {
+            "kind": "columns",
+            "title": "Compared",
+            "left_heading": "Build",
+            "left": ["a point of many words " * 8] * 14,
+            "right": ["No capital"] * 24,
+        }
+        deck = Deck.model_validate({"title": "T" * 150, "slides": [*SLIDES, long, columns]})
 
         pages = pages_of(deck)
 
@@ -114,6 +121,28 @@ class TestLayout:
 
         assert [line for text in shown if text.bullets for line in text.lines] == points
         assert "Risks (continued)" in [line for text in shown for line in text.lines]
+
+    def test_columns_that_do_not_fit_go_on_to_another_slide_and_no_point_is_lost(self) -> None:
+        left = [f"{number}: a point that takes more than a line, for it says a good deal" for number in range(24)]
+        slide = {
+            "kind": "columns",
+            "title": "Build or lease?",
+            "left": left,
+            "right": ["No capital"],
+            "notes": "Slowly.",
+        }
+        deck = Deck.model_validate({"title": "T", "slides": [slide]})
+
+        pages = pages_of(deck)
+
+        texts = [[shape for shape in page.shapes if isinstance(shape, Text) and shape.bullets] for page in pages]
+        assert [line for shown in texts for line in shown[0].lines] == left
+        assert [line for shown in texts for text in shown[1:] for line in text.lines] == ["No capital"]
+        assert len(pages) > 1
+        assert min(text.size for shown in texts for text in shown) >= 14
+        titles = [next(shape for shape in page.shapes if isinstance(shape, Text)).lines[0] for page in pages]
+        assert titles[:2] == ["Build or lease?", "Build or lease? (continued)"]
+        assert [page.notes for page in pages] == ["Slowly.", *[""] * (len(pages) - 1)]
 
     @pytest.mark.parametrize("name", list(THEMES))
     def test_text_can_be_read_on_its_ground(self, name: str) -> None:
