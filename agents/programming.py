@@ -27,6 +27,7 @@ from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.tools.answers import NO_REASON
+from agents.tools.values import FILE_CHARS
 from hyperagent.lib.llm.types import Message, Role
 
 MAX_ROUNDS: Final = 3
@@ -35,6 +36,8 @@ GIVEN: Final = ".given"
 INPUTS: Final = "inputs.json"
 INPUTS_TOLD: Final = "JSON, by task: `agent_name`, `result` in words, and `data` as that agent gives it"
 _FOLDER_CHARS: Final = 8
+_TEXTS_CUT_TO: Final = (100_000, 30_000, 10_000, 3_000, 1_000, 300)
+_NO_ROOM: Final = "This was more than a file here takes."
 OUTPUT_CHARS: Final = 6_000
 LIBRARIES: Final = "numpy, pandas, scipy, matplotlib, openpyxl, xlsxwriter, python-pptx, pillow"
 """What programs in Python can import, beside the standard library (`deploy/sandbox`)."""
@@ -186,16 +189,43 @@ def inputs_in(context: AgentContext) -> str:
 
 
 async def put_inputs(context: AgentContext, task: AgentInput) -> tuple[str, ...]:
-    """What the agents before this one found goes whole into the sandbox; the names of the files that are there."""
+    """What the agents before this one found goes into the sandbox, whole if there is room for it; the names of the
+    files that are there."""
     if not task.dependency_outputs:
         return ()
     content = {name: output.model_dump(mode="json") for name, output in sorted(task.dependency_outputs.items())}
-    return await put_file(context, inputs_in(context), json.dumps(content, ensure_ascii=False, indent=1))
+    return await put_file(context, inputs_in(context), _as_json(content))
+
+
+def _as_json(content: dict[str, Any]) -> str:
+    """In as many characters as a file takes: what is longer ends earlier, as its texts show, and at last their data is
+    left out, and said to be."""
+    written = json.dumps(content, ensure_ascii=False, indent=1)
+    for most in _TEXTS_CUT_TO:
+        if len(written) <= FILE_CHARS:
+            return written
+        written = json.dumps(_cut(content, most), ensure_ascii=False)
+    if len(written) <= FILE_CHARS:
+        return written
+    bare = {name: {**output, "data": {"left_out": _NO_ROOM}} for name, output in content.items()}
+    return json.dumps(_cut(bare, FILE_CHARS // (20 * len(bare))), ensure_ascii=False)
+
+
+def _cut(value: Any, most: int) -> Any:
+    match value:
+        case str():
+            return clipped(value, most)
+        case dict():
+            return {key: _cut(item, most) for key, item in value.items()}
+        case list():
+            return [_cut(item, most) for item in value]
+    return value
 
 
 async def put_file(context: AgentContext, path: str, content: str) -> tuple[str, ...]:
-    """The file's path, or nothing where it could not be written."""
-    reply = await context.tool("sandbox_file", {"operation": "write", "path": path, "content": content})
+    """The file's path, or nothing where it could not be written. What is longer than a file takes ends earlier."""
+    text = clipped(content, FILE_CHARS)
+    reply = await context.tool("sandbox_file", {"operation": "write", "path": path, "content": text})
     return () if reply.is_error else (path,)
 
 

@@ -1,6 +1,6 @@
 """What tools give and take: typed values that are stored and sent as JSON. Knows no tool and no provider."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
@@ -145,6 +145,10 @@ class StoredFile(Value):
     version: int | None = None
     scope_id: str | None = None
     sha256: Annotated[str, Field(exclude=True, repr=False)] = ""
+
+
+FILE_CHARS: Final = 400_000
+"""Of a text that a tool puts into the sandbox as a file."""
 
 
 class CodeRun(Value):

@@ -298,6 +298,32 @@ async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server
     assert f"`{path}`" in prompt(scripted_server, 0)
 
 
+async def test_of_what_other_agents_found_as_much_lies_in_the_sandbox_as_a_file_takes(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = _sandbox()
+    before = {
+        "data-1": found_by("data", "Summed.", rows=list(range(200_000))),
+        "rag-1": found_by("rag", "x" * 500_000, chunks=[{"text": "Budget: 7"}]),
+    }
+    scripted_server.script(_program(GOOD), says("Compared."), _program(GOOD), says("Compared."))
+
+    written: list[str] = []
+    for names in (["rag-1"], ["data-1", "rag-1"]):
+        task = task_for("code", "Compare it, in code", dependency_outputs={name: before[name] for name in names})
+        await cases(task, fake_providers(sandbox=sandbox)).output()
+        ((path, text),) = sandbox.files.items()
+        written.append(text)
+        assert f"`{path}`" in prompt(scripted_server, -2)
+
+    texts, most = map(json.loads, written)
+    assert max(map(len, written)) <= 400_000
+    assert (len(texts["rag-1"]["result"]), texts["rag-1"]["result"][-2:]) == (100_000, "x…")
+    assert texts["rag-1"]["data"]["chunks"] == [{"text": "Budget: 7"}]
+    assert most["data-1"]["result"] == "Summed."
+    assert most["data-1"]["data"] == {"left_out": "This was more than a file here takes."}
+
+
 async def test_two_agents_of_a_run_do_not_take_each_others_inputs(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:

@@ -20,7 +20,7 @@ from agents.engine.events import Body, CodeResult, Image, TerminalCommand, Termi
 from agents.sandbox.telling import Terminal
 from agents.tools import previews
 from agents.tools.tool import Call, Reply, Sends, ToolError, tool
-from agents.tools.values import CodeRun, Language, StoredFile
+from agents.tools.values import FILE_CHARS, CodeRun, Language, StoredFile
 
 PROGRAMMERS = ("code", "data", "chat")
 SHOWN_PROGRAM_CHARS = 20_000
@@ -97,7 +97,9 @@ async def sandbox_file(
     call: Call,
     operation: Annotated[Literal["read", "write", "list"], "What to do"],
     path: Annotated[str, "A path in the sandbox's working folder", Field(min_length=1, max_length=500)] = ".",
-    content: Annotated[str | None, "The whole new text of the file; only to write", Field(max_length=400_000)] = None,
+    content: Annotated[
+        str | None, "The whole new text of the file; only to write", Field(max_length=FILE_CHARS)
+    ] = None,
 ) -> Reply:
     """Reads or writes a text file of the sandbox, or lists a folder. To run something, execute_code."""
     sandbox = call.providers.sandbox
