@@ -51,8 +51,10 @@ class OwnFiles:
     ) -> StoredFile:
         return await in_thread(_told)(_edited, about, scope, path, old=old, new=new, by=by, key=key)
 
-    async def delete_file(self, about: About, path: str, *, scope: str = "conversation") -> StoredFile:
-        return await in_thread(_told)(_deleted, about, scope, path)
+    async def delete_file(
+        self, about: About, path: str, *, scope: str = "conversation", only: StoredFile | None = None
+    ) -> StoredFile:
+        return await in_thread(_told)(_deleted, about, scope, path, only)
 
     async def was_written(self, about: About, path: str, key: str, *, scope: str = "conversation") -> bool:
         return await in_thread(_told)(_was_written, about, scope, path, key)
@@ -214,11 +216,13 @@ def replaced(content: bytes, old: str, new: str, *, path: str) -> bytes:
     return changed.encode()
 
 
-def _deleted(about: About, scope: str, path: str) -> StoredFile:
+def _deleted(about: About, scope: str, path: str, only: StoredFile | None) -> StoredFile:
     place = place_of(about, scope)
     facts, content = files.opened(asker(about), place, within(path))
     content.close()
-    files.delete(asker(about), place, facts.path)
+    if only is not None and (facts.version, facts.sha256) != (only.version, only.sha256):
+        raise Changed(facts.version)
+    files.delete(asker(about), place, facts.path, expected=None if only is None else files.mark_of(facts))
     return _stored(place, facts)
 
 

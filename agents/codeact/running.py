@@ -210,7 +210,7 @@ async def _ran(
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     shown.end(exit_code=run.exit_code, note=run.note)
-    for event in results_of(run.stored_files):
+    for event in results_of(run):
         context.emit(event)
     context.emit(shown.result(run))
     return run

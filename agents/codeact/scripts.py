@@ -124,9 +124,11 @@ class HostedScripts:
             exit_code=outcome.exit_code if outcome else None,
             sandbox_id=box.session_id,
         )
-        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over)
+        has_ended = outcome is not None
+        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, has_ended=has_ended)
         note = joined(box.note, before.note, note_of(outcome) if outcome else "", taken.note)
-        return run.model_copy(update={"created_files": taken.paths, "stored_files": taken.stored, "note": note})
+        files = {"created_files": taken.paths, "stored_files": taken.stored, "removed_files": taken.removed}
+        return run.model_copy(update={**files, "note": note})
 
 
 async def _until(stopped: asyncio.Future[Any] | None, running: Coroutine[Any, Any, Outcome]) -> Outcome | None:

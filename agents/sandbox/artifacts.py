@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from agents.pipeline.handoffs import ARTIFACT_PATTERNS, MAX_ARTIFACTS, MAX_ARTIFACTS_MB, File, select_artifacts
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxGone, Command, SandboxError
-from agents.sandbox.comparing import in_home, is_kept
+from agents.sandbox.comparing import GIVEN_FOR, in_home, is_kept
 from agents.sandbox.host.client import HostedBox
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
@@ -24,8 +24,6 @@ from hyperagent.lib.text import clean_text
 log = structlog.get_logger(__name__)
 _MOST_BYTES: Final = 1 << 30
 _REMOVING_S: Final = 10.0
-GIVEN_FOR: Final = "given:"
-"""Before a path: for which run it was put into a box that did not have it, as the box's host remembers it."""
 
 
 async def collect_artifacts(

@@ -10,9 +10,12 @@ from agents.tools.values import StoredFile
 
 VERSION_OF: Final = "workspace:"
 """Before a path: which version of the workspace's file lies in a box, as its host remembers it. Empty: some version."""
+GIVEN_FOR: Final = "given:"
+"""Before a path: for which run it was put into a box that did not have it, as the box's host remembers it."""
 MOST_FILES_BACK: Final = 50
 MOST_FILE_BYTES: Final = 20_000_000
 MOST_BYTES_BACK: Final = 100_000_000
+MOST_REMOVED: Final = 500
 MOST_BYTES_IN: Final = 256_000_000
 # What programs and their tools leave for themselves. Hidden folders and files are not taken either.
 LEFT_BEHIND: Final = frozenset({"node_modules", "__pycache__"})
@@ -20,6 +23,7 @@ SEEN_OF_BROWSER: Final = ".browser"
 """A folder of the workspace with pictures for people and models: no program gets them. What else is hidden there, such
 as the run's checklist, a program may read."""
 _NAMED: Final = 5
+REMOVED: Final = "These files were removed from the workspace as well, where its bin keeps them for some days"
 NOT_REPLACED: Final = "This run has read text of others and did not write these files itself, so they were not replaced"
 
 
@@ -104,6 +108,25 @@ def changed(before: Sequence[BoxFile], after: Sequence[BoxFile]) -> Selection:
             continue
         left_out.append(LeftOut(in_home(file), why))
     return Selection(tuple(chosen), tuple(left_out))
+
+
+def removed(
+    before: Sequence[BoxFile], after: Sequence[BoxFile], remembered: Mapping[str, str | None]
+) -> dict[str, str]:
+    """What lay there and seems to do so no more, of what the workspace put there: with the mark of its version.
+    `remembered`: by the box's host. What came along with a handoff is cleared away by others."""
+    there = {file.path for file in after}
+    paths = [in_home(file) for file in before if file.path not in there]
+    marks = {path: remembered.get(f"{VERSION_OF}{path}") for path in sorted(paths) if is_kept(path)}
+    return {path: mark for path, mark in marks.items() if mark and f"{GIVEN_FOR}{path}" not in remembered}
+
+
+def told_removed(paths: Sequence[str]) -> str:
+    """For the model."""
+    if not paths:
+        return ""
+    more = f"; and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return f"{REMOVED}: {', '.join(paths[:_NAMED])}{more}."
 
 
 def told_of(left_out: Sequence[LeftOut], *, beginning: str) -> str:

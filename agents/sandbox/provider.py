@@ -170,12 +170,13 @@ class HostedSandbox:
             sandbox_id=box.session_id,
         )
         try:
-            taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over)
+            taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, has_ended=True)
         except BoxGone:
             note = joined(box.note, before.note, note_of(outcome), "The sandbox went away after that, with its files.")
             return run.model_copy(update={"note": note})
         note = joined(box.note, before.note, note_of(outcome), taken.note)
-        return run.model_copy(update={"created_files": taken.paths, "stored_files": taken.stored, "note": note})
+        files = {"created_files": taken.paths, "stored_files": taken.stored, "removed_files": taken.removed}
+        return run.model_copy(update={**files, "note": note})
 
     async def _ready(self, about: About, texts: dict[str, str]) -> tuple[HostedBox, Put]:
         """The box with the workspace's files and these. Tried again where it goes away before anything ran."""

@@ -1,4 +1,5 @@
-"""The files of a conversation's workspace in its box: put there before a program runs, taken back after it (S81).
+"""The files of a conversation's workspace in its box: put there before a program runs, taken back after it (S81); what
+it removed goes from the workspace, too.
 
 The workspace is what people see and what stays. Which version of which file lies in a box, the host remembers.
 """
@@ -15,6 +16,7 @@ from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, Command, SandboxError
 from agents.sandbox.comparing import (
     MOST_FILE_BYTES,
+    MOST_REMOVED,
     VERSION_OF,
     LeftOut,
     changed,
@@ -22,8 +24,10 @@ from agents.sandbox.comparing import (
     in_home,
     mark_of,
     newer,
+    removed,
     told_beside,
     told_of,
+    told_removed,
 )
 from agents.sandbox.host.client import HostedBox
 from agents.tools.free_names import put_beside
@@ -38,6 +42,10 @@ _ARGUMENTS: Final = 200
 _REMOVING_S: Final = 10.0
 NOT_PUT: Final = "These files of the workspace are not in the sandbox"
 NOT_KEPT: Final = "These files stay in the sandbox and were not put into the workspace"
+NOT_REMOVED: Final = "These files were removed in the sandbox only; the next program has them again"
+NOT_OURS: Final = "this run has read text of others and did not write it itself"
+# Prints those of its arguments that there is nothing of: a listing leaves out what it could not look at.
+_GONE_OF: Final = 'for path; do [ -e "$path" ] || [ -L "$path" ] || printf "%s\\n" "$path"; done'
 NO_WORKSPACE: Final = "The files of the workspace could not be read, so the sandbox may not have them as they are now."
 
 
@@ -53,12 +61,14 @@ class Put:
 class Taken:
     """What a program made or changed. `stored`: as the workspace has it now. `paths`: all of them, in the workspace or
     not, relative to the home folder. `note`: what could not be taken, or not under its own name; for the model.
-    `beside`: the names under which files were stored, by those that they have in the box."""
+    `beside`: the names under which files were stored, by those that they have in the box. `removed`: what went from the
+    workspace, as it was."""
 
     stored: tuple[StoredFile, ...] = ()
     paths: tuple[str, ...] = ()
     note: str = ""
     beside: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[StoredFile, ...] = ()
 
 
 async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
@@ -83,15 +93,18 @@ async def take_files(
     by: str,
     only_over: Sequence[UUID] | None = None,
     asked: str = "",
+    has_ended: bool = False,
 ) -> Taken:
     """What is new or other than before goes into the workspace. Raises nothing but BoxGone: a program that has run has
     run, whatever becomes of its files.
 
     `only_over`: a file that none of these runs wrote stays as it is, and what the program made of it goes beside it;
-    None: any is replaced. `asked`: the path of which a person was asked, which may be replaced.
+    None: any is replaced. `asked`: the path of which a person was asked, which may be replaced. `has_ended`: it was a
+    program, and is not run again from its beginning, so what it removed goes from the workspace, too.
     """
     try:
-        found = changed(before.files, await box.files())
+        after = await box.files()
+        found = changed(before.files, after)
     except BoxGone:
         raise
     except SandboxError as error:
@@ -118,9 +131,72 @@ async def take_files(
     # are put there anew.
     marks = {f"{VERSION_OF}{file.path}": mark_of(file) for file in stored if file.path not in beside.values()}
     await box.remember({**marks, **{f"{VERSION_OF}{path}": None for path in beside}})
+    gone_with_it: Sequence[StoredFile] = ()
+    stay: Sequence[LeftOut] = ()
+    if has_ended:
+        gone_with_it, stay = await _removed(box, about, workspace, before=before, after=after, only_over=only_over)
     paths = (*(file.path for file in stored), *(clean_text(one.path) for one in left_out))
-    note = joined(told_beside(beside), told_of(left_out, beginning=NOT_KEPT))
-    return Taken(tuple(stored), paths, clean_text(note), beside)
+    note = joined(
+        told_beside(beside),
+        told_of(left_out, beginning=NOT_KEPT),
+        told_removed([file.path for file in gone_with_it]),
+        told_of(stay, beginning=NOT_REMOVED),
+    )
+    return Taken(tuple(stored), paths, clean_text(note), beside, tuple(gone_with_it))
+
+
+async def _removed(
+    box: HostedBox,
+    about: About,
+    workspace: Workspace,
+    *,
+    before: Put,
+    after: Sequence[BoxFile],
+    only_over: Sequence[UUID] | None,
+) -> tuple[Sequence[StoredFile], Sequence[LeftOut]]:
+    """Takes what the program removed from the workspace, unless somebody changed it there meanwhile. What went, and
+    what stays with why. Raises nothing but BoxGone."""
+    went: list[StoredFile] = []
+    stay: list[LeftOut] = []
+    try:
+        marks = removed(before.files, after, await box.remembered())
+        if not (paths := await _nothing_of(box, list(marks))):
+            return went, stay
+        standing = {file.path: file for file in await workspace.list_files(about, scope="conversation", prefix="")}
+    except BoxGone:
+        raise
+    except (SandboxError, ToolError, DatabaseError, OSError) as error:
+        log.warning("sandbox.not_removed", why=str(error))
+        return went, stay
+    for path in paths:
+        file = standing.get(path)
+        if file is None or mark_of(file) != marks[path]:
+            continue
+        try:
+            if len(went) >= MOST_REMOVED:
+                stay.append(LeftOut(path, f"more than {MOST_REMOVED} files at once"))
+            elif only_over is not None and await workspace.stood_before(
+                about, path, scope="conversation", runs=only_over
+            ):
+                stay.append(LeftOut(path, NOT_OURS))
+            else:
+                went.append(await workspace.delete_file(about, path, scope="conversation", only=file))
+        except (ToolError, DatabaseError, OSError) as error:
+            stay.append(LeftOut(path, _why(error)))
+    # Of what stays there the next program gets it again.
+    await box.remember({f"{VERSION_OF}{path}": None for path in paths})
+    return went, stay
+
+
+async def _nothing_of(box: HostedBox, paths: Sequence[str]) -> list[str]:
+    """Those of them that are not there, whatever a listing left out. Raises SandboxError."""
+    found: list[str] = []
+    for start in range(0, len(paths), _ARGUMENTS):
+        some = [f"{HOME}/{path}" for path in paths[start : start + _ARGUMENTS]]
+        outcome = await box.run(Command(("/bin/sh", "-c", _GONE_OF, "sh", *some), wall_s=_REMOVING_S))
+        printed = set(outcome.stdout.splitlines()) if outcome.exit_code == 0 else set()
+        found += [path.removeprefix(f"{HOME}/") for path in some if path in printed]
+    return found
 
 
 async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:

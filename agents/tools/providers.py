@@ -286,8 +286,8 @@ class Workspace(Protocol):
     ) -> StoredFile:
         """Replaces `old`, which stands in the text exactly once, by `new`."""
 
-    async def delete_file(self, about: About, path: str, *, scope: str) -> StoredFile:
-        """The file that was there."""
+    async def delete_file(self, about: About, path: str, *, scope: str, only: StoredFile | None = None) -> StoredFile:
+        """The file that was there. `only`: as it was seen; one that is another by now stays."""
 
     async def was_written(self, about: About, path: str, key: str, *, scope: str) -> bool:
         """Whether the call with this key has written the file."""

@@ -153,7 +153,8 @@ FILE_CHARS: Final = 400_000
 
 class CodeRun(Value):
     """`exit_code` is None where the run was stopped before it ended; `note` then says why, and whatever else is to be
-    known of it. `created_files`: paths of what it made or changed; `stored_files`: those that the workspace has now.
+    known of it. `created_files`: paths of what it made or changed; `stored_files`: those that the workspace has now;
+    `removed_files`: those that it had before, as they were.
     `sandbox_id`: of the session whose box ran it (`agents.sandbox.models.SandboxSession`)."""
 
     code: str
@@ -163,6 +164,7 @@ class CodeRun(Value):
     exit_code: int | None = None
     created_files: tuple[str, ...] = ()
     stored_files: tuple[StoredFile, ...] = ()
+    removed_files: tuple[StoredFile, ...] = ()
     note: str = ""
     sandbox_id: str | None = None
 

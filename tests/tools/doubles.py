@@ -357,7 +357,7 @@ class FakeWorkspace:
             raise ToolError(f"The text to replace stands in {path} {text.count(old)} times.")
         return await self.write_file(about, path, text.replace(old, new), scope=scope, by=by, key=key)
 
-    async def delete_file(self, about: About, path: str, *, scope: str) -> StoredFile:
+    async def delete_file(self, about: About, path: str, *, scope: str, only: StoredFile | None = None) -> StoredFile:
         await self.read_file(about, path, scope=scope)
         found = self._stored(path)
         del self.files[path]

@@ -554,10 +554,10 @@ async def test_a_file_that_still_stands_was_not_deleted_however_its_path_was_wri
         async def list_files(self, about: Any, *, scope: str, prefix: str) -> Any:
             return await super().list_files(about, scope=scope, prefix=within(prefix))
 
-        async def delete_file(self, about: Any, path: str, *, scope: str) -> Any:
+        async def delete_file(self, about: Any, path: str, *, scope: str, only: Any = None) -> Any:
             if not self.may_delete:
                 raise Killed
-            return await super().delete_file(about, within(path), scope=scope)
+            return await super().delete_file(about, within(path), scope=scope, only=only)
 
         may_delete = False
 

@@ -9,14 +9,21 @@ same yes: it had given nothing yet, the host stopped whatever the runner had run
 import hashlib
 import re
 import secrets
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
-from agents.engine.events import Body, CodeResult, Image, TerminalCommand, TerminalComplete, WorkspaceUpdate
+from agents.engine.events import (
+    Body,
+    CodeResult,
+    FileOperation,
+    Image,
+    TerminalCommand,
+    TerminalComplete,
+    WorkspaceUpdate,
+)
 from agents.sandbox.telling import Terminal
 from agents.tools import previews
 from agents.tools.tool import Call, Reply, Sends, ToolError, tool
@@ -45,8 +52,8 @@ async def execute_code(
     """Runs a program, or a Bash script, in a closed sandbox without network and gives what it printed, its exit code
     and the files made.
 
-    The working folder has the files of the conversation's workspace, and what is written there is put into it. It may
-    run for two minutes. Not to read or write single files (sandbox_file).
+    The working folder has the files of the conversation's workspace; what is written there is put into it, and what is
+    removed there goes from it. It may run for two minutes. Not to read or write single files (sandbox_file).
     """
     show = call.emit_live or call.emit
     terminal = Terminal(_named(call), show)
@@ -64,7 +71,7 @@ async def execute_code(
         raise
     terminal.flush()
     show(TerminalComplete(exit_code=run.exit_code, id=terminal.id, note=run.note))
-    for event in results_of(run.stored_files):
+    for event in results_of(run):
         show(event)
     show(
         CodeResult(
@@ -124,17 +131,18 @@ def _named(call: Call) -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:12] if call.place else secrets.token_hex(6)
 
 
-def results_of(files: Sequence[StoredFile]) -> list[Body]:
-    """What people are told of the files that a program made: of each, and of the first pictures among them."""
-    pictures = [file for file in files if file.media_type.startswith("image/")][:MOST_PICTURES]
+def results_of(run: CodeRun) -> list[Body]:
+    """What people are told of the files that a program made: of each, and of the first pictures among them; and of
+    those that it removed."""
+    pictures = [file for file in run.stored_files if file.media_type.startswith("image/")][:MOST_PICTURES]
     shown = [Image(path=file.path, alt=words_of(file.path), version=file.version) for file in pictures]
-    return [*map(updated, files), *shown]
+    return [*map(updated, run.stored_files), *shown, *(updated(file, "deleted") for file in run.removed_files)]
 
 
-def updated(file: StoredFile) -> WorkspaceUpdate:
+def updated(file: StoredFile, operation: FileOperation = "written") -> WorkspaceUpdate:
     return WorkspaceUpdate(
         path=file.path,
-        operation="written",
+        operation=operation,
         scope_id=file.scope_id,
         size_bytes=file.size_bytes,
         media_type=file.media_type,

@@ -116,6 +116,68 @@ async def test_what_people_deleted_or_renamed_is_not_there_for_the_next_program_
     assert await _workspace(alice) == {"new.txt": b"one"}
 
 
+async def test_what_a_program_removed_is_in_the_workspace_no_more_but_in_its_bin(working: Any) -> None:
+    alice = await working("alice")
+    for path in ("old/a.csv", "old/b.csv", "kept.txt", ".hyperagent/todo.md", "linked.txt"):
+        await alice.workspace.write_file(alice.about, path, path)
+
+    run = await alice.runs(
+        "import os, shutil\n"
+        "shutil.rmtree('old'); shutil.rmtree('.hyperagent')\n"
+        "os.rename('kept.txt', 'renamed.txt')\n"
+        "os.rename('linked.txt', 'real.txt'); os.symlink('real.txt', 'linked.txt')"
+    )
+
+    assert run.stderr == ""
+    assert sorted(await _workspace(alice)) == [".hyperagent/todo.md", "linked.txt", "real.txt", "renamed.txt"]
+    assert run.note.startswith("These files were removed from the workspace as well")
+    assert "kept.txt, old/a.csv, old/b.csv" in run.note
+    told = [(event.path, event.operation) for event in alice.told("workspace_update")]
+    assert [path for path, operation in told if operation == "deleted"] == ["kept.txt", "old/a.csv", "old/b.csv"]
+    place = place_of(alice.about, "conversation")
+    await in_thread(files.restore)(alice.about.user_id, place, "old/a.csv", 1)
+    again = await alice.runs("print(open('old/a.csv').read())")
+    assert again.stdout == "old/a.csv\n"
+
+
+async def test_what_somebody_wrote_while_a_program_removed_it_stays(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "a.txt", "one")
+    await alice.runs("pass")
+    running = asyncio.create_task(
+        alice.runs("import os, time\nos.remove('a.txt')\nwhile not os.path.exists('go.txt'): time.sleep(0.01)")
+    )
+    async with asyncio.timeout(20):
+        while not (found := await alice.client.existing(alice.about.user_id, alice.about.conversation_id)):
+            await asyncio.sleep(0.02)
+        while f"{HOME}/a.txt" in {file.path for file in await found.files()}:
+            await asyncio.sleep(0.02)
+    await alice.workspace.write_file(alice.about, "a.txt", "two")
+    await found.write(f"{HOME}/go.txt", b"")
+
+    run = await running
+    after = await alice.runs("print(open('a.txt').read())")
+
+    assert run.note == ""
+    assert (await _workspace(alice))["a.txt"] == b"two"
+    assert after.stdout == "two\n"
+
+
+async def test_a_run_that_has_read_text_of_others_removes_only_what_it_wrote_itself(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(replace(alice.about, execution_id=uuid4()), "hers.txt", "hers")
+    alice.has_read_others = True
+
+    made = await alice.runs("open('mine.txt', 'w').write('x')")
+    run = await alice.runs("import os; os.remove('hers.txt'); os.remove('mine.txt')")
+    after = await alice.runs("import os; print(sorted(os.listdir()))")
+
+    assert made.note == ""
+    assert await _workspace(alice) == {"hers.txt": b"hers"}
+    assert "hers.txt (this run has read text of others and did not write it itself)" in run.note
+    assert "hers.txt" in after.stdout
+
+
 async def test_what_people_deleted_does_not_come_back_with_what_was_kept_of_a_box(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "secret.csv", "hers")
@@ -493,8 +555,8 @@ async def test_what_goes_along_with_a_handoff_replaces_no_file_that_was_there_be
 async def test_what_was_put_into_a_box_for_a_run_that_left_it_there_can_be_cleared_away(working: Any) -> None:
     alice = await working("alice")
     await alice.runs("for name in ('given.csv', 'own.csv'): open(name, 'w').write('1')")
-    await alice.runs("import os; os.remove('given.csv')")
     sandbox, another = alice.call.providers.sandbox, replace(alice.about, execution_id=uuid4())
+    await sandbox.cleanup_artifacts(alice.about, ("given.csv",))
 
     await sandbox.restore_artifacts(alice.about, ("given.csv", "own.csv"))
     await sandbox.clear_given(another)
