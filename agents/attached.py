@@ -96,10 +96,12 @@ async def _named(
     """What the task names and nobody attached: a file of the conversation, else a document of that name, one of the
     person's own before those that others share with them."""
     found: list[Given] = []
+    there = {PurePosixPath(one).name.casefold() for one in known}
     for name in names_in(task.task)[:MOST_NAMED]:
         last = PurePosixPath(name).name
-        if last in {PurePosixPath(one).name for one in known}:
+        if last.casefold() in there:
             continue
+        there.add(last.casefold())
         own = [file for file in files if _is_called(str(file["path"]), last)]
         if own:
             found += [Given(str(file["path"]), await _beginning(context, file)) for file in own[:MOST_NAMED]]

@@ -105,6 +105,18 @@ async def test_the_original_of_an_attached_file_lies_where_programs_find_it(
     assert "notes.md" not in asked
 
 
+async def test_a_file_that_the_task_names_twice_is_given_once(scripted_server: ScriptedServer, cases: Cases) -> None:
+    workspace = FakeWorkspace(files={"docs/notes.md": "so many words"})
+    scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
+    task = task_for(
+        "data", "Count the words of docs/notes.md. In notes.md each line counts, and in NOTES.MD each word."
+    )
+
+    await cases(task, fake_providers(documents=FakeDocuments(), workspace=workspace)).output()
+
+    assert prompt(scripted_server, 1).count("- `docs/notes.md`") == 1
+
+
 async def test_a_document_that_the_question_names_is_found_without_being_attached(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
