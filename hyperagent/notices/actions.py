@@ -264,7 +264,7 @@ def _record(kind: AuditKind, endpoint: Endpoint, by: User | None, **details: JSO
 
 def _send_now(delivery: Delivery) -> None:
     """A person waits for it: it does not wait for the endpoint to recover."""
-    Endpoint.objects.filter(pk=delivery.endpoint_id).update(resting_until=None)
+    Endpoint.objects.filter(pk=delivery.endpoint_id, resting_until__gt=Now()).update(resting_until=Now())
     enqueue(DELIVER, delivery.pk)
 
 

@@ -28,6 +28,9 @@ LEASE_S = 60
 REST_S = 30
 """An endpoint that failed is left alone for so long, whatever else waits for it."""
 DISABLED_AFTER_DAYS = 5
+UNTRIED_DAYS = 3
+"""Where nothing was tried for so long nothing waited, for the longest pause between two tries is a day: what fails then
+is its first failure."""
 SWEEP_S = 40.0
 """No new batch is begun after so long: the sweep of the next minute goes on."""
 
@@ -135,7 +138,8 @@ def _record(one: Taken, answer: Answer) -> None:
         if not answer.error:
             cursor.execute(_WORKS, [one.endpoint_id])
             return
-        cursor.execute(_FAILS, {"id": one.endpoint_id, "rest": REST_S, "days": DISABLED_AFTER_DAYS})
+        limits = {"rest": REST_S, "days": DISABLED_AFTER_DAYS, "untried": UNTRIED_DAYS}
+        cursor.execute(_FAILS, {"id": one.endpoint_id, **limits})
         (is_hopeless,) = cursor.fetchone()
         if answer.is_gone:
             actions.disable(one.endpoint_id, why="It answered 410 Gone: it wants no more.")
@@ -182,9 +186,11 @@ RETURNING id
 
 _WORKS = "UPDATE notices_endpoint SET failing_since = NULL, resting_until = NULL WHERE id = %s"
 
+# Until when it rests tells when it failed last.
 _FAILS = """
 UPDATE notices_endpoint
-SET failing_since = coalesce(failing_since, clock_timestamp()),
+SET failing_since = CASE WHEN resting_until < clock_timestamp() - %(untried)s * interval '1 day' THEN clock_timestamp()
+                         ELSE coalesce(failing_since, clock_timestamp()) END,
     resting_until = clock_timestamp() + %(rest)s * interval '1 second'
 WHERE id = %(id)s
 RETURNING coalesce(failing_since <= clock_timestamp() - %(days)s * interval '1 day', false)

@@ -311,6 +311,31 @@ def test_an_endpoint_that_failed_for_days_is_switched_off_and_its_owner_is_told(
     assert mail.path == f"/settings/webhooks/{endpoint.pk}/"
 
 
+@pytest.mark.parametrize("asked", [False, True], ids=["by itself", "by a person"])
+def test_an_endpoint_to_which_nothing_was_sent_for_long_is_not_switched_off_for_its_next_failure(
+    add: Add, alice: Any, receiver: Receiver, asked: bool
+) -> None:
+    receiver.answers = [says(500)] * 20
+    endpoint, _ = add(alice, receiver.url)
+    emit(alice)
+    for pause_s in (*DELIVERY_PAUSES_S, 10):
+        sweep_deliveries()
+        later(max(pause_s, delivering.REST_S) + 1)
+    assert only().status == "given_up"
+    later(86_400 * 20)
+
+    if asked:
+        actions.send_test(Endpoint.objects.get())
+    else:
+        emit(alice)
+    sweep_deliveries()
+
+    endpoint.refresh_from_db()
+    assert endpoint.enabled
+    assert endpoint.failing_since is not None
+    assert sorted(Delivery.objects.values_list("status", flat=True)) == ["failed", "given_up"]
+
+
 def test_one_that_says_gone_is_switched_off_at_once(add: Add, bob: Any, receiver: Receiver) -> None:
     receiver.answers = [says(410)]
     endpoint, _ = add(None, receiver.url)
