@@ -40,7 +40,8 @@ class Data(LoginRequiredMixin, TemplateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         export = exporting.newest(person(self.request))
-        return super().get_context_data(**kwargs) | {"export": export, "days": exporting.KEPT.days}
+        more = {"export": export, "days": exporting.KEPT.days, "being_made": exporting.being_made()}
+        return super().get_context_data(**kwargs) | more
 
 
 class AskForExport(LoginRequiredMixin, View):
@@ -52,7 +53,7 @@ class AskForExport(LoginRequiredMixin, View):
         except Refused as refused:
             messages.error(request, refused.message)
         else:
-            messages.success(request, _("Your export is being made. You are told by mail when it is ready."))
+            messages.success(request, exporting.being_made())
         return redirect("settings:data")
 
 

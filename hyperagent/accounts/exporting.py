@@ -31,6 +31,7 @@ from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.outage import StorageAway
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import Conflict, NotThere
 
 log = structlog.get_logger(__name__)
@@ -52,9 +53,17 @@ def ask(user: User) -> DataExport:
             queue.enqueue(MAKE, export.pk)
             record(AuditKind.EXPORT_ASKED, actor=actor_of(user), target=Target("data_export", str(export.pk)))
     except IntegrityError:
-        message = _("Your export is being made already. You are told by mail when it is ready.")
-        raise Conflict("export_waits", message) from None
+        told = _("Your export is being made already. You are told by mail when it is ready.")
+        untold = _("Your export is being made already. It is here when it is ready.")
+        raise Conflict("export_waits", told if mails_leave() else untold) from None
     return export
+
+
+def being_made() -> str:
+    """For its owner, while it is not ready."""
+    if mails_leave():
+        return _("Your export is being made. You are told by mail when it is ready.")
+    return _("Your export is being made. It is here when it is ready.")
 
 
 def newest(user: User) -> DataExport | None:

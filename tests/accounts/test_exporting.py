@@ -97,6 +97,17 @@ def test_one_is_made_at_a_time_and_a_newer_one_takes_its_place(alice: Any, alice
 
 
 @pytest.mark.threat("T04")
+@pytest.mark.parametrize("leave", [True, False], ids=["mails leave", "none leave"])
+def test_a_mail_is_promised_where_mails_leave(alices_page: Client, settings: Any, leave: bool) -> None:
+    server = type(settings.CONFIG.email_url)("smtp://localhost:25" if leave else "consolemail://")
+    settings.CONFIG = settings.CONFIG.model_copy(update={"email_url": server})
+
+    said = [alices_page.post(f"{DATA}export/", follow=True).content.decode() for _ in range(2)]
+
+    assert [text.count("You are told by mail when it is ready.") for text in said] == [2 * leave] * 2
+    assert [text.count("It is here when it is ready.") for text in said] == [2 * (not leave)] * 2
+
+
 def test_the_link_ends_after_seven_days_and_the_file_with_it(alice: Any, alices_page: Client) -> None:
     export = made_for(alice)
     assert export.ends_at is not None
