@@ -4,7 +4,7 @@ by `told` and `wire`. Imports a2a: open it late.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC
@@ -28,7 +28,7 @@ from conversations.models import Message
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
-from hyperagent.lib.async_api import Later, event_stream
+from hyperagent.lib.async_api import Answer, Later, event_stream
 from hyperagent.lib.threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,26 @@ def unreadable(words: str) -> HttpResponseBase:
     return JsonResponse(wire.error(None, JSONParseError(words)))
 
 
+def away(body: Any) -> wire.Json:
+    """To who calls while a part of the server is not there. `body`: of the call, as far as it could be read."""
+    return wire.error(requests.id_of(body), InternalError(outage.MESSAGE))
+
+
+def _later(call: Call, answer: Answer) -> Later:
+    async def told() -> HttpResponseBase:
+        try:
+            return await answer()
+        except Exception as error:
+            if not outage.is_outage(error):
+                raise
+            log.error("answered with 503: %s: %s", type(error).__name__, error)
+            await in_thread(outage.heal)()
+            headers = {"Retry-After": str(outage.RETRY_AFTER_S)}
+            return JsonResponse(away({"id": call.id}), status=503, headers=headers)
+
+    return Later(told)
+
+
 def _done(user: User, call: Call) -> HttpResponseBase:
     match call.method:
         case Method.GET:
@@ -60,12 +80,12 @@ def _done(user: User, call: Call) -> HttpResponseBase:
         case Method.LIST:
             return JsonResponse(wire.result(call.id, wire.listed(_page(user, call.params))))
         case Method.CANCEL:
-            return Later(_cancelled(user, call, turns.cancel(user, call.params.id)))
+            return _later(call, _cancelled(user, call, turns.cancel(user, call.params.id)))
         case Method.SUBSCRIBE:
             execution = turns.own_run(user, call.params.id)
             if execution.status in TERMINAL_STATUSES:
                 raise UnsupportedOperationError(f"This task is {execution.status}: nothing comes. GetTask has it.")
-            return Later(_streamed(user, call, execution, waits_too=True))
+            return _later(call, _streamed(user, call, execution, waits_too=True))
         case Method.SEND | Method.STREAM:
             return _said(user, call)
 
@@ -74,10 +94,10 @@ def _said(user: User, call: Call) -> HttpResponseBase:
     wish = requests.wish_of(call.params)
     execution = turns.said(user, wish)
     if call.method is Method.STREAM:
-        return Later(_streamed(user, call, execution, waits_too=False))
+        return _later(call, _streamed(user, call, execution, waits_too=False))
     if wish.at_once:
         return _sent(user, call, execution, wish.history_length)
-    return Later(_settled(user, call, execution, wish.history_length))
+    return _later(call, _settled(user, call, execution, wish.history_length))
 
 
 # --- tasks as they are; synchronous
@@ -159,7 +179,7 @@ def _page(user: User, wanted: ListTasksRequest) -> ListTasksResponse:
 # --- what waits
 
 
-def _settled(user: User, call: Call, execution: Execution, length: int | None) -> Callable[[], Any]:
+def _settled(user: User, call: Call, execution: Execution, length: int | None) -> Answer:
     async def answer() -> HttpResponseBase:
         """When it is over, or waits for a person."""
         telling = _telling(execution)
@@ -172,7 +192,7 @@ def _settled(user: User, call: Call, execution: Execution, length: int | None) -
     return answer
 
 
-def _cancelled(user: User, call: Call, execution: Execution) -> Callable[[], Any]:
+def _cancelled(user: User, call: Call, execution: Execution) -> Answer:
     async def answer() -> HttpResponseBase:
         try:
             async with asyncio.timeout(CANCEL_WAIT_S), aclosing(follow(execution, execution.last_seq)) as events:
@@ -186,7 +206,7 @@ def _cancelled(user: User, call: Call, execution: Execution) -> Callable[[], Any
     return answer
 
 
-def _streamed(user: User, call: Call, execution: Execution, *, waits_too: bool) -> Callable[[], Any]:
+def _streamed(user: User, call: Call, execution: Execution, *, waits_too: bool) -> Answer:
     async def parts() -> AsyncIterator[bytes]:
         telling = _telling(execution)
         try:

@@ -12,7 +12,6 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from hyperagent.lib.api import error_response
 from hyperagent.lib.threads import in_thread
 
 Answer = Callable[[], Awaitable[HttpResponseBase]]
@@ -77,10 +76,12 @@ class AsyncAnswerView(APIView):
             try:
                 return await response.answer()
             except Exception as error:
-                failed = error_response(error)
+                # In the shape of this view's errors: a protocol's own, where it speaks one.
+                failed = await in_thread(cls(**initkwargs).get_exception_handler())(error, {})
                 if failed is None:
                     raise
-                return JsonResponse(failed.data, status=failed.status_code, headers=dict(failed.items()))
+                headers = {name: value for name, value in failed.items() if name.lower() != "content-type"}
+                return JsonResponse(failed.data, status=failed.status_code, headers=headers)
 
         # What Django and the schema generator look for on a class-based view.
         view.csrf_exempt = True  # type: ignore[attr-defined]

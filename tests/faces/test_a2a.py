@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from a2a.client import ClientConfig, ClientFactory
 from a2a.client.card_resolver import A2ACardResolver
@@ -32,7 +33,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -469,3 +470,26 @@ def test_a_page_of_tasks_costs_as_many_queries_as_one_task_and_has_artifacts_onl
     parts = [part for task in whole for one in task.get("artifacts", ()) for part in one["parts"]]
     left = {part.get("text") or part.get("filename") for part in parts}
     assert left >= {f"Answer {number}" for number in range(6)} | {f"{number}.md" for number in range(6)}
+
+
+@pytest.mark.spec("B1")
+@pytest.mark.parametrize(
+    "where", ["hyperagent.accounts.authentication.user_for_token", "conversations.a2a.answering._again"]
+)
+def test_an_outage_is_told_in_the_protocols_words(
+    alice: Any, api_of: Any, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def away(*_: Any) -> Any:
+        raise OperationalError("the connection is lost: password=hunter2") from psycopg.OperationalError()
+
+    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
+    program = api_of(alice)
+    monkeypatch.setattr(where, away)
+
+    answer = program.post("/a2a", {"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": message}})
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    told = answer.json()
+    assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", 7, -32603)
+    assert "try again" in told["error"]["message"]
+    assert "hunter2" not in answer.content.decode()

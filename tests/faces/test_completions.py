@@ -4,8 +4,10 @@ import asyncio
 from typing import Any
 
 import openai
+import psycopg
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import OperationalError
 from django.utils import timezone
 
 from agents.engine.events import Complete
@@ -181,6 +183,23 @@ async def test_what_cannot_be_used_is_refused_in_openais_words(
     assert run.error_message in failed.message
     assert stranger.value.code == "invalid_api_key"
     assert elsewhere.value.code == "unknown_url"
+
+
+@pytest.mark.spec("B1")
+def test_an_outage_while_an_answer_is_waited_for_is_told_in_openais_words(
+    alice: Any, api_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(execution: Execution) -> Execution:
+        raise OperationalError("the connection is lost: password=hunter2") from psycopg.OperationalError()
+
+    monkeypatch.setattr("conversations.completions.views.settled", away)
+
+    answer = api_of(alice).post("/v1/chat/completions", {"model": "hyperagent/chat", "messages": HI})
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    error = answer.json()["error"]
+    assert (error["type"], error["code"], error["param"]) == ("server_error", "unavailable", None)
+    assert "hunter2" not in answer.content.decode()
 
 
 async def test_a_program_is_told_when_to_ask_a_busy_provider_again(
