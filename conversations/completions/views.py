@@ -45,7 +45,12 @@ DONE = b"data: [DONE]\n\n"
 # What our own verbs call it, in the words of the request.
 _ERRORS = dict.fromkeys((400, 401, 403, 404, 413, 415, 429, 503), serializers.CompletionErrorSerializer)
 _RUN_ERRORS = dict.fromkeys((409, 422, 500, 502), serializers.CompletionErrorSerializer)
-_PARAMS = {"text": "messages", "mode": "model", "client_id": "Idempotency-Key"}
+_PARAMS = {
+    "text": "messages",
+    "mode": "model",
+    "client_id": "Idempotency-Key",
+    "document_ids": "metadata.document_ids",
+}
 
 
 class _InTheirWords(APIView):

@@ -1,6 +1,7 @@
 """Programs that speak to OpenAI: its own client against a live server, and every way in which a request is refused."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import openai
@@ -162,6 +163,7 @@ async def test_what_cannot_be_used_is_refused_in_openais_words(
     blank = await refused(messages=[{"role": "user", "content": " "}])
     json_mode = await refused(response_format={"type": "json_object"})
     foreign = await refused(metadata={"conversation_id": str(charlies.id)})
+    document = await refused(metadata={"document_ids": f"{uuid.uuid4()}"})
     failed = await refused()
     with pytest.raises(openai.AuthenticationError) as stranger:
         await client.with_options(api_key="ha_nobody").models.list()
@@ -178,6 +180,8 @@ async def test_what_cannot_be_used_is_refused_in_openais_words(
     ]
     assert (picture.param, "/api/v1/documents" in picture.message) == ("messages.0.content.0", True)
     assert (foreign.status_code, foreign.code) == (404, "not_found")
+    assert (document.status_code, document.code) == (400, "no_such_document")
+    assert document.param == "metadata.document_ids"
     run = await sync_to_async(Execution.objects.get)()
     assert (failed.status_code, failed.code) == (502, run.error_code)
     assert run.error_message in failed.message
