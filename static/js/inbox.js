@@ -81,11 +81,13 @@ async function open(id, { quiet = false } = {}) {
     failure.value = null;
   });
   mark();
+  // What is read late is another's by now.
+  const isOpen = () => opened.value === id;
   try {
     await requests.load(id);
-    if (!quiet) document.querySelector("#inbox-pane [data-open-request], #inbox-pane .request-closed")?.focus({ preventScroll: true });
+    if (!quiet && isOpen()) document.querySelector("#inbox-pane [data-open-request], #inbox-pane .request-closed")?.focus({ preventScroll: true });
   } catch (error) {
-    failure.value = error.message;
+    if (isOpen()) failure.value = error.message;
   }
 }
 

@@ -289,3 +289,30 @@ def test_who_is_at_a_box_of_the_list_stays_there_when_the_list_is_read_again(
     expect(rows(page)).to_have_count(2)
     expect(rows(page).nth(1)).to_contain_text("Send this mail?")
     expect(box).to_be_focused()
+
+
+def test_an_older_reading_that_fails_late_says_nothing_of_the_request_that_is_open(
+    live_site: Any, person: Any, visit: Any
+) -> None:
+    alice = person()
+    old = open_request(live_site, alice, asked.note_call(), created_at="2026-11-20T10:00:00Z")
+    open_request(live_site, alice, asked.mail_call(), question="Send this mail?", created_at="2026-11-20T11:00:00Z")
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route(f"**/api/v1/hitl/requests/{old}", hold)
+    page.goto(f"{live_site.base_url}/inbox/")
+    row(page, "Send this mail?").locator(".row-link").click()
+    expect(pane(page).locator(".mail-body")).to_contain_text("Best regards")
+
+    for route in held:
+        with page.expect_event("requestfailed"):
+            route.abort()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    assert len(held) == 1
+    expect(pane(page).locator(".form-error")).to_have_count(0)
+    expect(pane(page).locator(".mail-body")).to_contain_text("Best regards")
