@@ -6,9 +6,11 @@ import { NODE, layoutOf, linesOf, neighbour } from "../../static/js/run/layout.j
 import { readLog } from "../../static/js/run/log.js";
 import { createOpenRun } from "../../static/js/run/place.js";
 import { createReplay } from "../../static/js/run/replay.js";
+import { createRun } from "../../static/js/run/run.js";
 import { chosenSteps, countedByGroup, piecesOf, stepsOf } from "../../static/js/run/steps.js";
 import { applyEvent } from "../../static/js/store.js";
 import { EMPTY_TRACE, applyToTrace } from "../../static/js/trace.js";
+import { signal } from "../../static/vendor/preact.js";
 import { RUN, equal, numbered, randomFrom } from "./given.mjs";
 
 const told = (bodies) => numbered(bodies).reduce(applyToTrace, EMPTY_TRACE);
@@ -220,6 +222,24 @@ export const cases = {
     const at = (entry) => stepFor(steps, entry)?.path;
     equal([at({ kind: "tool", tool: "search", at: 1_590 }), at({ kind: "tool", tool: "search", at: 1_205 }), at({ kind: "model", at: 1_452 }), at({ kind: "stage", at: 1_130 })], ["4", "2", "3", "1"]);
     equal(stepFor([], { kind: "tool", tool: "x", at: 1 }), null);
+  },
+
+  async "of a run that is read by hand as well only one round goes on"() {
+    const { setTimeout: set, clearTimeout: clear } = globalThis;
+    const waiting = new Set();
+    let last = 0;
+    globalThis.setTimeout = () => waiting.add(++last) && last;
+    globalThis.clearTimeout = (id) => waiting.delete(id);
+    try {
+      const run = createRun({ executionId: RUN, session: { state: signal({ executions: {} }) }, api: { listEventsAfter: async () => ({ results: [], next: null }) } });
+      while (run.reading.value) await null;
+      await null;
+      await run.read();
+      await run.read();
+      equal(waiting.size, 1, "rounds that wait");
+    } finally {
+      Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+    }
   },
 
   "the address says which run is open, and back closes it"() {

@@ -57,7 +57,13 @@ export function createRun({ executionId, session, api }) {
     } finally {
       reading.value = false;
     }
-    if (!isClosed && !isWhole.value && !failure.value?.isFinal) timer = setTimeout(again, LOOK_MS);
+    if (!isClosed && !isWhole.value && !failure.value?.isFinal) later();
+  }
+
+  // Whoever asks to read at once has begun another round: of two that wait one is enough.
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(again, LOOK_MS);
   }
 
   // The log is needed behind what is here only if somebody looks back, or if nobody else tells how it goes on.
@@ -65,7 +71,7 @@ export function createRun({ executionId, session, api }) {
     if (isClosed) return;
     const here = heard.peek();
     if (cursor.peek() !== null || !here || !isLive(here)) void read();
-    else timer = setTimeout(again, LOOK_MS);
+    else later();
   }
 
   function timesAt(now) {
