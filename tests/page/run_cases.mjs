@@ -1,5 +1,5 @@
 // Cases for the run view: the replay, its clock, the graph, the list of steps, and what another try would keep.
-import { againOf, stepFor } from "../../static/js/run/again.js";
+import { againOf, recordedWords, stepFor } from "../../static/js/run/again.js";
 import { clockOf, waitsOf } from "../../static/js/run/clock.js";
 import { lanesOf, seenMarks, ticksOf } from "../../static/js/run/lanes.js";
 import { NODE, layoutOf, linesOf, neighbour } from "../../static/js/run/layout.js";
@@ -222,6 +222,12 @@ export const cases = {
     const at = (entry) => stepFor(steps, entry)?.path;
     equal([at({ kind: "tool", tool: "search", at: 1_590 }), at({ kind: "tool", tool: "search", at: 1_205 }), at({ kind: "model", at: 1_452 }), at({ kind: "stage", at: 1_130 })], ["4", "2", "3", "1"]);
     equal(stepFor([], { kind: "tool", tool: "x", at: 1 }), null);
+  },
+
+  "a recorded step is called as people call it"() {
+    const words = (kind, name, request = null) => recordedWords({ path: "1.2", kind, name, request });
+    equal([words("tool", "web_search", '{"query":\n "x"}'), words("model", "agent"), words("ask", "approval"), words("fork", "rag", "x".repeat(80)), words("note", "sandbox_lacks"), words("later", "kind")],
+      ['1.2 · Web search · {"query": "x"}', "1.2 · Asked the model", "1.2 · A question", `1.2 · Began the agent Documents · ${"x".repeat(60)}`, "1.2 · Noted: sandbox lacks", "1.2 · later kind"]);
   },
 
   async "of a run that is read by hand as well only one round goes on"() {

@@ -1,5 +1,8 @@
 // What another run that begins from this one keeps, and what it does anew, as the server decides it (agents/engine/copying.py):
 // who could have seen what is done anew, does its own work anew. For people, before they say so. Pure.
+import { agentLabel } from "../agents.js";
+import { t } from "../i18n.js";
+import { toolLabel } from "../tools.js";
 import { isEnded } from "../trace.js";
 
 const EVERYTHING = Infinity;
@@ -55,4 +58,20 @@ export function stepFor(steps, entry) {
   const timeOf = (step) => Date.parse(entry.kind === "model" ? (step.ended_at ?? step.started_at) : step.started_at);
   if (same.length) return same.reduce((best, step) => (Math.abs(timeOf(step) - entry.at) < Math.abs(timeOf(best) - entry.at) ? step : best));
   return steps.findLast((step) => Date.parse(step.started_at) <= entry.at) ?? steps[0] ?? null;
+}
+
+const REQUEST_CHARS = 60;
+const KINDS = {
+  model: () => t("Asked {model}", { model: t("the model") }),
+  tool: (name) => toolLabel(name),
+  ask: () => t("A question"),
+  fork: (name) => t("Began the agent {agent}", { agent: agentLabel(name) }),
+  note: (name) => t("Noted: {what}", { what: name.replaceAll("_", " ") }),
+};
+
+// A recorded step in words, to choose it by.
+export function recordedWords({ path, kind, name, request }) {
+  const what = Object.hasOwn(KINDS, kind) ? KINDS[kind](name ?? "") : [kind, name].filter(Boolean).join(" ");
+  const asked = String(request ?? "").replace(/\s+/g, " ").slice(0, REQUEST_CHARS);
+  return [path, what, asked].filter(Boolean).join(" · ");
 }

@@ -5,9 +5,7 @@ import { agentLabel } from "../agents.js";
 import { Modal } from "../components/dialogs.js";
 import { Icon } from "../components/icons.js";
 import { t } from "../i18n.js";
-import { againOf, stepFor } from "./again.js";
-
-const STEP_CHARS = 60;
+import { againOf, recordedWords, stepFor } from "./again.js";
 
 // `entry`: the step from which it goes another way; without it the agent works again from its beginning.
 export function AgainDialog({ agent, entry, trace, executionId, application, close }) {
@@ -48,7 +46,7 @@ export function AgainDialog({ agent, entry, trace, executionId, application, clo
     <h2>${title}</h2>
     <p>${t("A new run begins, as another answer beside this one. This run stays as it is.")}</p>
     ${isFork && (steps
-      ? html`<label class="field"><span>${t("{agent} goes on before this step", { agent: name })}</span><select value=${path ?? ""} onChange=${(event) => setPath(event.currentTarget.value)}>${steps.map((one) => html`<option key=${one.path} value=${one.path}>${stepWords(one)}</option>`)}</select></label>`
+      ? html`<label class="field"><span>${t("{agent} goes on before this step", { agent: name })}</span><select value=${path ?? ""} onChange=${(event) => setPath(event.currentTarget.value)}>${steps.map((one) => html`<option key=${one.path} value=${one.path}>${recordedWords(one)}</option>`)}</select></label>`
       : !error && html`<p class="muted small" role="status">${t("Reading its steps…")}</p>`)}
     <dl class="again-facts">
       <${Named} icon="check" term=${t("Kept")} agents=${kept} none=${t("nothing that other agents did")} />
@@ -67,9 +65,4 @@ export function AgainDialog({ agent, entry, trace, executionId, application, clo
 function Named({ icon, term, agents, none = null }) {
   if (!agents.length && !none) return null;
   return html`<div><dt><${Icon} name=${icon} />${term}</dt><dd>${agents.length ? agents.map(({ id, name, task, parentId }) => html`<span key=${id} class="again-agent" title=${task}>${parentId === null ? t("the run itself") : agentLabel(name)}</span>`) : html`<span class="muted">${none}</span>`}</dd></div>`;
-}
-
-function stepWords({ path, kind, name, request }) {
-  const words = String(request ?? "").replace(/\s+/g, " ").slice(0, STEP_CHARS);
-  return `${path} · ${kind}${name ? ` ${name}` : ""}${words ? ` · ${words}` : ""}`;
 }
