@@ -99,7 +99,7 @@ export function createApplication({ page, csrfToken, api }) {
   // The open conversation has a socket; of the others the list is asked, while one of them is at work.
   function look() {
     if (document.hidden || signedOut.value) return;
-    if (list.items.value.some(({ id, running }) => running && id !== conversationId.value)) list.refresh();
+    if (list.items.value.some(({ id, running }) => running && id !== conversationId.value)) list.refresh(conversationId.value);
   }
 
   function onReminder({ request_id: id, conversation_id: of, title }) {
@@ -109,7 +109,7 @@ export function createApplication({ page, csrfToken, api }) {
   }
 
   setInterval(look, LOOK_MS);
-  document.addEventListener("visibilitychange", () => document.hidden ? unread.note(conversationId.value) : list.refresh());
+  document.addEventListener("visibilitychange", () => document.hidden ? unread.note(conversationId.value) : list.refresh(conversationId.value));
   addEventListener("pagehide", () => unread.note(conversationId.value));
   addEventListener("popstate", () => {
     followRun();

@@ -46,10 +46,16 @@ export function createConversationList(api, given = []) {
     if (known) update({ ...known, updated_at: new Date().toISOString() });
   }
 
-  // The newest as they are now; what cannot be read is as it was.
-  async function refresh() {
+  // The newest as they are now; what cannot be read is as it was. What was known before it was asked, would stand among them and
+  // does not, was deleted elsewhere. `open`: of which its own page is told.
+  async function refresh(open = null) {
+    const before = new Set(items.value);
     const page = await api.listConversations(null).catch(() => null);
-    if (page) items.value = merged(items.value, page.results);
+    if (!page) return;
+    const there = new Set(page.results.map(({ id }) => id));
+    const oldest = page.next ? Date.parse(page.results.at(-1).updated_at) : -Infinity;
+    const isGone = (item) => before.has(item) && item.id !== open && !there.has(item.id) && Date.parse(item.updated_at) > oldest;
+    items.value = merged(items.value.filter((item) => !isGone(item)), page.results);
   }
 
   async function pin(id, isPinned) {

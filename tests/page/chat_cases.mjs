@@ -1,4 +1,5 @@
 // The chat's pure parts: the end of a growing text, the palette's order, keys, tables as text, formulas in Markdown, the queue.
+import { createConversationList } from "../../static/js/conversation_list.js";
 import { actionOf, keyTable } from "../../static/js/keys.js";
 import { clipped } from "../../static/js/json.js";
 import { calmed } from "../../static/js/midstream.js";
@@ -43,6 +44,29 @@ export const cases = {
       ["New conversation", "Go to the documents", "Go to the inbox", "Copy the last answer", "Überblick", "Go to the documents", "New conversation", null, null], "first");
     if (fit("doc", "Go to the documents") <= fit("doc", "A mad ocean")) throw new Error("the beginning of a word counts more");
     equal(recentFirst(items, ["Überblick"])[0].id, "Überblick", "recent");
+  },
+
+  async "a conversation that was deleted elsewhere leaves the list when it is read again"() {
+    const at = (id, minute) => ({ id, title: id, updated_at: `2026-11-20T09:${minute}:00Z` });
+    const answers = [{ results: [at("new", 50), at("gone", 40), at("open", 35), at("kept", 30)], next: "/more" }];
+    let meanwhile = () => {};
+    const api = { listConversations: async () => (meanwhile(), answers.at(-1)) };
+    const list = createConversationList(api, [at("pinned", 10)]);
+    const ids = () => list.items.value.map(({ id }) => id).join(" ");
+    await list.loadMore();
+    answers.push({ results: [at("new", 50), at("kept", 30)], next: "/more" });
+    await list.refresh("open");
+    equal(ids(), "new open kept pinned", "of which its own page is told, and what stands further down");
+    meanwhile = () => list.update(at("made", 55));
+    await list.refresh("open");
+    equal(ids(), "made new open kept pinned", "what was made meanwhile");
+    meanwhile = () => {};
+    answers.push({ results: [at("made", 55), at("kept", 30)], next: null });
+    await list.refresh();
+    equal(ids(), "made kept", "where there is no more");
+    api.listConversations = async () => Promise.reject(new Error("away"));
+    await list.refresh();
+    equal(ids(), "made kept", "what cannot be read is as it was");
   },
 
   "a key does what the sheet says"() {
