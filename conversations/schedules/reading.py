@@ -10,6 +10,7 @@ from conversations.schedules.kinds import Cause, Outcome, PausedWhy, State
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.times import NEXT_SHOWN, next_times
 from hyperagent.accounts.models import User
+from hyperagent.lib.stored_sentences import in_our_words
 
 
 def schedules_of(user: User) -> QuerySet[Schedule]:
@@ -60,7 +61,7 @@ def error_of(run: ScheduledRun) -> str:
     """In words; empty where nothing went wrong."""
     if run.outcome == Outcome.REFUSED:
         return run.refusal
-    return run.execution.error_message if run.execution is not None else ""
+    return in_our_words(run.execution.error_message) if run.execution is not None else ""
 
 
 def conversation_id_of(run: ScheduledRun) -> UUID | None:

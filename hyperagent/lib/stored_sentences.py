@@ -1,4 +1,4 @@
-"""Sentences of ours about what people are asked, which are stored in English with the question, said in the reader's
+"""Sentences of ours about what people are asked, and why runs failed, which are stored in English, said in the reader's
 language where a server writes them: lists, the administration, mails. What is not known here is a model's or a person's
 own text, and stays as it is. The page's own list, which has these too, is static/js/told.js.
 """
@@ -69,7 +69,15 @@ SENTENCES: Final = (
     gettext_noop("It starts anew on {when}."),
     gettext_noop("An administrator can raise it."),
     gettext_noop("You can do that under Usage, Budgets."),
+    gettext_noop("Raise the limit to {amount}"),
+    gettext_noop("Finish with what there is"),
+    gettext_noop("Stop the run"),
+    gettext_noop("Go on, it is raised"),
+    gettext_noop("Go on, it was raised or starts anew"),
     # Doubts: agents/engine/effects.py, agents/tools/doubt.py.
+    gettext_noop("It happened: go on"),
+    gettext_noop("It did not happen: do it now"),
+    gettext_noop("Leave it as it is, and go on without it"),
     gettext_noop('{tool} may have been carried out: an answer to a mail to {to} with the subject "{subject}".'),
     gettext_noop('{tool} may have been carried out: a mail to {to} with the subject "{subject}".'),
     gettext_noop("{tool} may have been carried out: a program in {language}."),
@@ -78,6 +86,46 @@ SENTENCES: Final = (
     gettext_noop("{tool} was begun and interrupted, and it cannot be told from here whether it happened."),
     gettext_noop("{tool} was begun at {when} and interrupted, and it cannot be told from here whether it happened."),
     gettext_noop("Look for yourself, then say what shall be done."),
+    # Why runs fail: hyperagent/lib/llm/errors.py, agents/runtime/driver.py, agents/runtime/endings.py.
+    gettext_noop("The model provider '{provider}' is busy."),
+    gettext_noop("Try again in a moment."),
+    gettext_noop("The model provider '{provider}' has a fault of its own."),
+    gettext_noop("The model provider '{provider}' did not begin to answer in time."),
+    gettext_noop("Try again."),
+    gettext_noop("The model provider '{provider}' fell silent in the middle of an answer."),
+    gettext_noop("The model provider '{provider}' broke the connection before its answer was done."),
+    gettext_noop("All calls that the model provider '{provider}' may serve at once are taken."),
+    gettext_noop("The model provider '{provider}' cannot be reached."),
+    gettext_noop("Check its address and the network, then try again."),
+    gettext_noop("The model provider '{provider}' does not accept its key."),
+    gettext_noop("An administrator must set a valid one."),
+    gettext_noop("The model provider '{provider}' has no model '{model}' for us."),
+    gettext_noop("An administrator must choose another one."),
+    gettext_noop("The account at the model provider '{provider}' has no credit left."),
+    gettext_noop("An administrator must see to its plan."),
+    gettext_noop("The model provider '{provider}' refused the request to '{model}'."),
+    gettext_noop("An administrator finds why in the log."),
+    gettext_noop("This is more than the model '{model}' of '{provider}' can read at once."),
+    gettext_noop("Shorten it or begin anew."),
+    gettext_noop("The model '{model}' of '{provider}' gave an empty answer."),
+    gettext_noop("The content filter of '{provider}' held the answer back."),
+    gettext_noop("Put the question differently."),
+    gettext_noop("The model '{model}' of '{provider}' reached its length limit before it answered."),
+    gettext_noop("Ask for less at once."),
+    gettext_noop("The model '{model}' of '{provider}' gave an answer that cannot be read."),
+    gettext_noop("This run crashed the worker {count} times and was stopped."),
+    gettext_noop("{count} workers in a row were lost with this run before it got any further; it was stopped."),
+    gettext_noop("Try it again with another question, or tell an administrator."),
+    gettext_noop(
+        "This run was begun by another version of HyperAgent (its input has the form {form}, this worker knows "
+        "{known}), as while an update is under way."
+    ),
+    gettext_noop("Try it again in a few minutes."),
+    gettext_noop("Something went wrong here."),
+    gettext_noop("A part of this run could not be stored."),
+    gettext_noop("An administrator finds it under {number}."),
+    gettext_noop("{what} was under way when this ended: it may or may not have happened."),
+    gettext_noop("Look for yourself before you have it done again."),
     # Why a memory waits, or was told: memory/remembering/orders.py, storing_rules.py, relevance.py.
     gettext_noop("It asks to put other instructions aside."),
     gettext_noop("It speaks of the system's own instructions."),

@@ -23,9 +23,7 @@ from hyperagent.notices.matters import concerns_still
 from hyperagent.notices.models import Mail
 from hyperagent.notices.words import one_line
 
-TOOL = "Tool"
-WHY = "Why"
-STATE = "State"
+TOOL, WHY, STATE = "Tool", "Why", "State"
 PREFERENCES_PATH = "/settings/notifications/"
 HEADINGS = {
     MailKind.REQUEST_WAITING: gettext_noop("A request waits for your decision"),
@@ -80,13 +78,14 @@ def _message_of(mail: Mail) -> EmailMultiAlternatives:
 
 
 def _in_words(label: str, value: str) -> str:
-    """A fact as people say it: what names tools is written as models call them."""
+    """A fact as people say it: tools are written as models call them, why a run failed in sentences of ours."""
     if label == TOOL:
         return ", ".join(tool_label(name) for name in value.split(", "))
     if label == STATE:
         return _(value)
-    told = fault_in_our_words(value) if label == WHY else value
-    return told if told != value else amounts_in_our_words(value)
+    if label == WHY:
+        return in_our_words(fault_in_our_words(value))
+    return amounts_in_our_words(value)
 
 
 class Mails(Outbox[Mail]):

@@ -1,5 +1,6 @@
 // How a plan and its agents stand, for the page to draw: pure, from what trace.js folded. `isLive`: the run goes on.
 import { t } from "./i18n.js";
+import { inOurWords } from "./told.js";
 import { addUsage, isEnded } from "./trace.js";
 
 // A task or agent that a person is asked about waits for them, whatever it last said of itself; in a run that is over
@@ -33,12 +34,12 @@ export function planRows(trace, isLive) {
 // In words: the agent's own, where the plan has but a code such as `timed_out`; else ours.
 function errorOf(trace, step) {
   if (!step.error || step.status === "deleted" || step.status === "skipped") return null;
-  if (!isCode(step.error)) return step.error;
-  return trace.agents.findLast((agent) => agent.stepId === step.id && agent.error && !isCode(agent.error))?.error ?? faultWords(step.error);
+  const own = isCode(step.error) && trace.agents.findLast((agent) => agent.stepId === step.id && agent.error && !isCode(agent.error))?.error;
+  return errorInWords(own || step.error);
 }
 
 // Of an agent: its own words, or ours for a code.
-export const errorInWords = (error) => (isCode(error) ? faultWords(error) : error);
+export const errorInWords = (error) => (isCode(error) ? faultWords(error) : inOurWords(error));
 
 const isCode = (error) => /^[a-z0-9_]+$/.test(error);
 

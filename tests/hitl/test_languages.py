@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from agents.budget import Standing, Unit, Used, question_of
 from agents.engine.effects import Effect
+from agents.runtime.endings import IN_THE_MIDST
 from agents.usage.alerts import facts_of, title_of
 from hitl import sweeping
 from hitl.kinds import PolicyAction, Risk, RuleScope
@@ -22,6 +23,7 @@ from hitl.policy import Standing as WhatStands
 from hyperagent.accounts import budgets
 from hyperagent.accounts.models import User
 from hyperagent.lib.languages import speaking
+from hyperagent.lib.llm.errors import Reason, model_error
 from hyperagent.lib.stored_sentences import SENTENCES, amounts_in_our_words, in_our_words
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.mailing import message_of
@@ -116,6 +118,22 @@ def test_a_mail_about_a_budget_is_in_its_readers_language(purse: str, used: str)
     assert "von $2.000,00 pro Monat" in title
     assert not ENGLISH.search(title), title
     assert facts[0] == f"${'1.234,50' if used == '1234.5' else '2.000,00'}"
+
+
+@pytest.mark.spec("B29")
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.NOT_CONFIGURED], ids=str)
+def test_why_no_model_answered_is_said_in_the_readers_language(reason: Reason) -> None:
+    told = model_error(reason, provider="openai", model="gpt-5.2").user_message
+
+    assert [one for one in re.split(r"(?<=[.]) ", told) if in_german(one) == one] == []
+
+
+@pytest.mark.spec("B29")
+def test_what_a_failed_run_left_behind_is_said_in_the_readers_language() -> None:
+    said = in_german(f"Something went wrong here. An administrator finds it under 3f2a. “Send a mail” {IN_THE_MIDST}")
+
+    assert said.startswith("Hier ist etwas schiefgegangen. Die Administration findet es unter 3f2a.")
+    assert not ENGLISH.search(said), said
 
 
 @pytest.mark.parametrize("text", ["", "What is the plan?", "{tool} cannot be", "x" * 5_000, "The policy “{name}”"])

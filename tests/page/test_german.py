@@ -15,7 +15,9 @@ from deploy import messages
 from hyperagent.accounts.scopes import GROUP_ROLES
 from hyperagent.lib import labels
 from tests.page import asked, furnished_house
+from tests.page.test_chat import answered, choose_chat
 from tests.page.waiting import make_rule, open_request
+from tests.scripted import Script
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -246,3 +248,16 @@ def test_menus_and_dialogs_of_the_chat_have_no_english_left(
     faults += [f"sharing: {text}" for text in english(page.evaluate(TEXTS), originals)]
 
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.spec("B29")
+def test_why_a_run_failed_is_told_in_the_readers_language(live_site: Any, person: Any, visit: Any) -> None:
+    live_site.model.script(Script(match="Why", status=401, times=0))
+    page = visit(person(), locale="de-DE").new_page()
+    choose_chat(page)
+    open_page(page, "/")
+
+    page.locator("#composer-text").fill("Why?")
+    page.keyboard.press("Enter")
+
+    expect(answered(page, "failed").get_by_role("alert")).to_contain_text("nimmt seinen Schlüssel nicht an")

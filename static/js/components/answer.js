@@ -148,7 +148,7 @@ function Failure({ execution, edit, retry, retryFailed }) {
   const isPartly = trace.agents.filter(({ status }) => status === "completed").length > 0 && trace.agents.length > 2;
   return html`<div class="failure" role="alert">
     <${Icon} name="warning" />
-    <p>${error?.message ?? t("The run failed, and left no reason. Try again.")}</p>
+    <p>${inOurWords(error?.message) ?? t("The run failed, and left no reason. Try again.")}</p>
     <span class="failure-ways">
       <button type="button" class="button" onClick=${retry}><${Icon} name="retry" />${t("Try again")}</button>
       ${isPartly && html`<button type="button" class="button" title=${t("What was done is kept.")} onClick=${retryFailed}>${t("Retry from what failed")}</button>`}
