@@ -23,6 +23,7 @@ from hyperagent.lib.hashes import arguments_hash
 from hyperagent.lib.labels import said
 from hyperagent.lib.read_only_admin import table
 from hyperagent.lib.refusals import Refused
+from hyperagent.lib.stored_sentences import in_our_words
 from hyperagent.lib.text import revealed
 
 WORDS: dict[RequestStatus | Happening, str | Promise] = {
@@ -100,13 +101,19 @@ class DecisionForm(forms.Form):
         allowed = [status for status in WORDS if status in _decisions_here(request.kind)]
         self.fields["decision"].choices = [(status.value, WORDS[status]) for status in allowed]  # type: ignore[attr-defined]
         options = options_of(request.question)
-        self.fields["choice"].choices = [("", "—"), *((one, one) for one in options)]  # type: ignore[attr-defined]
+        named = labels_of(request.question)
+        self.fields["choice"].choices = [("", "—"), *((one, named.get(one, one)) for one in options)]  # type: ignore[attr-defined]
         self.initial["edited_arguments"] = call["arguments"] if call else None
         self.initial["arguments_hash"] = request.arguments_hash
         is_approval = request.kind == RequestKind.APPROVAL
+        is_raised = request.kind == RequestKind.BUDGET and "suggested" in request.question
+        if is_raised:
+            self.fields["text"].label = _("New limit")
+            self.fields["text"].help_text = _("Where the limit is raised. Left empty: as much as the choice says.")
+            self.fields["text"].widget = forms.TextInput()
         for name, belongs in (
             ("choice", bool(options)),
-            ("text", not is_approval and request.kind != RequestKind.PLAN),
+            ("text", is_raised or request.kind not in (RequestKind.APPROVAL, RequestKind.PLAN, RequestKind.BUDGET)),
             ("edited_arguments", is_approval and call is not None),
         ):
             if not belongs:
@@ -139,6 +146,13 @@ class DecisionForm(forms.Form):
             field, _, place = name.partition(".")
             told = [f"{place}: {word}" if place else word for word in words]
             self.add_error(field if field in self.fields else None, told)
+
+
+def labels_of(question: Any) -> dict[str, str]:
+    """What its options are called, where it says so."""
+    labels = question.get("labels") if isinstance(question, Mapping) else None
+    found = labels if isinstance(labels, Mapping) else {}
+    return {name: revealed(in_our_words(words)) for name, words in found.items() if isinstance(words, str)}
 
 
 def shown_calls(question: Any) -> SafeString:

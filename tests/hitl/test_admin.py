@@ -70,6 +70,28 @@ def test_who_has_no_role_sees_no_queue(alice: Any, charlie: Any, client_of: Clie
     assert request.status == RequestStatus.PENDING
 
 
+@pytest.mark.spec("B3", "B12")
+def test_choices_are_called_in_the_form_as_on_the_card_and_a_limit_is_asked_for_by_name(
+    alice: Any, reviewer: Any, client_of: ClientOf
+) -> None:
+    labels = {"raise": "Raise the limit to 20,000 tokens", "finish": "Finish with what there is"}
+    asked = {"question": "What shall be done?", "options": ["raise", "finish"], "labels": labels}
+    request = ask(
+        alice, "budget", question={**asked, "unit": "tokens", "used": 10_412, "suggested": 20_000}, approvers=ROLE
+    )
+    shared = ask(alice, "budget", question=asked, approvers=ROLE)
+    client = client_of(reviewer)
+
+    shown = content(client.get(form_of(request)))
+    client.post(form_of(request), {"decision": "answered", "choice": "raise", "text": "30000"})
+
+    assert '<option value="finish">Finish with what there is</option>' in shown
+    assert "New limit" in shown
+    request.refresh_from_db()
+    assert request.answer == {"choice": "raise", "text": "30000", "unit": "tokens"}
+    assert 'name="text"' not in content(client.get(form_of(shared)))
+
+
 @pytest.mark.spec("S119", "B3", "B5")
 def test_a_reviewer_approves_exactly_what_the_form_shows(alice: Any, reviewer: Any, client_of: ClientOf) -> None:
     request = ask(alice, approvers=ROLE)
