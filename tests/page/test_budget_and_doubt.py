@@ -6,9 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.page import asked, recorded
-from tests.page.stage import Stage
+from tests.page.stage import Stage, Turn
 from tests.page.test_approvals import faults_of
 from tests.page.test_people import card, waiting
+from tests.page.test_run import open_run, panel, part
 
 BUDGET = {
     "labels": {"raise": "Raise the limit to 20,000 tokens", "finish": "Finish now", "stop": "Stop the run"},
@@ -47,7 +48,7 @@ def test_a_budget_is_raised_to_what_is_typed_but_not_below_what_is_used(open_sta
     page.reload()
     page.get_by_role("button", name="Raise the limit to 30,000 tokens").click()
 
-    expect(page.locator(".request-closed")).to_contain_text("Raise the limit")
+    expect(page.locator(".request-closed")).to_contain_text("Raise the limit to 30,000 tokens")
     answer = stage.posts[0][1]
     assert (answer["decision"], answer["choice"], answer["text"]) == ("answered", "raise", "30000")
 
@@ -60,6 +61,19 @@ def test_a_run_without_budget_finishes_with_what_there_is(open_stage: Any) -> No
 
     expect(stage.page.locator(".request-closed")).to_contain_text("Finish now")
     assert stage.posts[0][1]["choice"] == "finish"
+
+
+@pytest.mark.spec("B12", "B29")
+def test_the_steps_of_a_run_say_what_was_asked_and_chosen_as_its_card_does(open_stage: Any) -> None:
+    asks = "This run has used 10,412 tokens, and its budget is 10,000 tokens. What shall be done?"
+    run = recorded.asking("budget", asks, options=("raise", "finish", "stop"), details=BUDGET)
+    page = open_stage(Turn(recorded.answered(run, status="answered", choice="raise", text="30000"))).page
+
+    open_run(page)
+    part(page, "Steps")
+
+    step = panel(page).locator(".step", has_text="What shall be done?")
+    expect(step).to_contain_text("Answered: Raise the limit to 30,000 tokens")
 
 
 @pytest.mark.spec("B2")

@@ -7,7 +7,7 @@ import { Icon } from "./icons.js";
 import { useWords } from "./words.js";
 import { inOurWords } from "../told.js";
 
-const amount = (value, unit) => (unit === "usd" ? cost(value) : tn("{count} token", "{count} tokens", Number(value)));
+export const amount = (value, unit) => (unit === "usd" ? cost(value) : tn("{count} token", "{count} tokens", Number(value)));
 
 export function Budget({ request, sending, answer, fields }) {
   const { details } = request;

@@ -5,7 +5,7 @@ import { forgetWords } from "../drafts.js";
 import { t, tc } from "../i18n.js";
 import { ApprovalBatch, pathsIn, useKnown } from "./approvals.js";
 import { CARD, keepFocus, useArrival, useTarget } from "./arrival.js";
-import { Budget } from "./budget.js";
+import { Budget, amount } from "./budget.js";
 import { Doubt } from "./doubt.js";
 import { Icon } from "./icons.js";
 import { PlanReview } from "./plan_review.js";
@@ -141,15 +141,25 @@ function Decline({ sending, answer }) {
 
 const PLAN_SAID = { approved: () => t("Accepted"), answered: () => t("Accepted with changes"), denied: () => t("Rejected") };
 
-// What was asked, and what became of it: who decided, and what they said.
+// {asked, how, said}: what was asked, and what became of it.
+export function closedWords(request) {
+  const { kind, status, choice, text, details } = request;
+  const isPlan = kind === "plan";
+  const isOther = kind === "budget" && choice === "raise" && details.unit && text && text !== String(details.suggested);
+  return {
+    asked: isPlan && status !== "pending" ? t("The plan was shown before it ran.") : inOurWords(request.question),
+    how: status === "late" ? null : (isPlan && PLAN_SAID[status]?.()) || requestWords(status),
+    said: isOther ? t("Raise the limit to {amount}", { amount: amount(text, details.unit) }) : (optionsOf(request).find(({ id }) => id === choice)?.label ?? choice ?? text),
+  };
+}
+
+// Who decided, and what they said.
 function Closed({ whole, request, done, error }) {
   const shown = request.status === "pending" ? { ...request, ...done } : request;
-  const said = optionsOf(request).find(({ id }) => id === shown.choice)?.label ?? shown.choice ?? shown.text;
-  const isPlan = request.kind === "plan";
-  const how = shown.status === "late" ? null : (isPlan && PLAN_SAID[shown.status]?.()) || requestWords(shown.status);
+  const { asked, how, said } = closedWords(shown);
   return html`<div class="request-closed" ref=${whole} data-request=${request.id} data-status=${shown.status} id=${`request-${request.id}`} tabindex="-1">
     <${Icon} name=${shown.status === "answered" || shown.status === "approved" ? "check" : "question"} />
-    <p><span class="request-asked" dir="auto">${isPlan ? t("The plan was shown before it ran.") : inOurWords(request.question)}</span>
+    <p><span class="request-asked" dir="auto">${asked}</span>
       ${how && html`<span class="request-said"><strong>${shown.by ? t("{how} by {who}", { how, who: shown.by }) : how}</strong>${said ? html`: <span dir="auto">${said}</span>` : ""}</span>`}
       ${error && html`<span class="request-said" role="alert">${error}</span>`}</p>
   </div>`;

@@ -1,11 +1,12 @@
 // One step in the list: the cards of the answer where there is one, else a line.
 import { html, useState } from "../../vendor/preact.js";
-import { requestWords, usageFacts } from "../activity.js";
+import { usageFacts } from "../activity.js";
 import { stepWords } from "../browsing.js";
 import { Browsed } from "../components/browsing.js";
 import { Chart } from "../components/chart.js";
 import { Entry, madeWords } from "../components/entries.js";
 import { Icon } from "../components/icons.js";
+import { closedWords } from "../components/request.js";
 import { AppPreview, FileChip, Picture } from "../components/results.js";
 import { StateIcon } from "../components/state_icon.js";
 import { t } from "../i18n.js";
@@ -44,9 +45,9 @@ function ModelCall({ entry }) {
 }
 
 function Asked({ entry, isLive }) {
-  const { status, question, choice, text } = entry;
+  const { status, asks } = entry;
   const isOpen = status === "pending" && isLive;
-  const said = [choice, text].filter(Boolean).join(": ");
+  const { asked, how, said } = closedWords({ ...entry, kind: asks });
   return html`<p class="entry-line"><${StateIcon} status=${isOpen ? "awaiting_user" : status === "answered" || status === "approved" ? "completed" : "skipped"} />
-    <span class="entry-words"><span dir="auto">${question || t("A question")}</span> · <strong>${requestWords(status)}</strong>${said && html`: <span dir="auto">${said}</span>`}</span></p>`;
+    <span class="entry-words"><span dir="auto">${asked || t("A question")}</span> · <strong>${how}</strong>${said && html`: <span dir="auto">${said}</span>`}</span></p>`;
 }
