@@ -2,6 +2,7 @@
 // arguments. All of it is strangers' text: shown as text, with signs that cannot be seen named.
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { highlight } from "../code.js";
+import { sizeWords } from "../documents_upload.js";
 import { parts, t, tc, tn } from "../i18n.js";
 import { asText, hasHidden, revealed } from "../plain_text.js";
 import { labelOf } from "../schema_fields.js";
@@ -32,7 +33,7 @@ function Mail({ preview }) {
       ${bcc?.length > 0 && html`<${Line} name=${t("Bcc")}><${Addresses} list=${bcc} /></${Line}>`}
       ${reply && html`<${Line} name=${t("Reply to")}><bdi>${revealed(reply)}</bdi></${Line}>`}
       ${(subject || !reply) && html`<${Line} name=${t("Subject")}><strong dir="auto">${subject ? revealed(subject) : t("(no subject)")}</strong></${Line}>`}
-      ${attachments?.length > 0 && html`<${Line} name=${t("Attached")}><ul class="addresses">${attachments.map((file) => html`<li key=${file.name}><bdi>${revealed(String(file.name))}</bdi> <span class="muted">(${tn("{count} byte", "{count} bytes", Number(file.size_bytes))})</span></li>`)}</ul></${Line}>`}
+      ${attachments?.length > 0 && html`<${Line} name=${t("Attached")}><ul class="addresses">${attachments.map((file) => html`<li key=${file.name}><bdi>${revealed(String(file.name))}</bdi> <span class="muted">(${sizeWords(Number(file.size_bytes))})</span></li>`)}</ul></${Line}>`}
     </dl>
     <${Scrolled} label=${t("Text of the mail")}><div class="mail-body" dir="auto">${revealed(body ?? "")}</div></${Scrolled}>
   </div>`;
