@@ -52,8 +52,6 @@ class AskForExport(LoginRequiredMixin, View):
             exporting.ask(person(request))
         except Refused as refused:
             messages.error(request, refused.message)
-        else:
-            messages.success(request, exporting.being_made())
         return redirect("settings:data")
 
 

@@ -21,6 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import Refused
 from hyperagent.notices import actions
 from hyperagent.notices.forms import EVENT_LABELS, EndpointForm, NewEndpointForm, NotificationsForm
@@ -145,6 +146,9 @@ class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
     def get_initial(self) -> dict[str, Any]:
         return {kind.value: wanted for kind, wanted in actions.preferences_of(_person(self.request)).items()}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"mails_leave": mails_leave()}
 
     def form_valid(self, form: NotificationsForm) -> HttpResponse:
         actions.set_preferences(_person(self.request), form.wanted())

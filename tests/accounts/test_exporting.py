@@ -104,8 +104,8 @@ def test_a_mail_is_promised_where_mails_leave(alices_page: Client, settings: Any
 
     said = [alices_page.post(f"{DATA}export/", follow=True).content.decode() for _ in range(2)]
 
-    assert [text.count("You are told by mail when it is ready.") for text in said] == [2 * leave] * 2
-    assert [text.count("It is here when it is ready.") for text in said] == [2 * (not leave)] * 2
+    assert [text.count("You are told by mail when it is ready.") for text in said] == [leave, 2 * leave]
+    assert [text.count("It is here when it is ready.") for text in said] == [not leave, 2 * (not leave)]
 
 
 def test_the_link_ends_after_seven_days_and_the_file_with_it(alice: Any, alices_page: Client) -> None:

@@ -246,6 +246,16 @@ def test_the_preferences_page_shows_what_holds_and_keeps_what_is_chosen(
     assert page.get("/settings/notifications/").content.decode().count("checked") == 1
 
 
+def test_the_page_says_where_no_mails_leave(alice: Any, page_of: Callable[[Any], Client], settings: Any) -> None:
+    page = page_of(alice)
+    before = page.get("/settings/notifications/").content.decode()
+    silent = type(settings.CONFIG.email_url)("consolemail://")
+    settings.CONFIG = settings.CONFIG.model_copy(update={"email_url": silent})
+
+    assert "No mails leave from here" not in before
+    assert "No mails leave from here" in page.get("/settings/notifications/").content.decode()
+
+
 def test_the_page_asks_for_a_login(client: Client) -> None:
     answer = client.get("/settings/notifications/")
 
