@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from agents.usage.showing import grouped
 from agents.usage.spans import Span
-from agents.usage.spent import dollars
 from hitl.models import Request, RequestKind, RequestStatus
+from hyperagent.lib.languages import dollars
 from hyperagent.lib.stored_sentences import in_our_words
 
 MOST: Final = 5

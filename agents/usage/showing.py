@@ -7,11 +7,12 @@ from typing import Final
 
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from agents import labels
 from agents.usage.spans import Months, Span
-from agents.usage.spent import Share, Spent, cost_brief, cost_text, dollars, least_dollars
+from agents.usage.spent import Share, Spent, cost_brief, cost_text, least_dollars
+from hyperagent.lib.languages import dollars
 
 # Long numbers as people read them: from where on, by what they are divided, and what stands after them.
 _SHORT: Final = ((10**9, 10**9, "B"), (10**6, 10**6, "M"), (10**5, 10**3, "k"))
@@ -166,12 +167,13 @@ def unpriced_text(spent: Spent) -> str:
 def span_text(span: Span) -> str:
     """ "1 – 22 November 2026", as short as it is clear."""
     first, last = span.first, span.last
+    begun = whole = pgettext("format of a day", "j F Y")
     if first == last:
-        return date_format(last, "j F Y")
-    begun = "j F Y"
+        return date_format(last, whole)
     if first.year == last.year:
-        begun = "j" if first.month == last.month else "j F"
-    return f"{date_format(first, begun)} – {date_format(last, 'j F Y')}"
+        is_same_month = first.month == last.month
+        begun = pgettext("format of a day", "j") if is_same_month else pgettext("format of a day", "j F")
+    return f"{date_format(first, begun)} – {date_format(last, whole)}"
 
 
 def short(number: int) -> str:

@@ -1,15 +1,13 @@
 """Sums of what model calls took, and how money is told. Pure. An unknown price is counted, and never summed as zero."""
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-_CENT: Final = Decimal("0.01")
-_LEAST: Final = Decimal("0.000001")
+from hyperagent.lib.languages import dollars
 
 
 class GroupBy(StrEnum):
@@ -79,19 +77,6 @@ def cost_brief(spent: Spent) -> str:
     return f"≥\u00a0{least_dollars(cost)}" if spent.unpriced_calls else dollars(cost)
 
 
-def dollars(amount: Decimal) -> str:
-    """Cents, and of less than one the first two figures that are not zero."""
-    return _told(amount, ROUND_HALF_EVEN)
-
-
 def least_dollars(amount: Decimal) -> str:
     """Rounded down: what it is at least."""
-    return _told(amount, ROUND_FLOOR)
-
-
-def _told(amount: Decimal, rounding: str) -> str:
-    if amount and amount < _LEAST:
-        return f"< ${number_format(_LEAST, decimal_pos=6)}"
-    places = 2 if amount == 0 or amount >= _CENT else min(6, 1 - amount.adjusted())
-    rounded = amount.quantize(Decimal(1).scaleb(-places), rounding=rounding)
-    return f"${number_format(rounded, decimal_pos=places, force_grouping=True)}"
+    return dollars(amount, rounding=ROUND_FLOOR)

@@ -7,21 +7,22 @@ who share a budget.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
 from typing import Any, Final
 
 from django.utils.formats import date_format, number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
+
+from hyperagent.lib.languages import dollars
 
 MOST_USD: Final = Decimal(1_000_000)
 MOST_TOKENS: Final = 10**12
 # What is left below this is nothing: no call fits into it.
 NOTHING_LEFT: Final = Decimal("0.01")
 FEWEST_TOKENS: Final = 500
-_CENT: Final = Decimal("0.01")
 _USER, _GROUP = "user:", "group:"
 INSTALLATION_PURSE: Final = "installation"
 
@@ -188,7 +189,7 @@ def amount_per(limit: Limit) -> str:
 
 def when(moment: datetime) -> str:
     """`1 December 2026, 00:00 UTC`."""
-    return f"{date_format(moment, 'j F Y, H:i')} UTC"
+    return f"{date_format(moment, pgettext('format of a time', 'j F Y, H:i'))} UTC"
 
 
 def told(amount: Decimal, unit: Unit, *, up: bool = False) -> str:
@@ -197,10 +198,7 @@ def told(amount: Decimal, unit: Unit, *, up: bool = False) -> str:
         count = int(amount)
         shown = number_format(count, use_l10n=True, force_grouping=True)
         return ngettext("{count} token", "{count} tokens", count).format(count=shown)
-    places = 2 if amount == 0 or amount >= _CENT else min(6, 1 - amount.adjusted())
-    step = Decimal(1).scaleb(-places)
-    rounded = amount.quantize(step, rounding="ROUND_CEILING" if up else "ROUND_HALF_EVEN")
-    return f"${number_format(rounded, decimal_pos=places, use_l10n=True, force_grouping=True)}"
+    return dollars(amount, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
 
 
 def faults_of(amount: Decimal, unit: Unit) -> str:

@@ -88,10 +88,8 @@ def short_id(id_: object) -> SafeString | str:
 
 
 def dollars(usd: Decimal | None) -> str:
-    """As the rest of the site writes it: cents, and of less than a cent its first digits."""
-    if usd is None:
-        return EMPTY
-    return f"${usd:,.2f}" if not usd or usd >= Decimal("0.01") else f"${usd:.4f}"
+    """As the rest of the site writes it."""
+    return EMPTY if usd is None else languages.dollars(usd)
 
 
 def waited(since: datetime, now: datetime | None = None) -> str:

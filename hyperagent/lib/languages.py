@@ -8,7 +8,7 @@ log) is written in English, since nobody knows who will read it.
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
@@ -20,6 +20,8 @@ from django.utils.translation.trans_real import get_supported_language_variant, 
 ENGLISH: Final = "en"
 # Each by the name that its readers have for it.
 LANGUAGES: Final[dict[str, str]] = {ENGLISH: "English", "de": "Deutsch"}
+_CENT: Final = Decimal("0.01")
+_LEAST: Final = Decimal("0.000001")
 
 
 def known(code: str) -> str:
@@ -53,6 +55,15 @@ def remember_choice(response: HttpResponseBase, code: str) -> None:
 def grouped(number: int | Decimal) -> str:
     """12,345 in English, 12.345 in German."""
     return formats.number_format(number, force_grouping=True)
+
+
+def dollars(amount: Decimal, *, rounding: str = ROUND_HALF_EVEN) -> str:
+    """$1,234.50 in English, $1.234,50 in German; of less than a cent the first two figures that are not zero."""
+    if 0 < amount < _LEAST and rounding != ROUND_CEILING:
+        return f"< ${formats.number_format(_LEAST, decimal_pos=6)}"
+    places = 2 if amount == 0 or amount >= _CENT else min(6, 1 - amount.adjusted())
+    rounded = amount.quantize(Decimal(1).scaleb(-places), rounding=rounding)
+    return f"${formats.number_format(rounded, decimal_pos=places, use_l10n=True, force_grouping=True)}"
 
 
 def asked_for(headers: Iterable[tuple[bytes, bytes]]) -> str:

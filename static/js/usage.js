@@ -27,7 +27,8 @@ const rowsOf = (table) => Array.from(table.tBodies[0].rows, ({ dataset }) => ({
   label: dataset.label, cost: dataset.cost === "" ? null : Number(dataset.cost), read: Number(dataset.read), written: Number(dataset.written),
 }));
 
-const money = (value) => new Intl.NumberFormat(language, { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", maximumFractionDigits: Math.abs(value) < 0.1 ? 4 : 2 }).format(value);
+// As the tables say it, whatever the language.
+const money = (value) => `$${value.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: value < 0.1 ? 4 : 2 })}`;
 const brief = (value) => new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 }).format(value);
 
 function configured(days, measure, colours, isStill) {

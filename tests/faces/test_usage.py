@@ -26,9 +26,11 @@ from agents.shapes import reply_summary
 from agents.usage.models import ModelCall
 from agents.usage.showing import change_percent, csv_lines, short, span_text
 from agents.usage.spans import Span, months, span_fault
-from agents.usage.spent import Spent, cost_text, dollars
+from agents.usage.spent import Spent, cost_text
 from conversations import actions
 from hitl.models import RequestKind, RequestStatus
+from hyperagent.lib import admin_values
+from hyperagent.lib.languages import dollars, speaking
 from tests.faces.runs import make_agent, make_request, make_run, make_step
 from tests.runtime.driving import Runners, ended, events, start
 from tests.scripted.script import Script, ScriptedUsage
@@ -419,7 +421,11 @@ def test_months_are_compared_over_the_same_days() -> None:
     assert (found.same_days_before.first, found.same_days_before.last) == (date(2026, 2, 1), date(2026, 2, 28))
     assert found.bounds == sorted(found.bounds)
     assert span_text(found.now) == "1 – 30 March 2026"
-    assert span_text(Span(date(2025, 12, 30), date(2026, 1, 2), zone)) == "30 December 2025 – 2 January 2026"
+    turn = Span(date(2025, 12, 30), date(2026, 1, 2), zone)
+    assert span_text(turn) == "30 December 2025 – 2 January 2026"
+    with speaking("de"):
+        assert span_text(found.now) == "1. – 30. März 2026"
+        assert span_text(turn) == "30. Dezember 2025 – 2. Januar 2026"
 
 
 def test_a_day_of_a_change_of_clocks_has_its_own_length() -> None:
@@ -440,6 +446,10 @@ def test_figures_are_told_as_people_read_them() -> None:
     assert [dollars(Decimal(amount)) for amount in ("1234.5", "0.0123", "0.00042", "0.0000001")] == [
         "$1,234.50", "$0.01", "$0.00042", "< $0.000001",
     ]  # fmt: skip
+    with speaking("de"):
+        assert [admin_values.dollars(amount) for amount in (None, Decimal("1234.5"), Decimal("0.00004"))] == [
+            "—", "$1.234,50", "$0,000040",
+        ]  # fmt: skip
     assert [short(number) for number in (0, 99_999, 123_456, 1_234_567, 45_000_000_000)] == [
         "0", "99,999", "123\u00a0k", "1.23\u00a0M", "45.0\u00a0B",
     ]  # fmt: skip

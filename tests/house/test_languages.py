@@ -251,17 +251,20 @@ def test_a_mail_is_in_the_language_of_whom_it_goes_to_and_a_models_words_stay() 
 def test_numbers_and_days_are_written_as_each_language_does() -> None:
     moment = datetime(2026, 11, 22, 14, 2, tzinfo=UTC)
     day = Template('{{ at|date:"SHORT_DATE_FORMAT" }} {{ at|date:"SHORT_DATETIME_FORMAT" }}')
+    # What Django's own pages write of a moment and a day.
+    stock = Template("{{ at }}, {{ at|date }}")
     told: dict[str, Any] = {}
     for code in languages.LANGUAGES:
         with languages.speaking(code):
             told[code] = (
                 day.render(Context({"at": moment})),
+                stock.render(Context({"at": moment})),
                 languages.grouped(12_345),
             )
 
     assert told == {
-        "en": ("22 Nov 2026 22 Nov 2026 14:02 UTC", "12,345"),
-        "de": ("22. Nov. 2026 22. Nov. 2026, 14:02 UTC", "12.345"),
+        "en": ("22 Nov 2026 22 Nov 2026 14:02 UTC", "22 Nov 2026 14:02 UTC, 22 Nov 2026", "12,345"),
+        "de": ("22. Nov. 2026 22. Nov. 2026, 14:02 UTC", "22. Nov. 2026, 14:02 UTC, 22. Nov. 2026", "12.345"),
     }
     assert translation.get_language() == "en"
 
