@@ -61,7 +61,7 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
             "initials": user.initials,
             "is_staff": user.is_staff,
         },
-        "frame": frame.of_chat(is_staff=user.is_staff),
+        "frame": frame.of_chat(user),
         "conversation_id": str(conversation_id) if conversation_id else None,
         "is_temporary": conversation_id is not None
         and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),

@@ -25,7 +25,7 @@ from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
 from hyperagent.accounts.addresses import check_address, plain_name
 from hyperagent.accounts.limits import Door, SubjectKind
 from hyperagent.accounts.quotas import Quota, Work
-from hyperagent.accounts.scopes import Role, Scope, UserKind, roles_of
+from hyperagent.accounts.scopes import GROUP_ROLES, Role, Scope, UserKind, roles_of
 from hyperagent.lib.languages import LANGUAGES
 
 EMAIL_TAKEN = _("This e-mail address cannot be registered. If it is yours, sign in or reset its password.")
@@ -141,6 +141,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     def roles(self) -> list[Role]:
         """One query."""
         return roles_of(is_staff=self.is_staff, groups=self.groups.values_list("name", flat=True))
+
+    def works_in_admin(self) -> bool:
+        """Administrators, and those who review or audit: what each of them sees there, its pages say. For others than
+        administrators one query."""
+        return self.is_staff or self.groups.filter(name__in=GROUP_ROLES).exists()
 
     @property
     def is_service(self) -> bool:

@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.i18n import JavaScriptCatalog
 
-from hyperagent.accounts.scopes import GROUP_ROLES
 from hyperagent.lib import admin_house as _house  # noqa: F401 (its panel)
 from hyperagent.lib.admin_home import panels_for
 from hyperagent.lib.queue_reading import failed_jobs, waiting_jobs
@@ -56,9 +55,8 @@ class AdminSite(admin.AdminSite):
         super().register(model_or_iterable, audited(admin_class or admin.ModelAdmin), **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Administrators, and those who review or audit: what each of them sees, the pages themselves say."""
-        user = request.user
-        return user.is_active and (user.is_staff or user.groups.filter(name__in=GROUP_ROLES).exists())
+        user: Any = request.user
+        return bool(user.is_active and user.works_in_admin())
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """What no column can be, such as a year of thirty digits, is answered like a filter that there is not."""

@@ -22,13 +22,13 @@ export function commandsOf(can) {
     { id: "theme/light", title: t("Theme: light"), words: "appearance", icon: "theme", run: () => setTheme("light") },
     { id: "theme/dark", title: t("Theme: dark"), words: "appearance", icon: "theme", run: () => setTheme("dark") },
     { id: "theme/system", title: t("Theme: as the system"), words: "appearance", icon: "theme", run: () => setTheme("system") },
-    ...pages(can.isStaff).map(([href, title, icon, words]) => ({ id: href, title, words, icon, run: () => can.open(href) })),
+    ...pages(can.isOffered).map(([href, title, icon, words]) => ({ id: href, title, words, icon, run: () => can.open(href) })),
     { id: "help", title: t("Keys"), words: "help shortcuts", icon: "keyboard", keys: keysOf("help"), run: can.help },
   ];
   return all.filter(Boolean).map((command) => ({ ...command, isCommand: true }));
 }
 
-function pages(isStaff) {
+function pages(isOffered) {
   return [
     ["/inbox/", t("Go to the inbox"), "inbox", ""],
     ["/documents/", t("Go to the documents"), "document", ""],
@@ -41,8 +41,8 @@ function pages(isStaff) {
     ["/mail/", t("Go to the mailboxes"), "mail", ""],
     ["/settings/", t("Go to the settings"), "settings", "profile tokens notifications"],
     ["/settings/language/", t("Change the language"), "globe", "language Sprache"],
-    isStaff && ["/people/", t("Go to the people"), "person", "roles groups invitations"],
-    isStaff && ["/admin/", t("Go to the administration"), "shield", "admin"],
+    isOffered("/people/") && ["/people/", t("Go to the people"), "person", "roles groups invitations"],
+    isOffered("/admin/") && ["/admin/", t("Go to the administration"), "shield", "admin"],
   ].filter(Boolean);
 }
 

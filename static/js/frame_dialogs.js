@@ -12,7 +12,7 @@ const can = {
   create: () => go("/"),
   open: go,
   help: () => show("help"),
-  isStaff: Boolean(document.querySelector('header.frame a[href="/admin/"]')),
+  isOffered: (url) => Boolean(document.querySelector(`header.frame a[href="${url}"]`)),
 };
 const dialogs = {
   palette: (close) => html`<${Palette} can=${can} conversations=${[]} search=${searchAll} go=${(id) => go(`/c/${id}/`)} open=${go} close=${close} />`,

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.test import Client
 
 from conversations import actions
+from hyperagent.accounts.scopes import GROUP_ROLES
 
 
 def page_data(html: str) -> dict[str, Any]:
@@ -35,6 +37,26 @@ def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[
     assert {"task", "chat"} <= set(data["modes"])
     assert data["max_question_chars"] > 0
     assert "csrftoken" in browser.cookies
+
+
+@pytest.mark.spec("B21", "S210")
+@pytest.mark.parametrize("role", ["", "reviewer", "auditor", "administrator"])
+def test_the_menu_leads_to_the_admin_whom_it_lets_in_and_there_only_to_what_they_may_open(
+    alice: Any, client_of: Callable[[Any], Client], role: str
+) -> None:
+    alice.is_staff = role == "administrator"
+    alice.save()
+    if role in GROUP_ROLES:
+        alice.groups.add(Group.objects.get(name=role))
+    client = client_of(alice)
+
+    chat = {place["url"] for place in page_data(client.get("/").content.decode())["frame"]["menu"]}
+    page = client.get("/memory/").content.decode()
+    admin = client.get("/admin/")
+
+    assert ("/admin/" in chat, 'href="/admin/"' in page, admin.status_code == 200) == (bool(role),) * 3
+    assert ("/people/" in chat, 'href="/people/"' in page) == (alice.is_staff,) * 2
+    assert ('href="/people/"' in admin.content.decode()) == alice.is_staff
 
 
 def test_the_chat_page_asks_strangers_to_sign_in(client: Client, db: None) -> None:

@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from playwright.sync_api import Page, WebSocketRoute
 
+from hyperagent.accounts.models import User
 from hyperagent.accounts.templatetags import frame
 from tests.page.files import Files, served
 from tests.page.recorded import QUESTION, Recorded
@@ -163,7 +164,7 @@ class Stage:
                 "initials": "A",
                 "is_staff": False,
             },
-            "frame": frame.of_chat(is_staff=False),
+            "frame": frame.of_chat(User(is_staff=True)),
             "conversation_id": self.conversation_id,
             "model_notice": None,
             "max_question_chars": 100_000,

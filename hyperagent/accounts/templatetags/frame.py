@@ -12,6 +12,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from hyperagent.accounts.models import User
+
 register = template.Library()
 
 
@@ -58,7 +60,8 @@ PLACES: Final = (
     Place(_("Usage"), "/usage/", "chart"),
 )
 MENU: Final = (Place(_("Settings"), "/settings/", "settings"), Place(_("Mail"), "/mail/", "mail"))
-MENU_OF_STAFF: Final = (Place(_("People"), "/people/", "person"), Place(_("Admin"), "/admin/", "shield"))
+PEOPLE: Final = Place(_("People"), "/people/", "person")
+ADMIN: Final = Place(_("Admin"), "/admin/", "shield")
 SECTIONS: Final = (
     Place(_("Profile"), "/settings/profile/", "person", _("Your name and your time zone")),
     Place(_("Appearance"), "/settings/appearance/", "theme", _("Light, dark, or as your system")),
@@ -117,14 +120,15 @@ def main_places(path: str) -> list[tuple[Place, bool]]:
 
 
 @register.simple_tag
-def menu_places(is_staff: bool) -> tuple[Place, ...]:
-    return MENU + MENU_OF_STAFF if is_staff else MENU
+def menu_places(user: User) -> list[Place]:
+    """A query, for who is no administrator."""
+    return [*MENU, *([PEOPLE] if user.is_staff else []), *([ADMIN] if user.works_in_admin() else [])]
 
 
-def of_chat(*, is_staff: bool) -> dict[str, list[dict[str, Any]]]:
+def of_chat(user: User) -> dict[str, list[dict[str, Any]]]:
     """The same for the chat, which draws its frame itself."""
     beside = [place for place in PLACES if place.shown is not Shown.BAR]
-    return {"places": [_told(place) for place in beside], "menu": [_told(place) for place in menu_places(is_staff)]}
+    return {"places": [_told(place) for place in beside], "menu": [_told(place) for place in menu_places(user)]}
 
 
 def _told(place: Place) -> dict[str, Any]:

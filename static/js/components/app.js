@@ -117,7 +117,7 @@ export function App({ application }) {
     exportAs: isThere ? (form) => location.assign(exportHref(session.conversationId, form)) : null,
     openRun: application.openRun ? (id) => (application.openRun.value = id) : null,
     open: (url) => location.assign(url),
-    isStaff: page.user.is_staff,
+    isOffered: (url) => page.frame.menu.some((place) => place.url === url),
   });
 
   return html`
