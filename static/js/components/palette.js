@@ -92,11 +92,13 @@ function Option({ item, id, isChosen, run, point }) {
   </div>`;
 }
 
-// What the server found: shown under its own address, in this page where that is a conversation.
+// What the server found: shown under its own address, in this page where that is a conversation. What has no title, as a memory,
+// is called by what it says.
 function asItem({ kind, id, title, excerpt, url }, { open, go }) {
   const own = typeof url === "string" && /^\/(?![/\\])/.test(url) ? url : "/";
   const isConversation = kind === "conversation";
-  return { id: isConversation ? `c/${id}` : `${kind}/${id}`, title: title || t("New conversation"), excerpt: excerpt?.length ? excerpt : null, icon: ICONS[kind] ?? "search", run: () => (isConversation ? go(id) : open(own)) };
+  const name = title || (isConversation || kind === "message" || !excerpt?.length ? t("New conversation") : "");
+  return { id: isConversation ? `c/${id}` : `${kind}/${id}`, title: name || excerpt.map(([text]) => text).join(""), excerpt: name && excerpt?.length ? excerpt : null, icon: ICONS[kind] ?? "search", run: () => (isConversation ? go(id) : open(own)) };
 }
 
 // Answers may come in another order than they were asked for; only the newest counts. A server without it finds nothing.
