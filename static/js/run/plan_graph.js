@@ -7,7 +7,7 @@ import { MARKS } from "../components/state_icon.js";
 import { t, tn } from "../i18n.js";
 import { NODE, layoutOf, linesOf, neighbour } from "./layout.js";
 
-const LETTERS = 22; // of one line of a card
+const LETTERS = 20; // of one line of a card, also in a wide font
 const LEAST_ZOOM = 0.25;
 const MOST_ZOOM = 2;
 const READABLE_ZOOM = 0.8; // a graph that would be smaller is cut off, and moved
