@@ -18,4 +18,5 @@ class FactorsConfig(AppConfig):
 
     name = "allauth.mfa"
     label = "mfa"
+    verbose_name = "Second factors"
     default_auto_field = "django.db.models.BigAutoField"
