@@ -12,6 +12,7 @@ from tests.page.conftest import FORMS
 from tests.page.stage import Turn
 from tests.page.test_approvals import faults_of
 from tests.page.test_projects import begin_project
+from tests.page.waiting import open_request
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +53,31 @@ def test_nothing_lies_over_the_buttons_of_a_card_on_a_phone(open_stage: Any) -> 
     approve = card.get_by_role("button", name="Approve").bounding_box()
     assert approve is not None
     assert approve["y"] < (deny.bounding_box() or {})["y"], "the yes has a line of its own"
+
+
+@pytest.mark.spec("B3")
+def test_no_bar_of_a_phone_lies_over_one_answer_to_many_nor_over_the_way_back(
+    person: Any, visit: Any, live_site: Any
+) -> None:
+    alice = person()
+    for _ in range(6):
+        open_request(live_site, alice, asked.mail_call())
+    page = visit(alice, **PHONE).new_page()
+
+    page.goto("/inbox/")
+    for box in page.locator(".row-check input").all()[:2]:
+        box.check()
+    many = page.get_by_role("toolbar", name="Selected requests").get_by_role("button")
+    expect(many).to_have_count(3)
+    assert [button.evaluate(IS_FREE) for button in many.all()] == [True] * 3
+
+    page.goto("/files/")
+    page.locator("#files-box").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"x"}])
+    page.get_by_role("button", name="Options for a.txt").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    assert undo.evaluate(IS_FREE)
 
 
 @pytest.mark.spec("B5")
