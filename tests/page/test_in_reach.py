@@ -80,6 +80,18 @@ def test_no_bar_of_a_phone_lies_over_one_answer_to_many_nor_over_the_way_back(
     assert undo.evaluate(IS_FREE)
 
 
+@pytest.mark.spec("B3")
+def test_a_name_without_a_blank_makes_no_page_wider_than_its_window(person: Any, visit: Any) -> None:
+    alice = person(display_name="Donaudampfschifffahrt" * 5)
+    page = visit(alice, **PHONE).new_page()
+
+    for address in ("/", "/settings/", "/settings/profile/"):
+        page.goto(address)
+        expect(page.locator("h1")).to_be_visible()
+        over = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert over <= 0, f"{address} is {over} pixels too wide"
+
+
 @pytest.mark.spec("B5")
 def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
     request = asked.approval(asked.code_call(), why="execute_code needs a person's approval.")
