@@ -11,4 +11,4 @@ register = template.Library()
 
 @register.filter
 def coded(text: object) -> SafeString:
-    return SafeString(re.sub(r"`([^`]+)`", r"<code>\1</code>", conditional_escape(text)))
+    return SafeString(re.sub(r"`([^`]+)`", r"<code>\1</code>", conditional_escape(str(text))))
