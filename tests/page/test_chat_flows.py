@@ -189,6 +189,7 @@ def test_the_details_of_an_answer_tell_what_it_took_and_lead_to_the_run(open_sta
 
     page.get_by_role("button", name="Details").click()
     panel = page.get_by_role("dialog", name="Details of the answer")
+    expect(panel).to_contain_text(re.compile(r"Begun\s*\d+ \w+ \d{4}, \d\d:\d\d"))
     expect(panel).to_contain_text("First word after")
     for words in ("gpt-5.2", "$0.04", "9,340 read, 1,812 written", "In total"):
         expect(panel).to_contain_text(words)

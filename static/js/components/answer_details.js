@@ -1,9 +1,11 @@
 // What an answer cost and how long it took, in a small panel at its button.
 import { html, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { cost, duration } from "../activity.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { Icon } from "./icons.js";
 import { place } from "./menu.js";
+
+const DATES = language === "en" ? "en-GB" : language; // as `when.js` has them, which a page begins without
 
 export function Details({ execution, application }) {
   const opener = useRef(null);
@@ -47,6 +49,7 @@ function linesOf({ model, provider, usage, startedAt, endedAt, sources, trace },
     (provider ?? asks[0]?.provider) && asked && [t("Provider"), provider ?? asks[0].provider],
     asked && [t("Cost"), cost(usage.cost_usd)],
     asked && [t("Tokens"), t("{read} read, {written} written", { read: number(usage.prompt_tokens), written: number(usage.completion_tokens) })],
+    startedAt !== null && [t("Begun"), new Date(startedAt).toLocaleString(DATES, { dateStyle: "medium", timeStyle: "short" })],
     firstWordAt !== null && startedAt !== null && [t("First word after"), duration(firstWordAt - startedAt)],
     startedAt !== null && endedAt !== null && [t("In total"), duration(endedAt - startedAt)],
     trace.plan?.steps.length > 0 && [t("Steps of the plan"), number(trace.plan.steps.length)],
