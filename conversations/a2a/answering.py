@@ -65,7 +65,7 @@ def _later(call: Call, answer: Answer) -> Later:
             if not outage.is_outage(error):
                 raise
             log.error("answered with 503: %s: %s", type(error).__name__, error)
-            await in_thread(outage.heal)()
+            await in_thread(outage.heal)(error)
             headers = {"Retry-After": str(outage.RETRY_AFTER_S)}
             return JsonResponse(away({"id": call.id}), status=503, headers=headers)
 

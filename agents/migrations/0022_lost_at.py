@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """When a run was lost by a runner of which it is not known whether it lives. Instant on tables of any size; what
     was deployed before leaves it as it is."""
 
-    dependencies = [("agents", "0020_said_once")]
+    dependencies = [("agents", "0021_sandbox_hours")]
 
     operations = [
         migrations.AddField(

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Whose words a project's instructions are, once it has another owner. The old code neither reads nor writes it."""
 
-    dependencies = [("memory", "0009_connector_device")]
+    dependencies = [("memory", "0011_connector_leaving")]
 
     operations = [
         migrations.AddField(
