@@ -264,7 +264,7 @@ def test_the_page_costs_the_same_for_one_token_and_for_many(
     for number in range(30):
         actions.make_token(alice, name=f"token {number}")
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         html = alices_page.get(TOKENS).content.decode()
 
     assert html.count("/revoke/") == 25

@@ -209,7 +209,7 @@ def test_the_list_has_a_fixed_number_of_queries(
     for _ in range(5):
         add(alice, BODY["url"])
 
-    with django_assert_num_queries(4):  # session, person, list, what waits
+    with django_assert_num_queries(5):  # session, person, roles, list, what waits
         page.get(PAGE)
 
 
