@@ -314,15 +314,12 @@ async def _worked_through(
     plan, outputs, brief = agreed.plan, dict[str, AgentOutput](), _told_with(brief, agreed)
     for left in range(setting.settings.max_replans, -1, -1):
         outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
-        if not left:
-            # Nothing would follow from a verdict.
-            break
         verdict = await verified(
             context, brief.original_question, plan, outputs, capable=setting.capable, options=brief.options
         )
         if verdict.note:
             context.emit(Stage(name="verify", description=verdict.note, status=StageStatus.COMPLETED))
-        if verdict.satisfied:
+        if verdict.satisfied or not left:
             break
         kept = {task_id: output for task_id, output in outputs.items() if task_id not in verdict.redo}
         with stage(context, "replan", verdict.told or verdict.feedback):
