@@ -328,7 +328,7 @@ async def _run(context: AgentContext, made: Programmed, program: Code) -> Progra
     if isinstance(ran, Ran):
         return replace(made, code=ran.code, ran=ran, is_changed=ran.code != program)
     said = ran.data if isinstance(ran.data, dict) else {}
-    why = str(said.get("told") or ran.content.removeprefix("Error: "))
+    why = str(said.get("told") or ran.trouble)
     not_run = _not_run(context, made, why)
     refusal, reason = str(said.get("error") or ""), str(said.get("reason") or "")
     return replace(not_run, refusal=refusal, reason=reason, tool=tool_for(context, program))

@@ -109,7 +109,7 @@ class Calls:
 def _answered(id_: Any, reply: ToolReply) -> dict[str, Any]:
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
-        return _error(id_, str(code or "failed"), reply.content.removeprefix("Error: "))
+        return _error(id_, str(code or "failed"), reply.trouble)
     return {"id": id_, "value": reply.data, "content": reply.content}
 
 

@@ -23,6 +23,11 @@ class ToolReply:
     is_error: bool = False
     sources: tuple[Source, ...] = ()
 
+    @property
+    def trouble(self) -> str:
+        """What went wrong, for a sentence that says by itself that something did."""
+        return self.content.removeprefix("Error: ")
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectedTool:

@@ -270,7 +270,7 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answe
 def _done(plan: MailPlan, reply: ToolReply) -> Done:
     found = reply.data if isinstance(reply.data, dict) else {}
     if reply.is_error:
-        trouble = str(found.get("told") or reply.content.removeprefix("Error: "))
+        trouble = str(found.get("told") or reply.trouble)
         reason = str(found.get("reason") or trouble)
         data = {"action": plan.action, "reason": reason, "tools": [TOOLS.get(plan.action, plan.action)]}
         return Done(plan, data, trouble=trouble, code=str(found.get("error") or "mail_failed"))

@@ -140,7 +140,7 @@ async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found
         reply = anywhere if widened else reply
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
-        return Found(words, trouble=reply.content.removeprefix("Error: "), code=str(code or "search_failed"))
+        return Found(words, trouble=reply.trouble, code=str(code or "search_failed"))
     chunks = _in(reply)
     if not _fits(task, words, chunks) and query.otherwise.strip() and query.otherwise != query.query:
         again = await _search(context, task, query.otherwise, {})
@@ -252,7 +252,7 @@ async def _listed(context: AgentContext, task: AgentInput) -> Work:
     nothing: dict[str, Any] = {"chunks": [], "sources": [], "query": ""}
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
-        why = reply.content.removeprefix("Error: ")
+        why = reply.trouble
         return Work(result=why, done=False, error=str(code or "list_failed"), partial_data={"query": ""}, confidence=0)
     found = DocumentList.model_validate(reply.data)
     return Work(result=listing.told(found, task.task), data=nothing)

@@ -127,7 +127,7 @@ async def _found(context: AgentContext, task: AgentInput, strategy: Strategy) ->
     fetched, unread = await _fetched(context, _to_read(task, strategy, page))
     if not reply.is_error:
         return Found(page, fetched, unread)
-    return Found(page, fetched, unread, trouble=_words_of(reply), code=_code_of(reply))
+    return Found(page, fetched, unread, trouble=reply.trouble, code=_code_of(reply))
 
 
 def _to_read(task: AgentInput, strategy: Strategy, page: SearchPage) -> list[str]:
@@ -145,7 +145,7 @@ async def _fetched(context: AgentContext, urls: list[str]) -> tuple[tuple[Fetche
         *[lambda branch, url=url: branch.tool("fetch_url", {"url": url}) for url in urls]
     )
     read = tuple(FetchedPage.model_validate(reply.data) for reply in replies if not reply.is_error and reply.data)
-    return read, {url: _words_of(reply) for url, reply in zip(urls, replies, strict=True) if reply.is_error}
+    return read, {url: reply.trouble for url, reply in zip(urls, replies, strict=True) if reply.is_error}
 
 
 async def _answer(
@@ -184,10 +184,6 @@ def _in_vain(strategy: Strategy, found: Found) -> str:
 
 def _unread(unread: Mapping[str, str]) -> str:
     return quoted("fetch_url", "\n".join(f"- {url}: {why}" for url, why in unread.items()))
-
-
-def _words_of(reply: ToolReply) -> str:
-    return reply.content.removeprefix("Error: ")
 
 
 def _code_of(reply: ToolReply) -> str:

@@ -149,7 +149,7 @@ def _shown(starter: Starter) -> str:
 async def _done(context: SkillContext, tool: str, **arguments: Any) -> None:
     reply = await context.tool(tool, **arguments)
     if reply.is_error:
-        raise SkillError(reply.content.removeprefix("Error: "))
+        raise SkillError(reply.trouble)
 
 
 async def _packages(plan: Plan, context: SkillContext) -> str:
@@ -164,7 +164,7 @@ async def _packages(plan: Plan, context: SkillContext) -> str:
 async def _started(context: SkillContext, title: str, starter: Starter) -> AppStarted:
     reply = await context.tool("app_start_server", title=title, command=starter.command)
     if reply.is_error:
-        raise SkillError(reply.content.removeprefix("Error: "))
+        raise SkillError(reply.trouble)
     return AppStarted.model_validate(reply.data)
 
 

@@ -115,12 +115,12 @@ class DataAnalysis(ToolSkill[Params]):
                 continue
             reply = await context.tool("use_document", document_id=name)
             if reply.is_error:
-                raise SkillError(reply.content.removeprefix("Error: "))
+                raise SkillError(reply.trouble)
             paths.append(str(reply.data["path"]))
         if not params.files:
             reply = await context.tool("list_files")
             if reply.is_error:
-                raise SkillError(reply.content.removeprefix("Error: "))
+                raise SkillError(reply.trouble)
             paths = [file["path"] for file in reply.data or [] if file["path"].lower().endswith(_TABLES)][:MOST_FILES]
         if not paths:
             raise SkillError(NO_FILES)
@@ -153,7 +153,7 @@ class DataAnalysis(ToolSkill[Params]):
                 continue
             run = await context.tool("execute_code", code=code.text, language="python")
             if run.is_error or not isinstance(run.data, dict):
-                raise SkillError(run.content.removeprefix("Error: "))
+                raise SkillError(run.trouble)
             if run.data.get("exit_code") == 0:
                 stdout, charts = taken_out(str(run.data.get("stdout") or ""))
                 return Found(code.text, stdout, charts, tuple(map(str, run.data.get("created_files") or ())))

@@ -59,7 +59,7 @@ class ImageGeneration(ToolSkill[Params]):
         shape = params.shape or described.shape
         reply = await context.tool("generate_image", prompt=described.prompt, shape=shape)
         if reply.is_error:
-            raise SkillError(reply.content.removeprefix("Error: "))
+            raise SkillError(reply.trouble)
         made = MadeImage.model_validate(reply.data)
         output = Output(
             path=made.path,

@@ -63,7 +63,7 @@ class SlideGeneration(ToolSkill[Params]):
         slides = [slide.model_dump(mode="json", exclude_defaults=True) for slide in deck.slides]
         reply = await context.tool("generate_slides", title=deck.title, slides=slides, theme=theme, path=params.path)
         if reply.is_error:
-            raise SkillError(reply.content.removeprefix("Error: "))
+            raise SkillError(reply.trouble)
         shown = MadeSlides.model_validate(reply.data)
         output = Output(
             path=shown.path,

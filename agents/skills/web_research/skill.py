@@ -55,7 +55,7 @@ class WebResearch(ToolSkill[Params]):
     async def execute(self, params: Params, context: SkillContext) -> SkillResult:
         searched = await context.tool("web_search", query=params.query, max_results=params.max_sources)
         if searched.is_error:
-            raise SkillError(searched.content.removeprefix("Error: "))
+            raise SkillError(searched.trouble)
         sources = number([[source for source in searched.sources if source.url]]).sources[: params.max_sources]
         if not sources:
             return _result(params.query, NOTHING, (), pages_read=0)
