@@ -13,6 +13,7 @@ from tests.page.stage import Turn
 from tests.page.test_approvals import faults_of
 from tests.page.test_projects import begin_project
 from tests.page.waiting import open_request
+from tests.person import new_person
 
 pytestmark = pytest.mark.slow
 
@@ -81,11 +82,12 @@ def test_no_bar_of_a_phone_lies_over_one_answer_to_many_nor_over_the_way_back(
 
 
 @pytest.mark.spec("B3")
-def test_a_name_without_a_blank_makes_no_page_wider_than_its_window(person: Any, visit: Any) -> None:
-    alice = person(display_name="Donaudampfschifffahrt" * 5)
+def test_a_name_without_a_blank_makes_no_page_wider_than_its_window(live_site: Any, visit: Any) -> None:
+    # Her address begins with it.
+    alice = new_person(live_site, "Donaudampfschifffahrt" * 5)
     page = visit(alice, **PHONE).new_page()
 
-    for address in ("/", "/settings/", "/settings/profile/"):
+    for address in ("/", "/settings/", "/settings/profile/", "/settings/notifications/", "/settings/data/delete/"):
         page.goto(address)
         expect(page.locator("h1")).to_be_visible()
         over = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
