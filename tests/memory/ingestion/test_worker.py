@@ -41,7 +41,7 @@ def state_of(document: Document) -> str:
     return str(Document.objects.values_list("status", flat=True).get(pk=document.pk))
 
 
-def until_over(*documents: Document, timeout_s: float = 90) -> None:
+def until_over(*documents: Document, timeout_s: float = 240) -> None:
     over = {*SEARCHABLE, DocumentStatus.FAILED}
     until(lambda: {state_of(one) for one in documents} <= over, what="the documents", timeout_s=timeout_s)
 
@@ -109,7 +109,7 @@ def test_a_long_document_is_left_at_once_by_a_cluster_that_stops_and_the_next_on
 
     # Not the worker, which would give it no more than some seconds.
     cluster_of(jobs)[0].terminate()
-    until_over(document, timeout_s=240)
+    until_over(document)
 
     document.refresh_from_db()
     assert document.status in SEARCHABLE, document.reason

@@ -47,7 +47,7 @@ def _snapshots() -> Any:
 
 @pytest.mark.spec("S203", "S204")
 async def test_a_box_that_nobody_uses_is_closed_and_the_next_one_has_its_files(hosting: Any, people: Any) -> None:
-    alive = await hosting(idle_s=0.2)
+    alive = await hosting(idle_s=1.0)
     alice = await people("alice")
     box = await alive.client.box(alice)
     await box.write(f"{HOME}/app/main.py", b"print(1)")
@@ -334,7 +334,7 @@ async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_wh
 async def test_a_box_that_somebody_holds_is_closed_neither_for_its_idleness_nor_to_make_room(
     hosting: Any, people: Any
 ) -> None:
-    alive = await hosting(boxes_per_user=2, idle_s=0.2)
+    alive = await hosting(boxes_per_user=2, idle_s=1.0)
     alice = [await people("alice") for _ in range(3)]
     first, second = [await alive.client.box(about) for about in alice[:2]]
     holds = [await box.hold("test") for box in (first, second)]
@@ -373,14 +373,14 @@ async def test_what_is_said_through_a_preview_keeps_its_box_and_one_that_is_only
             writer.write(said)
 
     served = await asyncio.start_server(echo, "127.0.0.1", 0)
-    alive = await hosting(idle_s=0.4, checkpoint_after_s=0.1)
+    alive = await hosting(idle_s=1.0, checkpoint_after_s=0.1)
     alice = await people("alice")
     box = await alive.client.box(alice)
     await box.write(f"{HOME}/a", b"x")
     (inside,) = alive.provider.opened
     reader, writer = await box.connect(served.sockets[0].getsockname()[1])
 
-    until = time.monotonic() + 1.2
+    until = time.monotonic() + 1.6
     while time.monotonic() < until:
         writer.write(b"said")
         assert await reader.readexactly(4) == b"said"
