@@ -97,10 +97,12 @@ class Watcher:
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             try:
-                await asyncio.wait_for(self._open.wait(), 10)
+                async with asyncio.timeout(10):
+                    await self._open.wait()
                 if self._socket is not None:
                     await self._socket.send_str(json.dumps({"type": "say", **frame}))
-                return await asyncio.wait_for(self.said.get(), OPENING_S)
+                async with asyncio.timeout(OPENING_S):
+                    return await self.said.get()
             except (*_AGAIN, RuntimeError):
                 continue
         raise Away(f"a socket was told nothing of what was said for {PATIENCE_S:.0f} s")
@@ -143,7 +145,10 @@ class Watcher:
             max_msg_size=0,
             heartbeat=HEARTBEAT_S,
         )
-        async with await asyncio.wait_for(opening, OPENING_S) as socket:
+        # `wait_for` loses a cancellation that comes in the instant in which the socket opens (Python 3.11).
+        async with asyncio.timeout(OPENING_S):
+            opened = await opening
+        async with opened as socket:
             self.connects += 1
             self._behind_since = time.monotonic() if self.connects > 1 and any(self.events.values()) else None
             self._socket = socket
