@@ -29,6 +29,12 @@ _VARIABLES: Final = {
 }
 
 
+# Postgres has this limit since 17. `pg_restore` lifts it by a line of its own, which an older server refuses.
+_LIFTS: Final = b"SET transaction_timeout = 0;"
+_LIFTED: Final = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'"
+_HEAD_BYTES: Final = 4_096
+
+
 class ServerRefused(Exception):
     """What Postgres' program said, in its own words."""
 
@@ -45,11 +51,22 @@ def replace(url: str, path: Path) -> None:
         script = Path(own) / "restore.sql"
         wanted = ("--no-owner", "--no-privileges", "--schema=public")
         _run([_program("pg_restore"), *wanted, f"--file={script}", str(path)], url)
+        _make_readable_for_older(script)
         # The dump of a schema has no extensions; this one is ours to make.
-        before = ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "CREATE EXTENSION vector")
+        ours = ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "CREATE EXTENSION vector")
+        before = (_LIFTED, *ours)
         commands = [part for command in before for part in ("--command", command)]
         options = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
         _run([_program("psql"), *options, *commands, f"--file={script}"], url)
+
+
+def _make_readable_for_older(script: Path) -> None:
+    """Makes a comment of that line where it stands: all else may be larger than memory."""
+    with script.open("r+b") as file:
+        place = file.read(_HEAD_BYTES).find(_LIFTS)
+        if place >= 0:
+            file.seek(place)
+            file.write(b"--")
 
 
 def _run(command: Sequence[str], url: str) -> None:

@@ -2,6 +2,8 @@
 
 import io
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -23,9 +25,11 @@ from hyperagent.accounts import letters
 from hyperagent.accounts.letter_models import LetterKind
 from hyperagent.backups import installation, server
 from hyperagent.backups.archive import BadArchive, Manifest, Writer, checked
+from hyperagent.embedded import instance, postgres
 from hyperagent.notices.actions import tell_people
 from hyperagent.notices.kinds import EventType, MailKind
 from hyperagent.notices.models import Delivery, Endpoint
+from tests import services
 from tests.faces.web import ROOT, database_url
 from tests.house.waiting import until
 from tests.schedules.making import falls_due, made
@@ -37,6 +41,7 @@ _MAILS = (
 _DUE = "SELECT count(*) FROM conversations_schedule WHERE next_due_at <= now()"
 _WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'conversations_schedule'::regclass)"
 NOW = "2026-11-22T12:00:00+00:00"
+DEBIANS, ITS_DATA = Path("/usr/lib/postgresql/15"), Path("/usr/share/postgresql/15")
 
 
 @pytest.fixture
@@ -47,6 +52,46 @@ def empty_database() -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
         yield urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def oldest() -> Iterator[str]:
+    """The address of a database of Postgres 15: Debian's, elsewhere, where it finds an extension called as pgvector."""
+    started, port = services.Services(), instance.free_port()
+    programs, shared, data = (started.folder / name for name in ("lib/postgresql/15", "share/postgresql/15", "data"))
+    (programs / "bin").mkdir(parents=True)
+    (shared / "extension").mkdir(parents=True)
+    for name in ("initdb", "postgres"):
+        shutil.copy(DEBIANS / "bin" / name, programs / "bin")
+    (programs / "lib").symlink_to(DEBIANS / "lib")
+    for path in (*ITS_DATA.iterdir(), *(ITS_DATA / "extension").iterdir()):
+        if path.name != "extension":
+            (shared / path.relative_to(ITS_DATA)).symlink_to(path)
+    (shared / "extension" / "vector.control").write_text("default_version = '1'\nrelocatable = true\n")
+    (shared / "extension" / "vector--1.sql").write_text("")
+    user = postgres.SERVICE_USER if os.geteuid() == 0 else None
+    started.folder.chmod(0o755)
+    data.mkdir()
+    if user is not None:
+        postgres.account_of(user)
+        shutil.chown(data, user, user)
+    url = f"postgresql://{postgres.SUPERUSER}@127.0.0.1:{port}/postgres"
+    try:
+        initdb = [str(programs / "bin" / "initdb"), "-D", str(data), "-U", postgres.SUPERUSER, "--auth=trust"]
+        subprocess.run(initdb, user=user, group=user, cwd="/", check=True, capture_output=True)
+        command = (str(programs / "bin" / "postgres"), "-D", str(data), "-k", str(data), "-p", str(port))
+        started.start(command, lambda: answers(url), user=user, stop=signal.SIGINT)
+        yield url
+    finally:
+        started.stop()
+
+
+def answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def manage(*command: str, url: str, data: Path) -> str:
@@ -211,6 +256,23 @@ def test_a_database_that_cannot_be_put_back_leaves_what_is_there(empty_database:
 
     with psycopg.connect(empty_database) as connection:
         assert connection.execute("SELECT to_regclass('kept') IS NOT NULL").fetchone() == (True,)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DEBIANS.exists(), reason="Debian's PostgreSQL 15 is not installed")
+def test_a_dump_is_put_back_into_the_oldest_postgres_that_is_supported(oldest: str, tmp_path: Path) -> None:
+    """The programs that come with us are of a newer one, and write what that one understands."""
+    with psycopg.connect(oldest) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS a")
+    server.dump(oldest, tmp_path / "database.dump")
+    with psycopg.connect(oldest) as connection:
+        connection.execute("UPDATE kept SET a = 2")
+
+    server.replace(oldest, tmp_path / "database.dump")
+
+    with psycopg.connect(oldest) as connection:
+        assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
 
 
 @pytest.mark.threat("T36")
