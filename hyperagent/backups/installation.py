@@ -66,7 +66,7 @@ def take(path: Path) -> Manifest:
     except OSError as error:
         raise NotDone(f"{path} cannot be written ({error.strerror}). Name a file in a folder of yours.") from None
     try:
-        manifest = _written(writer)
+        manifest = _written(writer, beside=path.absolute().parent)
     except BaseException as error:
         writer.give_up()
         if isinstance(error, server.ServerRefused | OSError):
@@ -76,13 +76,15 @@ def take(path: Path) -> Manifest:
     return manifest
 
 
-def _written(writer: Writer) -> Manifest:
+def _written(writer: Writer, *, beside: Path) -> Manifest:
+    """`beside`: where there is room for a backup there is some for the dump that goes into it; below /tmp there may be
+    a piece of the memory."""
     had: dict[str, _Mark] = {}
     # The first takes as long as there are files, and what came meanwhile may be gone again once the database is dumped.
     for _ in range(MOST_PASSES):
         if not _take_files(writer, had):
             break
-    with tempfile.TemporaryDirectory(prefix="hyperagent-backup-") as folder:
+    with tempfile.TemporaryDirectory(prefix=".hyperagent-backup-", dir=beside) as folder:
         dumped = Path(folder, DATABASE)
         server.dump(CONFIG.direct_database_url, dumped)
         with dumped.open("rb") as content:

@@ -191,6 +191,24 @@ def test_a_file_is_there_that_came_while_others_were_copied_and_went_while_the_d
     assert "files/sandboxes/alice/2.tar" in checked(backup).parts
 
 
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_the_dump_lies_beside_the_backup_where_there_is_room_and_nothing_of_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, backup = tmp_path / "small", tmp_path / "backups" / "it.tar"
+    small.mkdir()
+    backup.parent.mkdir()
+    monkeypatch.setenv("TMPDIR", str(small))
+
+    with while_it_dumps(tmp_path / "old", backup):
+        meanwhile = [path.name for path in (tmp_path / "small").rglob("*.dump")]
+        beside = [path.name for path in backup.parent.rglob("*.dump")]
+
+    assert (meanwhile, beside) == ([], ["database.dump"])
+    assert [path.name for path in backup.parent.iterdir()] == ["it.tar"]
+
+
 @pytest.mark.django_db
 def test_what_must_not_be_restored_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     newer, working = tmp_path / "newer.tar", tmp_path / "working.tar"
