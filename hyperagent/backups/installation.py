@@ -17,7 +17,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from agents.models import Execution, Runner
 from conversations.schedules import clock as schedules
@@ -150,7 +149,7 @@ def _refuse_newer(manifest: Manifest) -> None:
 def _refuse_while_it_works() -> None:
     if Runner._meta.db_table not in connection.introspection.table_names():
         return
-    working = Runner.objects.filter(seen_at__gt=timezone.now() - ALIVE).values_list("name", flat=True).first()
+    working = Runner.objects.filter(seen_at__gt=Now() - ALIVE).values_list("name", flat=True).first()
     if working:
         raise NotDone(
             f"The installation works: its runner {working} was seen within {ALIVE.seconds} seconds. Stop web and "
@@ -160,8 +159,8 @@ def _refuse_while_it_works() -> None:
 
 def _stop_runs() -> int:
     """What they did after the backup is not in it, so none may do it again."""
-    now = timezone.now()
-    return Execution.objects.live().filter(cancel_requested_at=None).update(cancel_requested_at=now, woken_at=now)
+    live = Execution.objects.live().filter(cancel_requested_at=None)
+    return live.update(cancel_requested_at=Now(), woken_at=Now())
 
 
 def _keep_back() -> None:

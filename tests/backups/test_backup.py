@@ -11,12 +11,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+import time_machine
 from django.utils import timezone
 
 from agents.models import Runner
@@ -224,6 +226,16 @@ def test_what_must_not_be_restored_is_refused_before_anything_is_changed(tmp_pat
     assert "does not know agents.9999_of_tomorrow" in refused(newer)
     assert "its runner one was seen" in refused(working)
     assert "No such file" in refused(tmp_path / "missing.tar")
+
+
+@pytest.mark.django_db
+def test_a_machine_with_a_wrong_clock_restores_nothing_over_who_works(tmp_path: Path) -> None:
+    now = timezone.now()
+    Runner.objects.create(name="one", host="h", pid=1, started_at=now, seen_at=now)
+    written(tmp_path / "it.tar")
+
+    with time_machine.travel(now + timedelta(minutes=10)), pytest.raises(installation.NotDone, match="runner one was"):
+        installation.restore(tmp_path / "it.tar", lets_runs_go_on=False, is_forced=False)
 
 
 def restored_by_command(backup: Path, data_dir: Path) -> subprocess.CompletedProcess[str]:
