@@ -1,14 +1,16 @@
 """Folded logs: fewer rows, and nothing that anybody reads is another."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
+from django.utils import timezone
 
 from agents import reading
-from agents.folding import fold
-from agents.models import Event
+from agents.folding import AT_ONCE, fold, fold_ended
+from agents.models import Event, Execution
 from tests.runtime.driving import Runners, ended, start
 from tests.scripted.server import ScriptedServer
 
@@ -44,3 +46,15 @@ async def test_a_change_within_a_fold_is_found(alice: Any, echo_server: Scripted
 
     with pytest.raises(SystemExit):
         await sync_to_async(call_command)("verify_log", str(run.id))
+
+
+@pytest.mark.django_db
+def test_all_that_ended_is_folded_however_much_it_is(alice: Any) -> None:
+    """A hundred in five minutes were fewer than ten thousand people have in an hour."""
+    past = timezone.now() - timedelta(hours=1)
+    begun = {"user": alice, "question": "Why?", "input": {"version": 1}, "status": "completed"}
+    Execution.objects.bulk_create(Execution(**begun, started_at=past, ended_at=past) for _ in range(2 * AT_ONCE + 1))
+
+    fold_ended()
+
+    assert not Execution.objects.filter(log_folded_at=None).exists()
