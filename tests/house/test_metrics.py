@@ -178,6 +178,25 @@ def test_a_worker_adds_up_what_its_processes_counted_dead_ones_too(port: Metrics
     assert asked(port, "/")[0] == 404
 
 
+def test_processes_that_came_and_went_leave_one_file_of_each_kind_and_nothing_is_counted_twice(
+    port: MetricsPort,
+) -> None:
+    """The queue begins a new process after some hundred jobs: with its own files each look would read thousands."""
+    for _ in range(3):
+        counting(port, 2)
+
+    first, again = asked(port)[1], asked(port)[1]
+    counting(port, 1)
+    last = asked(port)[1]
+
+    counted = [
+        re.search(r'tool_calls_total\{outcome="ok",tool="read_file"\} (\S+)', text) for text in (first, again, last)
+    ]
+    assert [found and found[1] for found in counted] == ["6.0", "6.0", "7.0"]
+    kinds = [path.name.partition("_")[0] for path in port.folder.glob("*.db")]
+    assert len(kinds) == len(set(kinds))
+
+
 def test_what_a_worker_counted_goes_with_it(port: MetricsPort) -> None:
     assert port.folder.is_dir()
     port.stop()

@@ -1,7 +1,9 @@
 """A worker's `/metrics`: what its runners and jobs count, added up. They write it into files of a folder, so that what
-a process counted outlives it, and the worker reads them when it is asked."""
+a process counted outlives it, and the worker reads them when it is asked. Of those that have ended there is one file of
+each kind: the queue begins a new process after some hundred jobs."""
 
 import hmac
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable
@@ -11,10 +13,13 @@ from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 SILENT_S: Final = 10.0
+# No process has this number.
+ENDED: Final = 0
 _Start = Callable[..., Any]
 
 
@@ -26,6 +31,7 @@ class MetricsPort:
         self._token = token
         self._port = port
         self._server: WSGIServer | None = None
+        self._reading = threading.Lock()
 
     @property
     def env(self) -> dict[str, str]:
@@ -65,10 +71,35 @@ class MetricsPort:
             if environ.get("PATH_INFO") != "/metrics":
                 start("404 Not Found", [("Content-Type", "text/plain")])
                 return [b"There is /metrics here."]
-            found: Iterable[bytes] = app(environ, start)
+            with self._reading:
+                add_up_ended(self.folder)
+                found: Iterable[bytes] = app(environ, start)
             return found
 
         return answer
+
+
+def add_up_ended(folder: Path) -> None:
+    """Moves what processes counted that have ended into the file of all of those: counts are only ever added up."""
+    for path in folder.glob("*.db"):
+        kind, _, number = path.stem.partition("_")
+        if number.isdigit() and int(number) != ENDED and not _lives(int(number)):
+            counted = list(MmapedDict.read_all_values_from_file(path))  # type: ignore[no-untyped-call]
+            sums = MmapedDict(folder / f"{kind}_{ENDED}.db")  # type: ignore[no-untyped-call]
+            for key, value, *_ in counted:
+                sums.write_value(key, sums.read_value(key)[0] + value, 0.0)  # type: ignore[no-untyped-call]
+            sums.close()  # type: ignore[no-untyped-call]
+            path.unlink()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class _Server(ThreadingMixIn, WSGIServer):
