@@ -296,7 +296,7 @@ def test_jobs_are_done_though_the_queue_was_killed_and_nobody_is_left_behind(tmp
 def test_a_queue_that_is_busy_is_not_taken_for_stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "PATIENCE_S", 0.0)
     with worker(tmp_path / "log") as parent:
-        cluster = f"{os.uname().nodename}-{parent.pid}-jobs"
+        cluster = cluster_of(parent)[0].environ()["HYPERAGENT_NAME"]
         # What is due by the clock waits as well, for as long as the cluster has just started.
         Schedule.objects.all().delete()
         queue.enqueue("tests.house.jobs.leave_mark_slowly", str(tmp_path / "slow"), 3)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 from functools import partial
 from typing import Any
 
@@ -31,6 +30,7 @@ from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.pace import Pace
 from hyperagent.lib.llm.slots_postgres import PostgresSlots
 from hyperagent.lib.patience import patient
+from hyperagent.lib.process_names import own_name
 from hyperagent.lib.telemetry import tracing
 
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among all runners")
+        parser.add_argument("--name", default=own_name(), help="unique among all runners")
         concurrency = settings.CONFIG.agent_concurrency
         parser.add_argument("--concurrency", type=number_as("AGENT_CONCURRENCY"), default=concurrency)
 

@@ -5,7 +5,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,6 +16,7 @@ from django.db import Error, connection
 from agents.actions import release_runner
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR, SandboxProvider, number_as
+from hyperagent.lib.process_names import own_name
 from hyperagent.lib.supervisor import Log, Program, StartFailed, Supervisor
 from hyperagent.lib.telemetry.port import MetricsPort
 from hyperagent.settings import CONFIG
@@ -59,8 +59,7 @@ async def work(*, runners: int, concurrency: int, embedder: bool, sandboxes: boo
     """Supervises until SIGTERM; false if something did not start."""
     supervisor = Supervisor(Log(sys.stdout, as_json=CONFIG.log_format == "json"))
     supervisor.stop_on_signals()
-    # The same machine may serve several installations, and be started again: names must not meet.
-    worker = f"{socket.gethostname()}-{os.getpid()}"
+    worker = own_name()
     cluster = queue.cluster_name(worker)
     metrics = _metrics(worker)
     try:
