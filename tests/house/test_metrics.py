@@ -204,6 +204,25 @@ def test_what_a_worker_counted_goes_with_it(port: MetricsPort) -> None:
     assert not port.folder.exists()
 
 
+def test_what_a_killed_worker_counted_is_removed_by_the_next_and_not_by_one_beside_it(tmp_path: Path) -> None:
+    killed, beside, next_one = (tmp_path / f"metrics-{name}" for name in ("killed", "beside", "next"))
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom hyperagent.lib.telemetry.port import MetricsPort\n"
+        "MetricsPort(0, folder=Path(sys.argv[1]), token='').start()\nos._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(killed)], cwd=BASE_DIR, check=True)
+    assert killed.is_dir()
+    ports = [MetricsPort(0, folder=folder, token="") for folder in (beside, next_one)]
+
+    for port in ports:
+        port.start()
+    there = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    for port in ports:
+        port.stop()
+
+    assert there == ["metrics-beside", "metrics-next"]
+
+
 def test_who_connects_and_says_nothing_holds_up_neither_prometheus_nor_the_end(port: MetricsPort) -> None:
     with socket.create_connection(("127.0.0.1", port.port)):
         answered = asked(port)[0]

@@ -2,11 +2,13 @@
 a process counted outlives it, and the worker reads them when it is asked. Of those that have ended there is one file of
 each kind: the queue begins a new process after some hundred jobs."""
 
+import fcntl
 import hmac
 import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any, Final
@@ -18,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 SILENT_S: Final = 10.0
+LOCK_NAME: Final = "lock"
 # No process has this number.
 ENDED: Final = 0
 _Start = Callable[..., Any]
@@ -32,6 +35,7 @@ class MetricsPort:
         self._port = port
         self._server: WSGIServer | None = None
         self._reading = threading.Lock()
+        self._held = -1
 
     @property
     def env(self) -> dict[str, str]:
@@ -44,8 +48,7 @@ class MetricsPort:
 
     def start(self) -> None:
         """Raises OSError where the port is taken."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self._held = _made_and_held(self.folder)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=str(self.folder))  # type: ignore[no-untyped-call]
         host = "0.0.0.0" if self._token else "127.0.0.1"
@@ -59,6 +62,9 @@ class MetricsPort:
             self._server.shutdown()
             self._server.server_close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
 
     def _guarded(self, app: Any) -> Any:
         expected = f"Bearer {self._token}".encode()
@@ -77,6 +83,37 @@ class MetricsPort:
             return found
 
         return answer
+
+
+def _made_and_held(folder: Path) -> int:
+    """The descriptor that holds a fresh folder until its worker ends, however it ends. Those beside it that nobody
+    holds are of workers that were killed, and go. Raises OSError."""
+    kind = folder.name.partition("-")[0]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # One after the other: a folder that is just being made is not held yet.
+    turn = _locked(folder.with_name(f"{kind}.lock"), fcntl.LOCK_EX)
+    try:
+        # Those of a version that held none stay, for it may be at work yet.
+        for lock in folder.parent.glob(f"{kind}-*/{LOCK_NAME}"):
+            with suppress(BlockingIOError):
+                held = _locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent, ignore_errors=True)
+                os.close(held)
+        folder.mkdir()
+        return _locked(folder / LOCK_NAME, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(turn)
+
+
+def _locked(path: Path, how: int) -> int:
+    """Raises BlockingIOError where another has it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def add_up_ended(folder: Path) -> None:
