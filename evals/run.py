@@ -181,10 +181,10 @@ async def _run(options: argparse.Namespace, env: Mapping[str, str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(sys.argv[1:] if arguments is None else arguments)
     env = dict(os.environ)
-    conf.read_env_file(env)
     try:
+        conf.read_env_file(env)
         return asyncio.run(_run(options, env))
-    except BadSettings as error:
+    except (BadSettings, conf.BadConfig) as error:
         print(error, file=sys.stderr)
         return WRONG_USE
 

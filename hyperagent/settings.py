@@ -38,11 +38,12 @@ _WITHOUT_SERVERS = {
     "-h",
     "--version",
 }
-conf.read_env_file(os.environ)
-# These two hold the folder themselves: what serves it is none of theirs, and the note may be of one that was killed.
-if _COMMAND not in ("up", "restore"):
-    conf.join_instance(os.environ)
 try:
+    conf.read_env_file(os.environ)
+    # These two hold the folder themselves: what serves it is none of theirs, and the note may be of one that was
+    # killed.
+    if _COMMAND not in ("up", "restore"):
+        conf.join_instance(os.environ)
     CONFIG = conf.load(os.environ, needs_servers=_COMMAND not in _WITHOUT_SERVERS)
 except conf.BadConfig as error:
     sys.stderr.write(f"{error.text()}\n")

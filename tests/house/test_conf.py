@@ -114,6 +114,54 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert (env["PORT"], env["LOG_FORMAT"]) == ("2222", "json")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OPENAI_API_KEY = sk-hunter22",
+        'OPENAI_COMPATIBLE_PROVIDERS=[\n  {"name": "mine", "api_key": "sk-hunter22"}]',
+        "OPENAI_API_KEY: sk-hunter22",
+    ],
+    ids=["blanks", "several lines", "colon"],
+)
+def test_a_line_of_the_file_that_is_no_setting_stops_the_start_and_is_not_shown(text: str, tmp_path: Path) -> None:
+    """It was left out, and each process told it to its log with the key that stood there."""
+    file = tmp_path / "env"
+    file.write_text(f"PORT=1111\n{text}\n")
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "doctor"],
+        cwd=conf.BASE_DIR,
+        env={**os.environ, "ENV_FILE": str(file), "DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert f"line {1 + len(text.splitlines())} of {file} is not NAME=value" in ended.stderr
+    assert "hunter22" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize("content", [None, "NAME=Zoë".encode("latin-1")], ids=["missing", "not UTF-8"])
+def test_a_file_that_is_named_and_cannot_be_read_stops_the_start(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(conf.BadConfig, match=f"ENV_FILE={file} cannot be read"):
+        conf.read_env_file({"ENV_FILE": str(file)})
+
+
+def test_a_file_may_have_comments_blank_lines_and_what_a_shell_or_systemd_takes(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_bytes(b"\xef\xbb\xbf# one\r\n\r\n  ; two\r\nexport PORT='1111'\r\n MODEL_PRICES={\"a\": {}} # kept\r\n")
+    env = {"ENV_FILE": str(file)}
+
+    conf.read_env_file(env)
+
+    assert env == {"ENV_FILE": str(file), "PORT": "1111", "MODEL_PRICES": '{"a": {}} # kept'}
+
+
 @pytest.mark.parametrize("host", ["http://x", "x/path", "a b", "example.org:8000", "user@x", "*.example.org"])
 def test_a_host_that_no_request_can_name_stops_the_start(host: str) -> None:
     with pytest.raises(conf.BadConfig) as bad:

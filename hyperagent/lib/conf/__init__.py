@@ -25,7 +25,8 @@ from hyperagent.lib.conf.environment import (
     read_env_file,
     set_unless_given,
 )
-from hyperagent.lib.conf.loading import BadConfig, load, number_as
+from hyperagent.lib.conf.loading import load, number_as
+from hyperagent.lib.conf.problems import BadConfig
 from hyperagent.lib.conf.secrets import (
     NO_SECRETS,
     SECRET_LISTS,

@@ -1,29 +1,52 @@
 """The environment of a process: completed by `.env`, and by the `manage.py up` that serves its DATA_DIR."""
 
+import io
 import json
 import os
-from collections.abc import MutableMapping
+import re
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 import environ
 
+from hyperagent.lib.conf.problems import BadConfig
+
 BASE_DIR = Path(__file__).resolve().parent.parent.parent.parent
 # What a running `manage.py up` leaves for the other commands: where its servers are, and its key. Mode 0600.
 INSTANCE_FILE = Path("run") / "instance.json"
+_SETTING = re.compile(r"(?:export )?[A-Za-z_0-9]+=.*")
+# As systemd reads such a file.
+_COMMENTS = ("#", ";")
 
 
 def read_env_file(env: MutableMapping[str, str]) -> None:
-    """Adds what `.env` says (or the file that ENV_FILE names); what the environment says already stays."""
-    path = Path(env.get("ENV_FILE") or BASE_DIR / ".env")
-    if path.is_file():
-        values: dict[str, str] = {}
+    """Adds what `.env` says (or the file that ENV_FILE names); what the environment says already stays. Raises
+    BadConfig where some of it cannot be read, and shows nothing of that: half of a value may be a secret."""
+    named = env.get("ENV_FILE", "").strip()
+    path = Path(named or BASE_DIR / ".env")
+    if not named and not path.is_file():
+        return
+    try:
+        lines = [line.lstrip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise BadConfig([f"{'ENV_FILE=' if named else ''}{path} cannot be read: {why}"]) from None
+    if faults := list(_unread(path, lines)):
+        raise BadConfig(faults)
+    values: dict[str, str] = {}
 
-        class _File(environ.Env):  # type: ignore[misc]
-            ENVIRON = values
+    class _File(environ.Env):  # type: ignore[misc]
+        ENVIRON = values
 
-        _File.read_env(str(path))
-        for name, value in values.items():
-            env.setdefault(name, value)
+    _File.read_env(io.StringIO("\n".join(line for line in lines if _SETTING.fullmatch(line))))
+    for name, value in values.items():
+        env.setdefault(name, value)
+
+
+def _unread(path: Path, lines: list[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if line and not line.startswith(_COMMENTS) and not _SETTING.fullmatch(line):
+            yield f"line {number} of {path} is not NAME=value: a value on one line, no blank before its ="
 
 
 def join_instance(env: MutableMapping[str, str]) -> None:

@@ -7,20 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from hyperagent.lib.conf.config import Config
+from hyperagent.lib.conf.problems import BadConfig
 from hyperagent.lib.conf.secrets import shown
 from hyperagent.lib.llm.config import BadSettings, LLMSettings
-
-
-class BadConfig(Exception):
-    """The environment holds values that cannot be read; `problems` has one sentence for each."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
-
-    def text(self) -> str:
-        lines = "\n".join(f"  - {problem}" for problem in self.problems)
-        return f"HyperAgent cannot start, because of its settings (environment or .env; see .env.example):\n{lines}"
 
 
 def load(env: Mapping[str, str], *, needs_servers: bool = True) -> Config:
