@@ -53,6 +53,11 @@ def test_every_bad_value_is_named_with_what_is_allowed() -> None:
         # A sign of the password that ends the host, for it was not written as %23.
         ("REDIS_URL", "redis://someone:hunter22#2@host/0"),
         ("DATABASE_URL", "postgresql://someone:hunter22@host:99999/db"),
+        # What Django reads as it stands, and runners, who leave it to Postgres' own library, could not.
+        ("DATABASE_URL", "postgresql://someone:hunter22%of@host/db"),
+        ("DATABASE_DIRECT_URL", "postgresql://someone:hunter22%of@host/db"),
+        # Its end was taken for the name of the database, and told with it.
+        ("DATABASE_URL", "postgresql://someone:22/hunter22@host/db"),
         ("EMAIL_URL", "pigeon://hunter22@loft"),
         ("EMAIL_URL", "submission://someone:hunter22@mail.example.org"),
         ("EMAIL_URL", "smtp+tls://someone:hunter22#2@mail.example.org:587"),

@@ -109,13 +109,14 @@ def test_the_environment_s_secrets_are_known() -> None:
         {
             "SECRET_KEY": "s" * 40,
             "DATABASE_URL": "postgresql://u:hunter22@host/db",
+            "DATABASE_DIRECT_URL": "postgresql://u:hunter#23@host/db",
             "OPENAI_API_KEY": "sk-whatever-it-is",
             "OPENAI_COMPATIBLE_PROVIDERS": json.dumps([mine]),
             "PORT": "8000",
         }
     )
 
-    assert {"s" * 40, "hunter22", "sk-whatever-it-is", "deep-secret"} <= set(found)
+    assert {"s" * 40, "hunter22", "hunter#23", "sk-whatever-it-is", "deep-secret"} <= set(found)
     assert "8000" not in found
 
 

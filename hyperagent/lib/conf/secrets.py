@@ -1,7 +1,8 @@
 """Which variables are secrets, and what of them may be shown."""
 
+import re
 from collections.abc import Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from hyperagent.lib.llm.config import LLMSettings
 
@@ -35,9 +36,17 @@ def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:
     found = {secret for provider in LLMSettings.from_env(env).providers for secret in provider.secrets}
     for name, value in env.items():
         if name in SECRET_URLS:
-            password = urlsplit(value).password or ""
-            found |= {password, unquote(password)}
+            found |= _passwords_in(value)
         elif is_secret(name):
             found |= {value, *(part.strip() for part in value.split(","))} if name in SECRET_LISTS else {value}
     # Shorter ones would blot out ordinary words.
     return tuple(sorted((value for value in found if len(value) >= 6), key=len, reverse=True))
+
+
+def _passwords_in(url: str) -> set[str]:
+    """As they are written, and as they are meant. One with a `#` in it, which ends what is taken for the host, goes
+    on to its `@`."""
+    parts = urlsplit(url)
+    whole = re.match(r"[^:/]*://[^:@/]*:(.*)@", url)
+    written = {parts.password or "", whole[1] if whole else "", *parse_qs(parts.query).get("password", ())}
+    return {*written, *map(unquote, written)}

@@ -1,9 +1,12 @@
 """Postgres, Redis and files, how many processes there are, and who watches them."""
 
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import environ
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import Field, SecretStr, field_validator
 
 from hyperagent.lib.bucket_address import BUCKET_FORM, bucket_at
@@ -13,16 +16,28 @@ from hyperagent.lib.conf.values import FLAG, Topic, is_ended_by_its_host
 from hyperagent.lib.fault_address import DSN_FORM, fault_address
 
 COLLECTOR = "the address of a collector: http(s)://host[:port][/path]"
+POSTGRES: Final = "postgresql://user:password@host:port/database, with % and / of the password written as %25 and %2F"
+
+
+def _is_postgres(url: str) -> bool:
+    """Raises ValueError for a port that is none."""
+    if not url.startswith(("postgresql://", "postgres://")) or not environ.Env.db_url_config(url)["NAME"]:
+        return False
+    try:
+        # Who takes it apart by itself, as Django does, lets through what Postgres' own library refuses.
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        return False
+    # Else a sign of the password ended what is taken for the host.
+    return "@" not in urlsplit(url).path
 
 
 class Servers(Topic):
-    database_url: SecretStr = Field(
-        SecretStr(""), alias="DATABASE_URL", description="postgresql://user:password@host:port/database"
-    )
+    database_url: SecretStr = Field(SecretStr(""), alias="DATABASE_URL", description=POSTGRES)
     database_direct_url: SecretStr = Field(
         SecretStr(""),
         alias="DATABASE_DIRECT_URL",
-        description="postgresql://user:password@host:port/database, past the PgBouncer that DATABASE_URL leads to",
+        description=f"{POSTGRES}, past the PgBouncer that DATABASE_URL leads to",
     )
     redis_url: SecretStr = Field(
         SecretStr(""), alias="REDIS_URL", description="redis://host:port/0, rediss://… or unix:///path/to/socket"
@@ -53,7 +68,7 @@ class Servers(Topic):
     @classmethod
     def _postgres(cls, value: SecretStr) -> SecretStr:
         url = value.get_secret_value()
-        if url and (not url.startswith(("postgresql://", "postgres://")) or not environ.Env.db_url_config(url)["NAME"]):
+        if url and not _is_postgres(url):
             raise ValueError("not a Postgres address")
         return value
 
