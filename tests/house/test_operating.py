@@ -1,8 +1,10 @@
 """What is given to operators fits the product: its commands are there, its variables are known, its limits agree."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
 import yaml
 from django.core.management import get_commands
 
@@ -46,3 +48,27 @@ def test_the_proxy_lets_documents_of_every_allowed_size_through() -> None:
 
     assert found is not None
     assert int(found[1]) * 1_048_576 > Config.model_fields["document_max_bytes"].default
+
+
+def test_what_the_compose_file_wants_of_env_is_in_the_example() -> None:
+    wanted = set(re.findall(r"\$\{(\w+)", (DEPLOY / "docker" / "compose.yaml").read_text()))
+    told = set(re.findall(r"^# (\w+)=", (BASE_DIR / ".env.example").read_text(), re.MULTILINE))
+
+    assert wanted - told == set()
+
+
+def test_containers_keep_their_files_in_their_volume_whatever_env_says_for_make_run() -> None:
+    services = yaml.safe_load((DEPLOY / "docker" / "compose.yaml").read_text())["services"]
+    ours = {name: services[name] for name in ("prepare", "web", "worker")}
+
+    mounted = {name: [volume.partition(":")[2] for volume in service["volumes"]] for name, service in ours.items()}
+
+    assert {name: [service["environment"].get("DATA_DIR")] for name, service in ours.items()} == mounted
+
+
+@pytest.mark.parametrize("file", [".dockerignore", ".gitignore"])
+def test_a_backup_that_lies_where_it_is_made_by_default_gets_into_no_image_and_no_commit(file: str) -> None:
+    left_out = (BASE_DIR / file).read_text().split()
+
+    for name in ("hyperagent-20261128-110000.tar", "hyperagent-20261128-110000.tar.part", ".hyperagent-backup-a1b2c3"):
+        assert any(fnmatch(name, pattern) for pattern in left_out), name
