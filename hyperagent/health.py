@@ -20,6 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
 from hyperagent.lib import outage, queue
+from hyperagent.lib.database import IS_READ_ONLY, ONLY_READ
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.refusals import error_object
 from hyperagent.lib.threads import in_thread
@@ -88,10 +89,10 @@ def _libpqs() -> frozenset[str]:
 async def _database() -> str | None:
     try:
         async with await psycopg.AsyncConnection.connect(**_conninfo(), connect_timeout=2) as database:
-            await database.execute("SELECT 1")
+            row = await (await database.execute(IS_READ_ONLY)).fetchone()
     except (psycopg.Error, OSError):
         return "Postgres does not answer. Start it, or check DATABASE_URL."
-    return None
+    return None if row == ("off",) else f"Postgres {ONLY_READ}. Make room, or lead DATABASE_URL to the primary."
 
 
 async def _in_database() -> dict[str, str | None]:

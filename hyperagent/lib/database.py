@@ -1,4 +1,5 @@
-"""What is asked of a database first: does it know vectors, what is its name to people, and what time is it there."""
+"""What is asked of a database first: does it take anything and know vectors, what is its name to people, and what time
+is it there."""
 
 from datetime import datetime
 
@@ -9,6 +10,15 @@ NO_VECTORS = (
     " postgresql-16-pgvector, or the image pgvector/pgvector) and have a superuser run `CREATE EXTENSION vector;`"
     " in it, or unset DATABASE_URL to use the embedded Postgres, which has it."
 )
+
+IS_READ_ONLY = "SHOW transaction_read_only"
+ONLY_READ = "can only be read: its disk is all but full, or another server is the primary by now"
+
+
+def is_read_only() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(IS_READ_ONLY)
+        return bool(cursor.fetchone()[0] == "on")
 
 
 def has_vectors(*, make: bool) -> bool:

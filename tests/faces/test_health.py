@@ -186,6 +186,20 @@ def test_not_ready_names_postgres_at_once_when_it_is_away(
     assert "password" not in answer.content.decode()
 
 
+def test_not_ready_names_a_postgres_that_takes_nothing(
+    a_model: None, a_runner: Runner, in_threads: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose disk is all but full, and one that is not the primary any more: all that is written is refused."""
+    said = {**connection.settings_dict["OPTIONS"], "options": "-c default_transaction_read_only=on"}
+    with monkeypatch.context() as read_only:
+        read_only.setitem(connection.settings_dict, "OPTIONS", said)
+
+        answer = Client().get("/readyz")
+
+    assert (answer.status_code, set(answer.json()["missing"])) == (503, {"database"})
+    assert "can only be read" in answer.json()["missing"]["database"]
+
+
 def test_not_ready_names_redis_when_it_is_away(
     a_model: None, a_runner: Runner, in_threads: None, redis_is_away: None
 ) -> None:

@@ -18,6 +18,7 @@ from hyperagent.settings import CONFIG
 from memory.embedding.asking import client_of_asking
 from memory.embedding.messages import ALIVE
 from memory.models import EmbeddingModel
+from tests.faces.web import database_url
 
 
 def doctor(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -56,6 +57,18 @@ def test_it_works_while_the_servers_are_away_and_shows_no_password(tmp_path: Pat
     assert "the database at 127.0.0.1:1/theirs does not answer" in report.stdout
     assert "Redis does not answer" in report.stdout
     assert "hunter22" not in report.stdout + report.stderr
+    assert "Traceback" not in report.stderr
+
+
+@pytest.mark.spec("B31")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_takes_nothing_is_named(tmp_path: Path) -> None:
+    url = database_url()
+    more = f"{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only%3Don"
+
+    report = doctor(tmp_path, SECRET_KEY="k" * 40, DATABASE_URL=url + more)
+
+    assert "can only be read: its disk is all but full" in report.stdout
     assert "Traceback" not in report.stderr
 
 

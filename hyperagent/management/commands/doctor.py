@@ -31,7 +31,7 @@ from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.lib import queue
 from hyperagent.lib.bucket_address import bucket_at
 from hyperagent.lib.conf import LOCAL_HOSTS, Config, SandboxProvider
-from hyperagent.lib.database import NO_VECTORS, has_vectors, shown_address
+from hyperagent.lib.database import NO_VECTORS, ONLY_READ, has_vectors, is_read_only, shown_address
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outage import StorageAway
@@ -299,7 +299,11 @@ def check_database(config: Config) -> Iterable[Finding]:
             "start it, or correct DATABASE_URL",
         )
         return
-    yield Finding(State.FINE, f"the database at {shown_address()} answers")
+    if is_read_only():
+        way = "make room on its disk, or lead DATABASE_URL to the primary"
+        yield Finding(State.ERROR, f"the database at {shown_address()} {ONLY_READ}", way)
+    else:
+        yield Finding(State.FINE, f"the database at {shown_address()} answers")
     yield from check_pooler(config)
     if not has_vectors(make=False):
         yield Finding(State.ERROR, "pgvector is missing", NO_VECTORS.format(address=shown_address()))
