@@ -191,6 +191,7 @@ def embedder_alive() -> Iterator[None]:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("embedder_alive")
 def test_an_embedder_that_goes_by_another_model_than_is_set_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
     monkeypatch.setenv("EMBEDDING_MODEL", "openai/text-embedding-3-small")
     EmbeddingModel.objects.create(name="local")
 

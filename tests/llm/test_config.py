@@ -181,6 +181,18 @@ def test_an_agents_unknown_provider_is_found_by_whoever_knows_the_agents() -> No
     assert [fault.variable for fault in settings.faults_of_agents(["mail", "research"])] == ["MAIL_MODEL_PROVIDER"]
 
 
+@pytest.mark.parametrize("name", ["local", "mine/some-embedder", "some-embedder", "mistral/mistral-embed"])
+def test_an_embedding_model_that_leads_somewhere_is_taken(name: str) -> None:
+    assert LLMSettings.from_env(providers(MINE) | {"EMBEDDING_MODEL": name}).embedding_model == name
+
+
+@pytest.mark.parametrize("env", [{}, providers(MINE)], ids=["no provider", "another provider"])
+def test_an_embedding_model_of_a_provider_that_nobody_configured_stops_the_start(env: dict[str, str]) -> None:
+    """No vector was ever made, and a search went by words alone without anybody being told."""
+    with pytest.raises(BadSettings, match=r"^EMBEDDING_MODEL='openai/embedder': local, or a model of one of those"):
+        LLMSettings.from_env(env | {"EMBEDDING_MODEL": "openai/embedder"})
+
+
 def test_the_classifier_of_instructions_has_variables_of_its_own() -> None:
     env = providers(MINE) | {"HITL_CLASSIFIER_PROVIDER": "mine", "HITL_CLASSIFIER_MODEL": "small"}
 

@@ -20,6 +20,7 @@ from hyperagent.lib.llm.providers import (
     BUNDLED,
     FAMILIES,
     LITELLM_PROVIDERS,
+    LOCAL_EMBEDDING,
     OWN_PROVIDERS,
     Choice,
     Limits,
@@ -45,7 +46,7 @@ class LLMSettings(BaseModel):
     tiers: dict[Tier, Choice] = {}
     fallbacks: dict[Tier, tuple[str, ...]] = {}
     agents: dict[str, Choice] = {}
-    embedding_model: str = "local"
+    embedding_model: str = LOCAL_EMBEDDING
     image_model: str | None = None
     limits: Limits = Limits()
 
@@ -59,7 +60,7 @@ class LLMSettings(BaseModel):
             tiers={tier: reader.tier_choice(tier) for tier in Tier},
             fallbacks={tier: reader.names(*FALLBACK_VARIABLES[tier]) for tier in Tier},
             agents=reader.agents(),
-            embedding_model=reader.text("EMBEDDING_MODEL") or "local",
+            embedding_model=reader.text("EMBEDDING_MODEL") or LOCAL_EMBEDDING,
             image_model=reader.text("IMAGE_MODEL"),
             limits=reader.limits(),
         )
@@ -174,6 +175,10 @@ def _unresolved(settings: LLMSettings, env: Mapping[str, str]) -> list[Fault]:
             faults += _faults_of_choice(settings, Choice(model=name), "", variables[0])
     if settings.image_model:
         faults += _faults_of_choice(settings, Choice(model=settings.image_model), "", "IMAGE_MODEL")
+    if settings.embedding_model != LOCAL_EMBEDDING:
+        chosen = Choice(model=settings.embedding_model)
+        for fault in _faults_of_choice(settings, chosen, "", "EMBEDDING_MODEL"):
+            faults.append(fault._replace(allowed=f"{LOCAL_EMBEDDING}, or a model of {fault.allowed}"))
     if classifier := settings.agents.get(CLASSIFIER):
         faults += _faults_of_choice(settings, classifier, CLASSIFIER_PROVIDER, CLASSIFIER_MODEL)
     return faults
