@@ -97,3 +97,19 @@ def test_an_address_that_shows_as_another_one_is_refused_by_the_name_of_its_sett
 
     with pytest.raises(CommandError, match=r"^HYPERAGENT_ADMIN_EMAIL='ro\\u200bot@example.org' .*cannot be seen"):
         call_command("prepare")
+
+
+@pytest.mark.usefixtures("operator", "db")
+@pytest.mark.parametrize("password", ["kestrel-7", "password1234", "root@example.org"])
+def test_a_password_that_nobody_else_may_have_is_refused_by_the_name_of_its_setting(
+    password: str, settings: Any
+) -> None:
+    from hyperagent.accounts.models import User  # the models exist once Django is set up
+
+    settings.CONFIG = settings.CONFIG.model_copy(update={"admin_password": SecretStr(password)})
+
+    with pytest.raises(CommandError, match=r"^HYPERAGENT_ADMIN_PASSWORD is not allowed: ") as refused:
+        call_command("prepare")
+
+    assert password not in str(refused.value)
+    assert not User.objects.exists()

@@ -14,8 +14,12 @@ class People(Topic):
     admin_email: str = Field(
         "admin@localhost", alias="HYPERAGENT_ADMIN_EMAIL", pattern=r"^[^@\s]+@[^@\s]+$", description="an e-mail address"
     )
+    # Whether it is one that people may have is asked when it is given to somebody: later on nobody needs it.
     admin_password: SecretStr = Field(
-        SecretStr(""), alias="HYPERAGENT_ADMIN_PASSWORD", min_length=8, description="at least 8 characters"
+        SecretStr(""),
+        alias="HYPERAGENT_ADMIN_PASSWORD",
+        min_length=8,
+        description="at least 10 characters, and nothing that is easily guessed",
     )
     registration_open: bool = Field(True, alias="REGISTRATION_OPEN", description=FLAG)
     invitation_days: int = Field(

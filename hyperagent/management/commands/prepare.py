@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -78,6 +79,10 @@ def _make_administrator(*, keeps_password: bool) -> str | None:
     if User.objects.with_email(email).exists():
         # Whoever registered with it may be a stranger, who gets no rights.
         raise CommandError(TAKEN.format(email=email))
+    try:
+        validate_password(password, User(email=email))
+    except ValidationError as error:
+        raise CommandError(f"HYPERAGENT_ADMIN_PASSWORD is not allowed: {' '.join(error.messages)}") from None
     if keeps_password:
         instance.keep_first_password(settings.CONFIG.data_path, password)
     try:
