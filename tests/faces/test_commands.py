@@ -14,14 +14,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 from django.utils import timezone
 from django_q.models import OrmQ
 
 from agents.engine.events import Complete
 from agents.models import Event, Execution
-from agents.tasks import sweep_finished
+from agents.tasks import AT_ONCE, sweep_finished
 from conversations import actions
 from conversations.models import Conversation
 from conversations.samples import make_samples
@@ -164,6 +166,32 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
 
     assert queue.known(ON_FINISH) is turn_finished
     assert [row.func() for row in OrmQ.objects.all()] == [ON_FINISH]
+
+
+def test_follow_ups_that_fail_each_time_keep_no_other_from_its_turn(alice: Any) -> None:
+    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    append(said.execution, Complete(answer="A sort."))
+    now = timezone.now()
+    Execution.objects.filter(id=said.execution.id).update(ended_at=now - timedelta(minutes=5))
+    over = {"user": alice, "question": "Why?", "input": {"version": 1}, "status": "completed", "on_finish": "gone.task"}
+    Execution.objects.bulk_create(Execution(**over, ended_at=now - timedelta(hours=1)) for _ in range(AT_ONCE))
+
+    # Each looks at some of them.
+    for _ in range(30):
+        sweep_finished()
+
+    assert {tuple(row.args()) for row in OrmQ.objects.all()} == {(str(said.execution.id),)}
+
+
+def test_a_machine_with_a_wrong_clock_asks_for_no_follow_up_before_its_time(alice: Any) -> None:
+    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    append(said.execution, Complete(answer="A sort."))
+    Execution.objects.filter(id=said.execution.id).update(ended_at=Now())
+
+    with time_machine.travel(timezone.now() + timedelta(minutes=10)):
+        sweep_finished()
+
+    assert not OrmQ.objects.exists()
 
 
 class Asking:
