@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents import copies
@@ -107,7 +106,7 @@ def cancel(execution_id: UUID, *, by: User | None) -> Execution:
     with transaction.atomic():
         Execution.objects.filter(id=execution_id, cancel_requested_at=None).exclude(
             status__in=TERMINAL_STATUSES
-        ).update(cancel_requested_at=timezone.now(), woken_at=timezone.now(), cancelled_by=by)
+        ).update(cancel_requested_at=Now(), woken_at=Now(), cancelled_by=by)
         wake(execution_id)
     return Execution.objects.get(id=execution_id)
 
