@@ -27,6 +27,8 @@ Server = TypeVar("Server", postgres.Postgres, valkey.Valkey)
 READY_TIMEOUT_S = 60.0
 # A machine that is busy with its first compile of everything needs long.
 SLOW_START_S = 180.0
+# What a runner holds beside the pool of its threads; and what jobs, embedder, sandboxes and commands hold together.
+LINES_OF_A_RUNNER, LINES_OF_OTHERS = 8, 20
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ class Plan:
 class Installation:
     """The parts of one installation, started in order. `env` grows as they start: each finds those before it."""
 
-    def __init__(self, plan: Plan, supervisor: Supervisor, *, admin_email: str) -> None:
+    def __init__(self, plan: Plan, supervisor: Supervisor, *, admin_email: str, pool_size: int) -> None:
         self.plan = plan
+        self.pool_size = pool_size
         self.supervisor = supervisor
         self.admin_email = admin_email
         self.env = {**plan.env, "DATA_DIR": str(plan.data_dir), "PORT": str(plan.port), "PYTHONUNBUFFERED": "1"}
@@ -70,7 +73,9 @@ class Installation:
         if self.env.get("DATABASE_URL"):
             return
         folder, sockets = self.plan.data_dir / "postgres", self.plan.data_dir / "run" / "pg"
-        server = await _prepared("postgres", lambda: postgres.prepare(folder, sockets=sockets))
+        most = most_connections(self.plan.runners, self.pool_size)
+        settings = {**postgres.TUNING, "max_connections": str(most)}
+        server = await _prepared("postgres", lambda: postgres.prepare(folder, sockets=sockets, settings=settings))
         program = Program(
             "postgres",
             server.command(),
@@ -212,6 +217,12 @@ class Installation:
             pause_s = min(pause_s * 1.5, 2.0)
 
 
+def most_connections(runners: int, pool_size: int) -> int:
+    """How many the embedded Postgres has to take: of the web process and the runners as many as they may hold."""
+    wanted = pool_size + runners * (pool_size + LINES_OF_A_RUNNER) + LINES_OF_OTHERS
+    return max(wanted, int(postgres.TUNING["max_connections"]))
+
+
 async def run(plan: Plan, config: Config) -> int:
     """Starts everything, serves until SIGTERM or Ctrl-C, and stops in reverse order. Returns the exit status."""
     log = Log(sys.stdout, as_json=config.log_format is LogFormat.JSON)
@@ -220,7 +231,7 @@ async def run(plan: Plan, config: Config) -> int:
     supervisor.stop_on_signals()
     for name in await asyncio.to_thread(ledger.end_leftovers):
         log.say("up", f"stopped what an earlier run had left: {name}")
-    house = Installation(plan, supervisor, admin_email=config.admin_email)
+    house = Installation(plan, supervisor, admin_email=config.admin_email, pool_size=config.db_pool_size)
     serving = asyncio.create_task(_serve(house))
     try:
         await supervisor.first_of(serving)

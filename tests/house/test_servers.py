@@ -12,6 +12,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from hyperagent.embedded import files, postgres, valkey
+from hyperagent.embedded.installation import most_connections
 from hyperagent.lib.cache import Cache, JsonSerializer
 from tests import services
 
@@ -187,3 +188,15 @@ def test_so_is_one_that_takes_nothing(refusing: tuple[str, ...]) -> None:
 
 def test_tests_see_no_key_of_the_machine() -> None:
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
+
+
+@pytest.mark.parametrize("setting", [{"runners": 14, "pool_size": 16}, {"runners": 1, "pool_size": 200}], ids=("many", "large"))
+def test_the_embedded_postgres_takes_as_many_connections_as_its_processes_may_hold(setting: dict[str, int]) -> None:
+    """With a hundred for all of them the thirteenth runner of a large machine had none, and died again and again."""
+    runners, pool = setting["runners"], setting["pool_size"]
+
+    taken = most_connections(**setting)
+
+    # As docs/operating.md counts them.
+    assert taken > pool + runners * (7 + 1 + pool)
+    assert most_connections(1, 16) == 100
