@@ -72,3 +72,14 @@ def test_a_backup_that_lies_where_it_is_made_by_default_gets_into_no_image_and_n
 
     for name in ("hyperagent-20261128-110000.tar", "hyperagent-20261128-110000.tar.part", ".hyperagent-backup-a1b2c3"):
         assert any(fnmatch(name, pattern) for pattern in left_out), name
+
+
+@pytest.mark.parametrize("file", ["docker/Dockerfile", "sandbox/Dockerfile"])
+def test_what_an_image_is_made_of_is_there_and_not_left_out(file: str) -> None:
+    left_out = (BASE_DIR / ".dockerignore").read_text().split()
+    wanted = re.findall(r"^COPY (\S+) ", (DEPLOY / file).read_text(), re.MULTILINE)
+
+    assert wanted
+    for path in wanted:
+        assert (BASE_DIR / path).exists()
+        assert not [pattern for pattern in left_out if fnmatch(path, pattern)]

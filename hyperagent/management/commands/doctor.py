@@ -260,7 +260,8 @@ def check_apps(config: Config) -> Iterable[Finding]:
             State.WARNING,
             f"sandboxes of {PLAIN_IMAGE} have Python alone: neither Node.js, for JavaScript, TypeScript and its apps, "
             "nor the libraries for data, charts and apps that agents are told of",
-            "make an image of it with Node.js and deploy/sandbox/requirements.txt, and set SANDBOX_IMAGE to that",
+            "docker build -f deploy/sandbox/Dockerfile -t hyperagent-sandbox .   "
+            "and set SANDBOX_IMAGE=hyperagent-sandbox",
         )
     lacking = [starter for starter in STARTERS.values() if starter not in offered()]
     if lacking:
