@@ -52,8 +52,8 @@ def replace(url: str, path: Path) -> None:
         wanted = ("--no-owner", "--no-privileges", "--schema=public")
         _run([_program("pg_restore"), *wanted, f"--file={script}", str(path)], url)
         _make_readable_for_older(script)
-        # The dump of a schema has no extensions; this one is ours to make.
-        ours = ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "CREATE EXTENSION vector")
+        # The dump of a schema has no extensions. This one is ours to make, unless it lies in another schema and stays.
+        ours = ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "CREATE EXTENSION IF NOT EXISTS vector")
         before = (_LIFTED, *ours)
         commands = [part for command in before for part in ("--command", command)]
         options = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--output=/dev/null")

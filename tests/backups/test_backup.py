@@ -305,6 +305,22 @@ def test_a_dump_is_put_back_into_the_oldest_postgres_that_is_supported(oldest: s
         assert connection.execute("SELECT a FROM kept").fetchall() == [(1,)]
 
 
+def test_a_dump_is_put_back_where_the_extension_lies_in_a_schema_of_its_own(
+    empty_database: str, tmp_path: Path
+) -> None:
+    """As hosts of databases have it."""
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("CREATE SCHEMA extensions")
+        connection.execute("CREATE EXTENSION vector SCHEMA extensions")
+        connection.execute("CREATE TABLE kept AS SELECT '[1,2]'::extensions.vector(2) AS a")
+    server.dump(empty_database, tmp_path / "database.dump")
+
+    server.replace(empty_database, tmp_path / "database.dump")
+
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT a::text FROM kept").fetchall() == [("[1,2]",)]
+
+
 @pytest.mark.threat("T36")
 def test_a_damaged_or_hostile_archive_is_no_backup(tmp_path: Path) -> None:
     whole = tmp_path / "whole.tar"
