@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import TypeVar
+
+import psycopg
 
 from hyperagent.embedded import instance, model_server, postgres, valkey
 from hyperagent.lib.conf import BASE_DIR, Config, LogFormat, set_unless_given
@@ -88,7 +91,10 @@ class Installation:
             cwd=server.data,
         )
         await self.supervisor.start(program)
-        await asyncio.to_thread(postgres.make_database, server)
+        try:
+            await asyncio.to_thread(postgres.make_database, server)
+        except psycopg.Error as error:
+            raise StartFailed("postgres", f"makes no database: {str(error).strip()}") from error
         self.env["DATABASE_URL"] = server.url()
 
     async def _start_valkey(self) -> None:
@@ -256,10 +262,10 @@ async def _serve(house: Installation) -> int:
 
 
 async def _prepared(name: str, prepare: Callable[[], Server]) -> Server:
-    """Raises StartFailed, which says what is wrong with its folders."""
+    """Raises StartFailed, which says what is wrong with its folders, or what its own programs said."""
     try:
         return await asyncio.to_thread(prepare)
-    except OSError as error:
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         raise StartFailed(name, f"cannot be prepared: {error}") from error
 
 

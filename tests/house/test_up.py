@@ -219,6 +219,25 @@ def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
     assert "Traceback" not in refused.stderr
 
 
+def test_a_folder_without_room_for_a_database_is_met_with_a_sentence(folder: Path) -> None:
+    """As a full disk: the server's own program writes no file of more than 64 kB."""
+    up = Up(folder / "var")
+    limited = ["sh", "-c", 'ulimit -f 128; exec "$@"', "sh", sys.executable, "manage.py", "up", "--port", str(up.port)]
+    ended = subprocess.run(
+        limited,
+        cwd=BASE_DIR,
+        env={**environment(up.data_dir, {}), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    assert "HyperAgent does not start: postgres cannot be prepared: Postgres could not make its folder" in ended.stdout
+    assert "Traceback" not in ended.stdout + ended.stderr
+
+
 def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(folder: Path) -> None:
     up = Up(folder / "var")
     for ended_by in (signal.SIGTERM, signal.SIGKILL):

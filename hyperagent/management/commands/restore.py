@@ -99,7 +99,10 @@ def _restored_within(options: dict[str, Any]) -> int:
 @contextmanager
 def _database(data_dir: Path) -> Iterator[str]:
     """The Postgres of this folder, for as long as it is needed."""
-    server = postgres.prepare(data_dir / "postgres", sockets=data_dir / "run" / "pg")
+    try:
+        server = postgres.prepare(data_dir / "postgres", sockets=data_dir / "run" / "pg")
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        raise installation.NotDone(f"The database of {data_dir} cannot be prepared: {error}") from None
     log = (data_dir / "run" / "restore.log").open("wb")
     process = subprocess.Popen(
         command_of(server.command(), death_signal=signal.SIGINT, user=server.user),
