@@ -279,3 +279,16 @@ def test_no_topic_s_rule_takes_the_place_of_another_topic_s() -> None:
 def test_an_address_of_google_s_that_is_none_stops_the_start() -> None:
     with pytest.raises(conf.BadConfig, match="GMAIL_BASE_URL='nope'"):
         conf.load({**GOOD, "GMAIL_BASE_URL": "nope"})
+
+
+@pytest.mark.parametrize("name", ["SITE_URL", "GMAIL_BASE_URL", "CSRF_TRUSTED_ORIGINS"])
+def test_an_address_with_a_port_that_is_none_stops_the_start(name: str) -> None:
+    with pytest.raises(conf.BadConfig, match=f"{name}='https://agents.example.org:port'"):
+        conf.load({**GOOD, name: "https://agents.example.org:port"})
+
+
+def test_an_origin_is_what_browsers_send_also_with_a_slash_at_its_end() -> None:
+    config = conf.load({**GOOD, "CSRF_TRUSTED_ORIGINS": "https://agents.example.org/,https://*.example.org:8443"})
+
+    assert config.origins == ("https://agents.example.org", "https://*.example.org:8443")
+    assert "CSRF_TRUSTED_ORIGINS" in problems_of({**GOOD, "CSRF_TRUSTED_ORIGINS": "https://agents.example.org/app"})

@@ -58,6 +58,8 @@ def is_ended_by_its_host(url: str) -> bool:
 def web_address(value: str) -> str:
     """Raises ValueError."""
     parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+    # To look at a port that is no number raises.
+    is_reached = parts.hostname and parts.port != 0
+    if parts.scheme not in ("http", "https") or not is_reached or parts.path.strip("/"):
         raise ValueError("not a web address")
     return value.rstrip("/")

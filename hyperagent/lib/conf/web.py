@@ -52,9 +52,8 @@ class Web(Topic):
     @field_validator("csrf_trusted_origins")
     @classmethod
     def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if any(urlsplit(origin).scheme not in ("http", "https") for origin in value):
-            raise ValueError("an origin needs its scheme")
-        return value
+        """As browsers send them, and as Django compares them: without a slash at the end."""
+        return tuple(map(web_address, value))
 
     @property
     def is_https(self) -> bool:
