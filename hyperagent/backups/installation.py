@@ -19,6 +19,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
 
 from agents.models import Execution, Runner
+from agents.sandbox.models import EndedBecause, SandboxSession
 from conversations.schedules import clock as schedules
 from hyperagent.accounts.letter_models import Letter
 from hyperagent.audit.kinds import AuditKind
@@ -116,6 +117,8 @@ def restore(path: Path, *, lets_runs_go_on: bool, is_forced: bool) -> Restored:
             raise NotDone(f"The database was left as it was: {error}") from None
     call_command("migrate", interactive=False, verbosity=0)
     Runner.objects.all().delete()
+    # Boxes lived on the machine that the backup is of.
+    SandboxSession.objects.filter(ended_at=None).update(ended_at=Now(), ended_because=EndedBecause.LOST)
     record(AuditKind.BACKUP_RESTORED, actor=None, details={"made_at": manifest.made_at})
     stopped = 0 if lets_runs_go_on else _stop_runs()
     if not lets_runs_go_on:

@@ -22,6 +22,8 @@ import time_machine
 from django.utils import timezone
 
 from agents.models import Runner
+from agents.sandbox.base import BoxType
+from agents.sandbox.models import SandboxSession
 from conversations import actions
 from hyperagent.accounts import letters
 from hyperagent.accounts.letter_models import LetterKind
@@ -116,6 +118,9 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     endpoint = Endpoint.objects.create(user=alice, url="https://example.org/hook", events=[EventType.RUN_COMPLETED])
     Delivery.objects.create(endpoint=endpoint, event_id="evt_1", type=EventType.RUN_COMPLETED, payload={})
     falls_due(made(alice))
+    SandboxSession.objects.create(
+        user=alice, task_id=uuid.uuid4(), sandbox_type=BoxType.CODE, key="k", provider="local", host="the old machine"
+    )
     old, new, backup = tmp_path / "old", tmp_path / "new", tmp_path / "it.tar"
     stored = Path("media", "documents", "a b.pdf")
     (old / stored).parent.mkdir(parents=True)
@@ -130,6 +135,7 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
         deliveries = connection.execute("SELECT status, last_error FROM notices_delivery").fetchall()
         due = connection.execute(_DUE).fetchone()
         passed_over = connection.execute("SELECT skipped_why FROM conversations_scheduledrun").fetchall()
+        boxes = connection.execute("SELECT ended_because FROM agents_sandboxsession").fetchall()
         audit = connection.execute("SELECT kind FROM audit_event WHERE kind LIKE 'backup.%'").fetchall()
         with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
             connection.execute("UPDATE audit_event SET kind = ''")
@@ -151,6 +157,7 @@ def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     assert (question, run) == ([("Alice's question",)], [(said.execution.id, False)])
     assert (mails, sorted(waiting)) == ([], [("request_waiting",), ("security_news",)])
     assert (deliveries, due, passed_over) == ([("given_up", installation.RESTORED)], (0,), [("restored",)])
+    assert boxes == [("lost",)], "nothing of them is left on the new machine, and they are counted no more"
     assert (open_ones, still_due) == ([("pending",)], (1,))
     assert (again, goes_on, other) == ([("Alice's question",)], [(True,)], [(None,)])
     assert (new / stored).read_bytes() == b"bytes"
