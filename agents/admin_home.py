@@ -131,9 +131,9 @@ def _spent(kept: list[Any]) -> Spent:
 def who_works(request: HttpRequest) -> Panel | None:
     if not _is_administrator(request):
         return None
-    runners, now = list(Runner.objects.order_by("-seen_at")[:RUNNERS_SHOWN]), timezone.now()
+    runners = list(Runner.objects.order_by("-seen_at")[:RUNNERS_SHOWN])
+    live, leased, oldest_s, boxes, now = _live_runs()
     alive = [one for one in runners if _is_alive(one, now)]
-    live, leased, oldest_s, boxes = _live_runs()
     driving = sum(one.driving for one in alive)
     room = sum(one.concurrency for one in alive)
     return Panel(
@@ -165,20 +165,20 @@ def who_works(request: HttpRequest) -> Panel | None:
     )  # fmt: skip
 
 
-def _live_runs() -> tuple[dict[str, int], int, float, int]:
-    """Runs that are not over, by status; those with a lease; the age of the oldest that nobody drives; open boxes. All
-    from partial indexes, in one query."""
+def _live_runs() -> tuple[dict[str, int], int, float, int, datetime]:
+    """Runs that are not over, by status; those with a lease; the age of the oldest that nobody drives; open boxes, and
+    the database's time. All from partial indexes, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT status, count(*), count(*) FILTER (WHERE lease_until > now()),"
             " coalesce(extract(epoch FROM now() - min(created_at)), 0),"
-            " (SELECT count(*) FROM agents_sandboxsession WHERE ended_at IS NULL)"
+            " (SELECT count(*) FROM agents_sandboxsession WHERE ended_at IS NULL), clock_timestamp()"
             " FROM agents_execution WHERE NOT (status IN ('completed', 'failed', 'cancelled')) GROUP BY ROLLUP (status)"
         )
         rows = cursor.fetchall()
     counts = {status: count for status, count, *_rest in rows if status}
-    ages = {status: float(age) for status, _count, _leased, age, _boxes in rows}
-    return counts, sum(row[2] for row in rows if row[0]), ages.get("pending", 0.0), rows[0][4]
+    ages = {status: float(age) for status, _count, _leased, age, *_rest in rows}
+    return counts, sum(row[2] for row in rows if row[0]), ages.get("pending", 0.0), rows[0][4], rows[0][5]
 
 
 def _runner_lines(runners: Iterable[Runner], now: datetime) -> list[Line]:

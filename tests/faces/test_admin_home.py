@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.cache import cache
@@ -160,6 +161,17 @@ def test_the_home_costs_the_same_however_much_there_is(a_day: Any, bob: Any, cli
 
     ours = [query for query in caught.captured_queries if "SAVEPOINT" not in query["sql"]]
     assert len(ours) <= AT_MOST_QUERIES, [query["sql"] for query in ours]
+
+
+def test_a_web_server_with_a_wrong_clock_tells_of_the_workers_that_there_are(
+    a_day: Any, bob: Any, client_of: ClientOf
+) -> None:
+    client = client_of(bob)
+
+    with time_machine.travel(timezone.now() + timedelta(minutes=10)):
+        home = panels(client)
+
+    assert home["workers"].headline.value == "1"  # type: ignore[union-attr]
 
 
 @pytest.mark.spec("B17")
