@@ -77,13 +77,23 @@ class Writer:
         self._tar.close()
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._file.close()
+        if not self._is_ours():
+            raise OSError(f"another one began to write {self._path}")
         self._fresh.replace(self._path)
+        self._file.close()
         return whole
 
     def give_up(self) -> None:
+        if self._is_ours():
+            self._fresh.unlink()
         self._file.close()
-        self._fresh.unlink(missing_ok=True)
+
+    def _is_ours(self) -> bool:
+        """Whoever begins to write the same takes what is there for what one that was killed has left."""
+        try:
+            return os.path.samestat(self._fresh.lstat(), os.fstat(self._file.fileno()))
+        except FileNotFoundError:
+            return False
 
 
 def checked(path: Path) -> Manifest:

@@ -44,7 +44,7 @@ _MAILS = (
 )
 _DUE = "SELECT count(*) FROM conversations_schedule WHERE next_due_at <= now()"
 _WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'conversations_schedule'::regclass)"
-NOW = "2026-11-22T12:00:00+00:00"
+NOW, LATER = "2026-11-22T12:00:00+00:00", "2026-11-23T12:00:00+00:00"
 DEBIANS, ITS_DATA = Path("/usr/lib/postgresql/15"), Path("/usr/share/postgresql/15")
 
 
@@ -216,6 +216,24 @@ def test_the_dump_lies_beside_the_backup_where_there_is_room_and_nothing_of_it_s
 
     assert (meanwhile, beside) == ([], ["database.dump"])
     assert [path.name for path in backup.parent.iterdir()] == ["it.tar"]
+
+
+def test_of_two_that_write_the_same_file_the_first_does_not_take_the_second_s_for_its_own(tmp_path: Path) -> None:
+    """A backup that takes longer than until the next one is begun: half of that stood under the name of a whole one."""
+    path = tmp_path / "it.tar"
+    written(path)
+    first, second = Writer(path), Writer(path)
+    for writer in (first, second):
+        writer.add("database.dump", io.BytesIO(b"the dump"), 8)
+
+    with pytest.raises(OSError, match="another one began"):
+        first.finish(Manifest(NOW, 18, {}, ""))
+    first.give_up()
+
+    assert checked(path).made_at == NOW
+    second.finish(Manifest(LATER, 18, {}, ""))
+    assert checked(path).made_at == LATER
+    assert [found.name for found in tmp_path.iterdir()] == ["it.tar"]
 
 
 @pytest.mark.django_db
