@@ -401,7 +401,8 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-if CONFIG.log_format is conf.LogFormat.JSON:
+# At a terminal somebody tries things out, and reads what Python says of them.
+if CONFIG.log_format is conf.LogFormat.JSON or not sys.stderr.isatty():
     take_what_python_prints()
 LOGGING = logging_config(
     level=CONFIG.log_level,

@@ -190,7 +190,8 @@ def _fault_handler(dsn: str, secrets: tuple[str, ...]) -> logging.Handler:
 
 
 def take_what_python_prints() -> None:
-    """Warnings, and exceptions that nobody caught, are lines of the log too: whoever reads JSON gets nothing else."""
+    """Warnings, and exceptions that nobody caught, are lines of the log too: no secret is in them, a Sentry is told of
+    them, and whoever reads JSON gets nothing else."""
     logging.captureWarnings(True)
 
     def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

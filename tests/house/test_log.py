@@ -139,6 +139,22 @@ def test_what_python_itself_prints_is_json_as_well() -> None:
     assert (done.returncode, SECRET in done.stderr) == (1, False)
 
 
+def test_what_python_itself_prints_into_a_log_of_text_has_no_secret_either() -> None:
+    code = (
+        "import threading, django; django.setup()\n"
+        f"def fail(): raise ValueError('with {SECRET}')\n"
+        "thread = threading.Thread(target=fail); thread.start(); thread.join()\n"
+        "fail()"
+    )
+    env = {**os.environ, "LOG_FORMAT": "text", "LOG_LEVEL": "INFO", "A_PASSWORD": SECRET}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=BASE_DIR, env=env, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr.count(f"ValueError: with {HIDDEN}")) == (1, 2)
+    assert SECRET not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("error", "is_told_in_a_line"),
     [(RedisConnectionError("Connection refused"), True), (OSError("reset"), True), (KeyError("a bug"), False)],
