@@ -15,8 +15,14 @@ from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.json_numbers import NotANumber, read_json
 from hyperagent.lib.refusals import Refused, error_object
 from hyperagent.lib.text import clean_value
+from hyperagent.lib.width import holds_more
 
 MAX_CHARS = 1_000_000
+# Each that is wrong is a fault to be told, in the loop that serves all sockets. What is looked at elsewhere is not
+# counted.
+MOST_VALUES = 5_000
+MOST_VALUES_WITHIN = 100_000
+_LOOKED_AT_ELSEWHERE = ("plan", "edited_arguments", "remember")
 # Beyond this nobody means well: the socket is closed.
 MAX_CHARS_BORNE = 8_000_000
 
@@ -111,7 +117,10 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         # The standard library's parser takes lone surrogates, which are cleaned; stricter ones refuse the whole
         # message.
-        said = clean_value(read_json(text))
+        given = read_json(text)
+        if holds_more(given, MOST_VALUES_WITHIN):
+            raise _too_many(MOST_VALUES_WITHIN)
+        said = clean_value(given)
     except NotANumber as found:
         raise Refused(
             "not_json", f"{found.shown} is no number that can be kept. Send a smaller one, or a text."
@@ -131,6 +140,8 @@ def client_id_in(said: Mapping[str, Any]) -> dict[str, str]:
 
 def checked(said: Mapping[str, Any]) -> ClientFrame:
     """Raises Refused."""
+    if holds_more(said, MOST_VALUES, but=_LOOKED_AT_ELSEWHERE):
+        raise _too_many(MOST_VALUES)
     try:
         return _frames.validate_python(said)
     except ValidationError as error:
@@ -139,6 +150,10 @@ def checked(said: Mapping[str, Any]) -> ClientFrame:
             raise Refused("unknown_type", f"Unknown message type. Known are: {_KNOWN}.") from None
         place = ".".join(str(part) for part in first["loc"][1:])
         raise Refused("invalid", f"{place}: {first['msg']}", fields={place: [first["msg"]]}) from None
+
+
+def _too_many(most: int) -> Refused:
+    return Refused("invalid", f"A message may have {most:,} values; this one has more. Send less at once.")
 
 
 def numbers(text: str, *, name: str = "after") -> dict[str, int]:

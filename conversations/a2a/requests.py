@@ -34,9 +34,15 @@ from google.protobuf.json_format import MessageToDict, ParseDict, ParseError  # 
 from google.protobuf.message import Message as Proto  # type: ignore[import-untyped]
 from pydantic import BaseModel, ValidationError
 
+from hyperagent.lib.width import holds_more
+
 VERSION: Final = "1.0"
 OLDER: Final = "0.3"
 MOST_ID_CHARS: Final = 200
+# More is no message, and to tell what is wrong with each part would take seconds.
+MOST_VALUES: Final = 5_000
+# What may stand in data and metadata: more than fits into a question as text.
+MOST_DATA_VALUES: Final = 100_000
 _NO_PUSH: Final = "Nobody is told by push here. Stream it, or look again with GetTask (tasks/get)."
 _NO_EXTENDED: Final = "There is no other card than the public one."
 
@@ -134,6 +140,9 @@ def read(body: Any, *, version: str) -> Call:
         raise _REFUSED[name]
     if version and version.partition(".")[0] not in {one.partition(".")[0] for one in (VERSION, OLDER)}:
         raise VersionNotSupportedError(f"There is no version '{version[:20]}' here. Speak {VERSION}, or {OLDER}.")
+    params = body.get("params")
+    if holds_more(params, MOST_VALUES, but=("data", "metadata")) or holds_more(params, MOST_DATA_VALUES):
+        raise _invalid("params", "There is more in it than can be looked at. Send less at once.")
     if name in _OLDER:
         method, model, to_newer = _OLDER[name]
         return Call(id_, method, _newer(to_newer, _checked(model, body)), is_older=True)

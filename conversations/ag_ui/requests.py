@@ -9,10 +9,15 @@ from pydantic import ValidationError
 
 from conversations.history import Said, quotation
 from conversations.models import Role
+from hitl.actions import MAX_AT_ONCE
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.text import clean_value
+from hyperagent.lib.width import holds_more
 
 MOST_NAME_CHARS = 100
+# Of messages, tools and context; to tell what is wrong with each of more would take seconds.
+MOST_VALUES = 20_000
+_ANYTHING = ("state", "forwardedProps", "forwarded_props", "parameters", "payload", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,9 @@ class Asked:
 
 def read(body: Any) -> Asked:
     """Raises Refused with the first fault."""
+    if holds_more(body, MOST_VALUES, but=_ANYTHING):
+        words = f"There are more than {MOST_VALUES:,} values in it. Send less at once."
+        raise Refused("invalid", f"body: {words}", fields={"body": [words]})
     try:
         given = RunAgentInput.model_validate(clean_value(body))
     except ValidationError as error:
@@ -41,6 +49,9 @@ def read(body: Any) -> Asked:
         if not value.strip() or len(value) > MOST_NAME_CHARS or not value.isprintable():
             words = f"This has to be 1 to {MOST_NAME_CHARS} printable characters."
             raise Refused("invalid", f"{name}: {words}", fields={name: [words]})
+    if len(given.resume or ()) > MAX_AT_ONCE:
+        words = f"At most {MAX_AT_ONCE} interrupts are answered at once."
+        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
     answers = tuple(_answered(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ())
     said = [_said(message) for message in given.messages]
     if not answers and (not said or said[-1] is None or said[-1]["role"] != Role.USER):

@@ -9,9 +9,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from conversations.history import Said, quotation
 from conversations.models import Role
+from hyperagent.lib.width import holds_more
 
 OWNER: Final = "hyperagent"
 MOST_MESSAGES: Final = 1_000
+# To tell what is wrong with each of more would take seconds. What is not heeded is not looked at.
+MOST_VALUES: Final = 20_000
+_NOT_LOOKED_AT: Final = ("tools", "functions", "tool_calls", "response_format")
 # What a system message says is the wish of whoever asks, so it stands among their words.
 _INSTRUCTIONS: Final = "Instructions for the whole conversation, from the program that asks:\n{text}"
 # Given by many clients as a matter of course; the agents choose tools and models by themselves.
@@ -138,6 +142,8 @@ def no_such_model(model: str) -> NotAsked:
 
 
 def _checked(body: Any) -> _Request:
+    if holds_more(body, MOST_VALUES, but=_NOT_LOOKED_AT):
+        raise NotAsked(f"There are more than {MOST_VALUES:,} values in the body. Send less at once.")
     try:
         return _Request.model_validate(body)
     except ValidationError as error:

@@ -26,6 +26,8 @@ from hyperagent.lib.text import clean_value
 log = logging.getLogger(__name__)
 
 NAME: Final = "hyperagent"
+# Each that there is not is told. No tool has as many.
+MOST_ARGUMENTS: Final = 100
 INSTRUCTIONS: Final = (
     "Agents of a team, with its documents. Ask with `ask`; look again with `get_run`. What needs a person's approval "
     "waits for it: show people the requests whole, and answer with `answer_approval` only in their own words."
@@ -102,6 +104,8 @@ async def _called(caller: User, scopes: Collection[Scope], name: str, given: Map
     if not set(tool.scopes) & set(scopes):
         named = " or ".join(f"'{scope}'" for scope in tool.scopes)
         raise NotAllowed("scope_missing", f"{name} needs the scope {named}. Make a token that has it.")
+    if len(given) > MOST_ARGUMENTS:
+        raise Refused("invalid", f"{name} takes {', '.join(tool.arguments.model_fields)}, and nothing else.")
     try:
         arguments = tool.arguments.model_validate(clean_value(dict(given)))
     except ValidationError as error:

@@ -188,6 +188,10 @@ async def test_documents_are_found_by_who_may_see_them(alice: Any, charlie: Any,
             "more": ["Extra inputs are not permitted"],
         },
     }
+    assert await call.error("search_documents", **{f"more_{number}": 1 for number in range(101)}) == {
+        "code": "invalid",
+        "message": "search_documents takes query, top_k, and nothing else.",
+    }
     assert (await call.error("delete_everything"))["code"] == "unknown_tool"
 
 
