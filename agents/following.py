@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.utils.translation import gettext as _
 
 from agents import reading
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
@@ -19,6 +20,7 @@ from agents.models import Execution
 from agents.reading import LoggedEvent
 from hyperagent.accounts.models import User
 from hyperagent.lib.listening import listening
+from hyperagent.lib.refusals import NotAllowed
 from hyperagent.lib.threads import in_thread
 
 LOOK_S = 3.0
@@ -215,15 +217,26 @@ def _resync(execution: Execution) -> LoggedEvent:
 
 
 async def settled(execution: Execution) -> Execution:
-    """Waits, without a thread or a connection, until the run is over or waits for a person; gives it as it is then."""
+    """Waits, without a thread or a connection, until the run is over or waits for a person; gives it as it is then.
+
+    Raises NotAllowed as soon as it is known that its person was deactivated meanwhile.
+    """
     news = _News(str(execution.id))
     async with listening(execution.group_name, news.hear):
         while True:
-            now = await in_thread(Execution.objects.get)(id=execution.id)
+            now = await in_thread(as_it_is)(execution.id)
             if now.status in SETTLED:
                 return now
             while await news.came() and not any(_may_have_settled(message) for message in news.taken()):
                 pass
+
+
+def as_it_is(execution_id: UUID) -> Execution:
+    """The run for its person, who asked for it a while ago. Raises NotAllowed if they were deactivated since."""
+    now = Execution.objects.select_related("user").get(id=execution_id)
+    if now.user is not None and not now.user.is_active:
+        raise NotAllowed("deactivated", _("This account is deactivated: its runs are answered no more."))
+    return now
 
 
 def _may_have_settled(message: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from django.http import HttpResponseBase, JsonResponse
 from agents import reading, shapes
 from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.following import follow
+from agents.following import as_it_is, follow
 from agents.models import Execution
 from agents.reading import LoggedEvent
 from conversations.a2a import requests, responses, turns, wire
@@ -186,7 +186,7 @@ def _settled(user: User, call: Call, execution: Execution, length: int | None) -
         async with aclosing(_news(user, execution, telling, waits_too=False)) as news:
             async for _ in news:
                 pass
-        now = await in_thread(_again)(user, execution)
+        now = await in_thread(as_it_is)(execution.id)
         return await in_thread(_sent)(user, call, now, length)
 
     return answer
@@ -200,7 +200,7 @@ def _cancelled(user: User, call: Call, execution: Execution) -> Answer:
                     pass
         except TimeoutError:
             log.info("execution %s is still being stopped", execution.id)
-        now = await in_thread(_again)(user, execution)
+        now = await in_thread(as_it_is)(execution.id)
         return await in_thread(_shown)(user, call, now, None)
 
     return answer

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents import shapes
 from agents.api.search import Answer
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.following import settled
+from agents.following import as_it_is, settled
 from agents.models import Execution
 from agents.tools.taint import ASKED_BY_AN_AGENT
 from conversations import actions
@@ -173,7 +173,7 @@ async def _seen_within(caller: User, execution: Execution, wait_s: float) -> dic
         async with asyncio.timeout(wait_s):
             execution = await settled(execution)
     except TimeoutError:
-        execution = await in_thread(Execution.objects.get)(id=execution.id)
+        execution = await in_thread(as_it_is)(execution.id)
     return await in_thread(_shown)(caller, execution)
 
 

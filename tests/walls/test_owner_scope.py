@@ -68,7 +68,6 @@ UNSCOPED: Final = {
     ("conversations/a2a/turns.py", "Event"): "the log of a run that was found to be the caller's",
     ("conversations/a2a/turns.py", "Message"): "the question of a run that was found to be the caller's",
     ("conversations/completions/views.py", "Execution"): "the caller's own run, read anew at its end",
-    ("conversations/mcp/tools.py", "Execution"): "a run that was found to be the caller's, read anew",
     ("hitl/views.py", "Rule"): "by ids that were found among the caller's own",
     ("hyperagent/accounts/settings_views.py", "User"): "the caller's own row, read anew",
     ("hyperagent/notices/views.py", "get_object_or_404"): "of the rows that `visible_to` narrowed down",
