@@ -22,18 +22,23 @@ RETRY = b"retry: 1000\n\n"
 
 
 async def server_sent(
-    execution: Execution, after: int, *, told_as: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    execution: Execution,
+    after: int,
+    *,
+    told_as: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    run: str = "",
 ) -> AsyncIterator[bytes]:
     """Ends after the last event. If the client leaves, only the telling ends: the run goes on.
 
-    `told_as` gives each event another shape, for programs that know older ones.
+    `told_as` gives each event another shape, for programs that know older ones. `run`: what stands before each number,
+    where a client that comes back says nothing else of which run it had.
     """
     sent = 0
     yield RETRY
     try:
         async with aclosing(follow(execution, after)) as events:
             async for event in events:
-                part = KEEP_ALIVE if event is None else _part(event, told_as)
+                part = KEEP_ALIVE if event is None else _part(event, told_as, run)
                 yield part
                 sent += len(part)
                 if sent > MAX_BYTES:
@@ -46,9 +51,9 @@ async def server_sent(
         log.warning("the stream of execution %s ends early: %s", execution.id, error)
 
 
-def _part(event: LoggedEvent, told_as: Callable[[dict[str, Any]], dict[str, Any]] | None) -> bytes:
+def _part(event: LoggedEvent, told_as: Callable[[dict[str, Any]], dict[str, Any]] | None, run: str) -> bytes:
     kind, body = event.type, event.body
     if told_as is not None:
         told = told_as(orjson.loads(body))
         kind, body = told["type"], orjson.dumps(told).decode()
-    return f"id: {event.seq}\nevent: {kind}\ndata: {body}\n\n".encode()
+    return f"id: {run}{event.seq}\nevent: {kind}\ndata: {body}\n\n".encode()

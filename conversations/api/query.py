@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponseBase, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from agents import older_shapes, shapes
-from agents.api.serializers import FinishedSerializer
+from agents import older_shapes, reading, shapes
+from agents.api.serializers import AfterSerializer, FinishedSerializer
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
 from agents.following import settled
@@ -30,10 +32,10 @@ from hyperagent.accounts.authentication import HasScope, TokenAuthentication
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
-from hyperagent.lib.api import ErrorSerializer
-from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream
+from hyperagent.lib.api import ErrorSerializer, own_or_404
+from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
 from hyperagent.lib.client_ids import checked_client_id
-from hyperagent.lib.refusals import Conflict, NotAllowed, Refused, error_object
+from hyperagent.lib.refusals import Conflict, Gone, NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
@@ -42,6 +44,12 @@ IDEMPOTENCY = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     description="The same key again answers with the same execution; 409 for another question, mode or conversation.",
+)
+LAST_EVENT = OpenApiParameter(
+    "Last-Event-ID",
+    int,
+    OpenApiParameter.HEADER,
+    description="With the Idempotency-Key of a question that was asked: the last number that you have of its run.",
 )
 # Statuses by the run's error code. Others are 502: something that the run needs did not do its part.
 STATUS_OF_ERROR = {
@@ -75,7 +83,7 @@ class Query(AsyncAnswerView):
 
         Nobody can be asked meanwhile: what needs an approval is skipped and said so, unless `on_approval` is `wait`.
         """
-        execution = _asked(request, is_watched=False)
+        execution = _asked(request, is_watched=False).execution
 
         user = request.user
         assert isinstance(user, User)
@@ -91,22 +99,19 @@ class QueryStream(AsyncAnswerView):
 
     @extend_schema(
         request=QuerySerializer,
-        parameters=[IDEMPOTENCY],
+        parameters=[IDEMPOTENCY, LAST_EVENT],
         responses={
             (200, "text/event-stream"): ServerSentSerializer,
             **dict.fromkeys((400, 404, 409), ErrorSerializer),
         },
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """Asks, and streams the run's events. The run goes on if the client leaves."""
-        execution = _asked(request, is_watched=True)
-
-        async def answer() -> HttpResponseBase:
-            response = event_stream(server_sent(execution, 0))
-            response["X-Execution-Id"] = str(execution.id)
-            return response
-
-        return Later(answer)
+        """Asks, and streams the run's events. The run goes on if the client leaves: the same question with the same
+        `Idempotency-Key` streams it again, and with `Last-Event-ID` from there on.
+        """
+        after = _last_had(request)
+        said = _asked(request, is_watched=True)
+        return _streamed(said.execution, after if said.repeated else 0)
 
 
 class OlderStream(AsyncAnswerView):
@@ -114,8 +119,12 @@ class OlderStream(AsyncAnswerView):
 
     It starts a run, and a browser sends its cookie with every GET that a foreign page makes: only a token opens it.
     Those programs gave their agents ids and parents by themselves; here an id is given once, so they are refused.
+
+    Clients of event streams ask the same anew when a stream has ended, and would begin run after run: the ids of its
+    chunks say which run they had. No HEAD: it would begin one, too.
     """
 
+    http_method_names = ("get", "options")
     authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope(Scope.RUN),)
 
@@ -127,26 +136,77 @@ class OlderStream(AsyncAnswerView):
                 str,
                 description='JSON, such as `[{"role": "user", "content": "Hello"}]`. The last one is the question.',
             ),
+            OpenApiParameter(
+                "Last-Event-ID",
+                str,
+                OpenApiParameter.HEADER,
+                description="Goes on with the run of that chunk, and asks nothing. 204 where nothing comes any more.",
+            ),
         ],
-        responses={(200, "text/event-stream"): ServerSentSerializer, 400: ErrorSerializer},
+        responses={
+            (200, "text/event-stream"): ServerSentSerializer,
+            204: None,
+            **dict.fromkeys((400, 404, 410), ErrorSerializer),
+        },
     )
     def get(self, request: Request) -> HttpResponseBase:
         """Asks, and streams the run as chunks: text-delta, agent-state, tool-call, tool-result. Needs a token."""
         assert isinstance(request.user, User)
+        if last := request.headers.get("last-event-id"):
+            return _gone_on(request, last)
         asked = PromptSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         told = window(asked.history) if asked.history else None
         options = {**chosen({}), **approval_rule(None, is_watched=True)}
         with faults_named("prompt"):
             said = actions.say_in_new(request.user, clean_text(asked.question), options=options, told=told)
-        execution = said.execution
+        return _told_older(said.execution, 0)
 
-        async def answer() -> HttpResponseBase:
-            response = event_stream(server_sent(execution, 0, told_as=older_shapes.chunk))
-            response["X-Execution-Id"] = str(execution.id)
-            return response
 
-        return Later(answer)
+def _told_older(execution: Execution, after: int) -> Later:
+    return _streamed(execution, after, told_as=older_shapes.chunk, run=f"{execution.id}:")
+
+
+def _gone_on(request: Request, last: str) -> HttpResponseBase:
+    """The older stream from behind the chunk of this id. Raises NotAllowed, ValidationError, NotThere, and Gone."""
+    user = request.user
+    assert isinstance(user, User)
+    if Scope.READ not in _scopes(request, user):
+        raise NotAllowed("scope_missing", "To go on with a run needs the scope 'read'. Make a token that has it.")
+    run, _colon, seq = last.rpartition(":")
+    try:
+        run_id, after = UUID(run), int(seq)
+    except ValueError:
+        raise ValidationError({"Last-Event-ID": ["This is no id of a chunk of this stream."]}) from None
+    execution = own_or_404(Execution.objects.of(user).asked().defer("input", "result"), id=run_id)
+    if execution.log_dropped_at is not None:
+        raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
+    progress = reading.progress_of(execution.id)
+    if progress is not None and progress.is_over and after >= progress.last_seq:
+        # By which a client of event streams knows that it need not come back.
+        return HttpResponse(status=204)
+    return _told_older(execution, max(0, after))
+
+
+def _streamed(execution: Execution, after: int, **how: Any) -> Later:
+    async def answer() -> HttpResponseBase:
+        response = event_stream(server_sent(execution, after, **how))
+        response["X-Execution-Id"] = str(execution.id)
+        return response
+
+    return Later(answer)
+
+
+def _last_had(request: Request) -> int:
+    """Of a client that comes back. Without the key of its question nobody knows which run it had, and it would be
+    asked again: raises Refused."""
+    if not request.headers.get("last-event-id"):
+        return 0
+    if key_of(request) is None:
+        words = _("Last-Event-ID needs the Idempotency-Key of the question. Or read the events of the run by its id.")
+        raise Refused("key_needed", words, fields={"Idempotency-Key": [words]})
+    last: int = place_asked(request, AfterSerializer)["after"]
+    return last
 
 
 @contextmanager
@@ -160,7 +220,7 @@ def faults_named(field: str) -> Iterator[None]:
         raise
 
 
-def _asked(request: Request, *, is_watched: bool) -> Execution:
+def _asked(request: Request, *, is_watched: bool) -> Said:
     user = request.user
     assert isinstance(user, User)
     asked = QuerySerializer(data=request.data)
@@ -172,15 +232,14 @@ def _asked(request: Request, *, is_watched: bool) -> Execution:
         **_preapproved(request, user, given["preapproved"]),
     }
     with faults_named("query"):
-        return _said(user, request, given, options).execution
+        return _said(user, request, given, options)
 
 
 def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
     """A yes beforehand is a yes: who may not approve may not give it. Raises NotAllowed, and Refused."""
     if not given:
         return {}
-    token = request.auth if isinstance(request.auth, ApiToken) else None
-    if Scope.APPROVE not in scopes_of(user, token):
+    if Scope.APPROVE not in _scopes(request, user):
         raise NotAllowed("scope_missing", "`preapproved` needs the scope 'approve'. Make a token that has it.")
     found = preapproved_from(given)
     return {
@@ -188,6 +247,10 @@ def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
             {"tool": one.tool, "conditions": [condition.as_json() for condition in one.conditions]} for one in found
         ]
     }
+
+
+def _scopes(request: Request, user: User) -> frozenset[Scope]:
+    return scopes_of(user, request.auth if isinstance(request.auth, ApiToken) else None)
 
 
 def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> Said:

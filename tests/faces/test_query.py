@@ -134,6 +134,32 @@ async def test_the_stream_has_every_event_of_the_log_once_and_ends(
     assert said[-1]["answer"].split()[-1] == "w59"
 
 
+@pytest.mark.spec("S142")
+async def test_who_comes_back_to_a_stream_gets_what_it_does_not_have_of_the_same_run(api: Program) -> None:
+    async def streamed(**headers: str) -> Any:
+        return await post(api, STREAM, {"query": "Hi"}, headers=headers)
+
+    begun = await streamed(**{"idempotency-key": "key-1"})
+    run = await Execution.objects.aget()
+    await sync_to_async(append)(run, *tokens("a", "b", "c"), Complete(answer="abc"))
+    whole = parts(await text_of(begun))
+    rest = parts(await text_of(await streamed(**{"idempotency-key": "key-1", "last-event-id": "2"})))
+    nothing = parts(await text_of(await streamed(**{"idempotency-key": "key-1", "last-event-id": "4"})))
+    keyless = await streamed(**{"last-event-id": "2"})
+    wrong = await streamed(**{"idempotency-key": "key-1", "last-event-id": "x"})
+    unheard = await streamed(**{"idempotency-key": "key-2", "last-event-id": "2"})
+    other = await Execution.objects.order_by("created_at").alast()
+    assert other is not None
+    await sync_to_async(append)(other, Complete(answer="d"))
+
+    assert [event["seq"] for event in whole] == [1, 2, 3, 4]
+    assert (rest, nothing) == (whole[2:], [])
+    assert (keyless.status_code, list(keyless.json()["error"]["fields"])) == (400, ["Idempotency-Key"])
+    assert (wrong.status_code, list(wrong.json()["error"]["fields"])) == (400, ["Last-Event-ID"])
+    assert [event["seq"] for event in parts(await text_of(unheard))] == [1]
+    assert await Execution.objects.acount() == 2
+
+
 async def test_a_client_that_leaves_does_not_stop_the_run(
     api: Program, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -614,6 +640,46 @@ async def test_the_older_stream_tells_a_run_in_chunks(
     assert {"running", "completed"} <= {state["status"] for state in states}
     assert chunks[-1]["type"] == "complete"
     assert response.headers["x-execution-id"] == str((await Execution.objects.aget()).id)
+
+
+@pytest.mark.spec("S91", "S105")
+async def test_who_comes_back_to_the_older_stream_begins_no_other_run(api: Program, alice: Any, charlie: Any) -> None:
+    url = "/api/v1/agent/stream?prompt=Hi"
+    charlies = await program_of(charlie)
+
+    async def again(last: str, client: Program = api) -> Any:
+        return await client.get(url, headers={"last-event-id": last})
+
+    begun: Any = await api.get(url)
+    run = await Execution.objects.aget()
+    await sync_to_async(append)(run, *tokens("a", "b", "c"), Complete(answer="abc"))
+    ids = [line[4:] for line in (await text_of(begun)).splitlines() if line.startswith("id: ")]
+    rest = await text_of(await again(ids[1]))
+    runner = Program()
+    runner.token = await sync_to_async(token_of)(alice, scopes=["run"])
+    done, foreign, wrong, number = [
+        await again(ids[-1]),
+        await again(ids[1], charlies),
+        await again("x"),
+        await again("2"),
+    ]
+    unable = await again(ids[1], runner)
+
+    assert ids == [f"{run.id}:{seq}" for seq in (1, 2, 3, 4)]
+    assert [line[4:] for line in rest.splitlines() if line.startswith("id: ")] == ids[2:]
+    assert (done.status_code, foreign.status_code) == (204, 404)
+    assert (unable.status_code, unable.json()["error"]["code"]) == (403, "scope_missing")
+    assert [(one.status_code, list(one.json()["error"]["fields"])) for one in (wrong, number)] == [
+        (400, ["Last-Event-ID"])
+    ] * 2
+    assert await Execution.objects.acount() == 1
+
+
+async def test_to_look_at_the_head_of_the_older_stream_begins_no_run(api: Program) -> None:
+    answer = await api.head("/api/v1/agent/stream?prompt=Hi")
+
+    assert answer.status_code == 405
+    assert await Execution.objects.acount() == 0
 
 
 @pytest.mark.spec("S91")
