@@ -47,14 +47,16 @@ def add(
     origin: Origin = Origin.UPLOAD,
     visibility: Visibility = Visibility.PRIVATE,
     groups: Iterable[Group] = (),
+    as_administrator: bool = False,
     connector: Connector | None = None,
     source_url: str = "",
 ) -> tuple[Document, bool]:
     """The document, and whether it is new. The same bytes of the same owner are the first document, as it is; one that
-    failed or was cancelled is begun again. Raises Refused: too big, no room, a group that is not theirs to share with,
-    more than they may give. What a folder, a website or an administrator's command brings is not counted.
+    failed or was cancelled is begun again. `as_administrator`: as in `share`. Raises Refused: too big, no room, a group
+    that is not theirs to share with, more than they may give. What a folder, a website or an administrator's command
+    brings is not counted.
     """
-    shared_with = _groups_allowed(user, visibility, groups)
+    shared_with = _groups_allowed(user, visibility, groups, any_group=as_administrator)
     if origin == Origin.UPLOAD:
         take(user.pk, Work.UPLOAD, 1, _size_of(file))
     document_id = uuid.uuid4()
@@ -159,12 +161,20 @@ def delete(user: User, document_id: uuid.UUID) -> None:
         transaction.on_commit(lambda: files.remove(stored_as))
 
 
-def share(user: User, document_id: uuid.UUID, *, visibility: Visibility, groups: Iterable[Group] = ()) -> Document:
-    """From now on these see it. Groups that it is shared with already may stay, whoever chose them."""
+def share(
+    user: User,
+    document_id: uuid.UUID,
+    *,
+    visibility: Visibility,
+    groups: Iterable[Group] = (),
+    as_administrator: bool = False,
+) -> Document:
+    """From now on these see it. Groups that it is shared with already may stay, whoever chose them. `as_administrator`:
+    the user is one, and comes by a door that lets them do what only administrators may."""
     with transaction.atomic():
         document = _own(user, document_id)
         before = set(document.groups.values_list("pk", flat=True))
-        shared_with = _groups_allowed(user, visibility, groups, already=before)
+        shared_with = _groups_allowed(user, visibility, groups, already=before, any_group=as_administrator)
         document.groups.set(shared_with)
         _change(document, visibility=visibility)
         tell(document.pk)
@@ -211,7 +221,7 @@ def groups_named(names: Iterable[str]) -> list[Group]:
 
 
 def _groups_allowed(
-    user: User, visibility: Visibility, groups: Iterable[Group], *, already: Iterable[int] = ()
+    user: User, visibility: Visibility, groups: Iterable[Group], *, already: Iterable[int] = (), any_group: bool
 ) -> list[Group]:
     """People share with groups that they are in, administrators with any. A stranger's group and none at all are told
     apart by nothing."""
@@ -221,7 +231,7 @@ def _groups_allowed(
     if not wanted:
         message = _("Name at least one group to share with, or choose private or everyone.")
         raise Refused("no_group", message, fields={"shared_with": [message]})
-    if not user.is_staff:
+    if not any_group:
         own = {*already, *user.groups.values_list("pk", flat=True)}
         if strange := [group.name for group in wanted if group.pk not in own]:
             raise _no_such_group(strange)

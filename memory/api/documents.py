@@ -43,6 +43,11 @@ class DocumentsView(ScopedView):
     def seen(self) -> QuerySet[Document]:
         return Document.objects.seen_by(self.caller).select_related("owner").prefetch_related("groups")
 
+    @property
+    def is_administrators(self) -> bool:
+        """A token of theirs has to be given the scope."""
+        return HasScope(Scope.ADMIN)().has_permission(self.request, self)
+
     def shown(self, document_id: UUID, *, status: int = 200) -> Response:
         return Response(document_shape(own_or_404(self.seen(), pk=document_id), self.caller), status=status)
 
@@ -132,6 +137,7 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
             title=given["title"],
             visibility=given["shared_with"].visibility,
             groups=given["shared_with"].groups,
+            as_administrator=self.is_administrators,
         )
         return self.shown(document.pk, status=201 if is_new else 200)
 
@@ -173,7 +179,13 @@ class DocumentDetail(DocumentsView):
         given = asked.validated_data
         if "shared_with" in given:
             wanted = given["shared_with"]
-            actions.share(self.caller, document_id, visibility=wanted.visibility, groups=wanted.groups)
+            actions.share(
+                self.caller,
+                document_id,
+                visibility=wanted.visibility,
+                groups=wanted.groups,
+                as_administrator=self.is_administrators,
+            )
         if "title" in given:
             actions.rename(self.caller, document_id, given["title"])
         return self.shown(document_id)

@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from hyperagent.accounts.scopes import Scope
 from memory.ingestion import driver, sweeping
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
@@ -196,12 +197,18 @@ def test_people_share_with_groups_that_they_are_in(api_of: Any, alice: Any, bob:
     shared = post(api_of(alice), shared_with="Research")
     strange = post(api_of(alice), "another", shared_with="Board")
     unknown = post(api_of(alice), "another", shared_with="Nobody")
-    by_an_administrator = post(api_of(bob), shared_with="Board,Research")
+    by_an_administrator = post(api_of(bob, scopes=[Scope.DOCUMENTS, Scope.ADMIN]), shared_with="Board,Research")
+    unable = api_of(bob, scopes=[Scope.DOCUMENTS])
+    by_a_token_for_documents = post(unable, "another", shared_with="Board")
+    own = f"/api/v1/documents/{by_an_administrator.json()['doc_id']}"
+    kept, widened = unable.patch(own, {"shared_with": "Board"}), unable.patch(own, {"shared_with": "Board,Research"})
 
     assert (shared.status_code, shared.json()["visibility"], shared.json()["groups"]) == (201, "groups", ["Research"])
     assert {strange.status_code, unknown.status_code} == {400}
     assert strange.json()["error"]["code"] == unknown.json()["error"]["code"] == "no_such_group"
     assert by_an_administrator.json()["groups"] == ["Board", "Research"]
+    assert by_a_token_for_documents.json() == strange.json()
+    assert (kept.json()["groups"], widened.json()["error"]["code"]) == (["Board"], "no_such_group")
     assert other.documents.count() == 1
 
 
