@@ -14,7 +14,7 @@ from conversations.schedules import starting
 from conversations.schedules.kinds import MOST_ACTIVE, Cause, PausedWhy, State
 from conversations.schedules.models import Schedule, ScheduledRun
 from conversations.schedules.times import next_after
-from conversations.schedules.validation import ScheduleInput, checked
+from conversations.schedules.validation import ScheduleInput, checked, has_same_times
 from hyperagent.accounts.models import User
 from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import Conflict, NotThere
@@ -34,20 +34,22 @@ def create(user: User, wish: ScheduleInput) -> Schedule:
 
 
 def change(user: User, schedule_id: uuid.UUID, wish: ScheduleInput) -> Schedule:
-    """Other times count from now on; the same times stay as they are. One that is paused stays so; one that was over
-    and has a time to come goes on."""
+    """Other times count from now on; the same times stay as they are, past ones too. One that is paused stays so; one
+    that was over and gets other times goes on."""
     with transaction.atomic():
         schedule = own(user, schedule_id, locked=True)
         now = db_now()
         has_same_pause = wish.kind == schedule.kind and wish.every_s == schedule.every_s
         counts_from = schedule.counts_from if has_same_pause else now
-        fit = checked(user, wish, now=now, counts_from=counts_from)
-        was_over = schedule.state is State.OVER
-        if was_over:
+        is_as_it_was = has_same_times(schedule, wish)
+        fit = checked(user, wish, now=None if is_as_it_was else now, counts_from=counts_from)
+        goes_on = schedule.state is State.OVER and not is_as_it_was
+        if goes_on:
             _check_room(user)
+            schedule.ended_at = None
         # A time that has come and is not asked yet is not lost by a change of the words.
-        moves = was_over or fit.rhythm != schedule.rhythm
-        for name, value in {**fit.columns, "counts_from": counts_from, "ended_at": None}.items():
+        moves = goes_on or fit.rhythm != schedule.rhythm
+        for name, value in {**fit.columns, "counts_from": counts_from}.items():
             setattr(schedule, name, value)
         if moves and schedule.paused_at is None:
             schedule.next_due_at = next_after(fit.rhythm, now)

@@ -71,6 +71,7 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
     cron = serializers.CharField(
         required=False,
         allow_blank=True,
+        allow_null=True,
         max_length=1_000,
         help_text="Five fields, such as 30 8 * * 1-5; L is the last day of a month.",
     )
@@ -78,7 +79,7 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
         required=False, max_length=100, help_text="Such as Europe/Berlin. Without: the caller's own, else UTC."
     )
     title = serializers.CharField(required=False, allow_blank=True, max_length=TITLE_CHARS)
-    mode = serializers.CharField(required=False, allow_blank=True, max_length=100)
+    mode = serializers.CharField(required=False, allow_blank=True, allow_null=True, max_length=100)
     talk = OneOf(Talk, required=False, help_text="new: each in a new conversation. same: all in one.")
     conversation_id = serializers.UUIDField(
         required=False,
@@ -112,6 +113,8 @@ class ScheduleWriteSerializer(serializers.Serializer[Any]):
     def wishes(self) -> dict[str, Any]:
         """What was given, as a ScheduleInput has it."""
         given: dict[str, Any] = dict(self.validated_data)
+        # As a schedule is shown, so that it can be sent back.
+        given |= {name: "" for name in ("cron", "mode") if name in given and given[name] is None}
         words = {
             "on_approval": ApprovalRule,
             "kind": Kind,

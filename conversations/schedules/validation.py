@@ -97,8 +97,9 @@ class Checked:
     ends_at: datetime | None
 
 
-def checked(user: User, wish: ScheduleInput, *, now: datetime, counts_from: datetime) -> Checked:
-    """Raises Refused, with every fault at its field. Five queries at most. `counts_from`: where pauses begin."""
+def checked(user: User, wish: ScheduleInput, *, now: datetime | None, counts_from: datetime) -> Checked:
+    """Raises Refused, with every fault at its field. Five queries at most. `counts_from`: where pauses begin. `now`:
+    None where its times are those that it has already: nobody has chosen them now, and none needs be to come."""
     faults: Faults = {}
     question = _tried(faults, "question", lambda: checked_question(wish.question)) or ""
     columns = {
@@ -126,6 +127,19 @@ def checked(user: User, wish: ScheduleInput, *, now: datetime, counts_from: date
     return Checked(columns={**columns, "ends_at": ends_at}, rhythm=rhythm, ends_at=ends_at)
 
 
+def has_same_times(schedule: Schedule, wish: ScheduleInput) -> bool:
+    zone = _zone({}, wish.time_zone)
+    if zone is None or (wish.kind, wish.time_zone) != (schedule.kind, schedule.time_zone):
+        return False
+    own = {Kind.ONCE: schedule.at, Kind.EVERY: schedule.every_s, Kind.CRON: schedule.cron}[wish.kind]
+    wanted = {
+        Kind.ONCE: _aware({}, "at", wish.at, zone),
+        Kind.EVERY: wish.every_s,
+        Kind.CRON: " ".join(wish.cron.split()),
+    }[wish.kind]
+    return (wanted, _aware({}, "ends_at", wish.ends_at, zone)) == (own, schedule.ends_at)
+
+
 def times_of(wish: ScheduleInput, *, now: datetime) -> tuple[Rhythm | None, datetime | None, Faults]:
     """When it would come and end, and what is wrong with that; for a look beforehand."""
     faults: Faults = {}
@@ -134,20 +148,20 @@ def times_of(wish: ScheduleInput, *, now: datetime) -> tuple[Rhythm | None, date
 
 
 def _times(
-    faults: Faults, wish: ScheduleInput, *, now: datetime, counts_from: datetime
+    faults: Faults, wish: ScheduleInput, *, now: datetime | None, counts_from: datetime
 ) -> tuple[Rhythm | None, datetime | None]:
     zone = _zone(faults, wish.time_zone)
     if zone is None:
         return None, None
     rhythm = _rhythm(faults, wish, zone=zone, now=now, counts_from=counts_from)
     ends_at = _aware(faults, "ends_at", wish.ends_at, zone)
-    if rhythm is not None and not faults.keys() & {"at", "every_s", "cron"}:
+    if now is not None and rhythm is not None and not faults.keys() & {"at", "every_s", "cron"}:
         _check_there_is_a_time(faults, rhythm, ends_at, now)
     return rhythm, ends_at
 
 
 def _rhythm(
-    faults: Faults, wish: ScheduleInput, *, zone: ZoneInfo, now: datetime, counts_from: datetime
+    faults: Faults, wish: ScheduleInput, *, zone: ZoneInfo, now: datetime | None, counts_from: datetime
 ) -> Rhythm | None:
     """None where there is a fault, which is added."""
     match wish.kind:
@@ -159,10 +173,10 @@ def _rhythm(
             return _cron(faults, wish.cron, zone)
 
 
-def _once(faults: Faults, at: datetime | None, now: datetime) -> Once | None:
+def _once(faults: Faults, at: datetime | None, now: datetime | None) -> Once | None:
     if at is None:
         faults.setdefault("at", [_("Say when: a day and a time.")])
-    elif not now < at <= now + timedelta(days=MOST_AHEAD_DAYS):
+    elif now is not None and not now < at <= now + timedelta(days=MOST_AHEAD_DAYS):
         faults["at"] = [_("Choose a time that is still to come, within ten years.")]
     else:
         return Once(at)

@@ -184,6 +184,42 @@ def test_what_is_over_goes_on_with_other_times(alice: Any) -> None:
     assert (again.state, again.next_due_at) == (State.ACTIVE, at)
 
 
+@pytest.mark.parametrize("state", [State.OVER, State.PAUSED], ids=str)
+def test_other_words_of_what_came_once_leave_its_past_time_and_its_state(alice: Any, state: State) -> None:
+    schedule = made(alice, wish(kind=Kind.ONCE, at=timezone.now() + timedelta(minutes=10)))
+    if state is State.PAUSED:
+        actions.pause(alice, schedule.pk)
+        Schedule.objects.update(at=timezone.now() - timedelta(minutes=1))
+    else:
+        start_due(falls_due(schedule).pk)
+    before = Schedule.objects.get()
+
+    changed = actions.change_some(alice, schedule.pk, check=lambda _: None, title="Done", question="What was new?")
+
+    assert before.state is state
+    assert (changed.title, changed.question, changed.state) == ("Done", "What was new?", state)
+    assert (changed.at, changed.ended_at, changed.next_due_at) == (before.at, before.ended_at, None)
+
+
+def test_other_words_of_what_has_ended_leave_it_over_and_a_later_end_sets_it_going(alice: Any) -> None:
+    schedule = made(alice, hourly(ends_at=timezone.now() + timedelta(minutes=90)))
+    Schedule.objects.update(ends_at=timezone.now() + timedelta(minutes=5))
+    start_due(falls_due(schedule).pk)
+    over = Schedule.objects.get()
+
+    def changed(**given: Any) -> Schedule:
+        return actions.change_some(alice, schedule.pk, check=lambda _: None, **given)
+
+    renamed = changed(title="Done")
+    with pytest.raises(Refused):
+        changed(ends_at=timezone.now() - timedelta(minutes=1))
+    later = changed(ends_at=timezone.now() + timedelta(days=1))
+
+    assert (over.state, renamed.state, renamed.title) == (State.OVER, State.OVER, "Done")
+    assert later.state is State.ACTIVE
+    assert later.next_due_at is not None
+
+
 def test_whoever_else_it_is_finds_nothing(alice: Any, charlie: Any) -> None:
     schedule = made(alice)
 

@@ -25,6 +25,18 @@ WANTED = {
 TARGET = [{"tool": "send_mail", "conditions": [{"path": "to", "op": "domain", "value": "example.org"}]}]
 
 
+def test_a_schedule_can_be_sent_back_as_it_is_shown(alice: Any, api_of: Any) -> None:
+    api = api_of(alice)
+    once = {**WANTED, "kind": "once", "cron": None, "mode": None, "at": "2031-01-01T09:00:00"}
+    made_ = api.post(SCHEDULES, once, format="json")
+    one = f"{SCHEDULES}/{made_.json()['id']}"
+
+    same = api.patch(one, api.get(one).json(), format="json")
+
+    assert (made_.status_code, same.status_code) == (201, 200), same.json()
+    assert same.json() == made_.json()
+
+
 @pytest.mark.spec("B27", "B8")
 def test_a_program_makes_reads_changes_runs_pauses_and_deletes_a_schedule(alice: Any, api_of: Any) -> None:
     api = api_of(alice, scopes=[Scope.RUN, Scope.READ])
