@@ -16,6 +16,16 @@ def with_its_end(reply: ModelReply) -> ModelReply:
     return reply.model_copy(update={"text": f"{reply.text.rstrip()}{_open_fence(reply.text)}\n\n{NOTICE}"})
 
 
+def breaks_off(answer: str) -> bool:
+    """Whether it ends with the notice; other notices of ours may stand below."""
+    for paragraph in reversed(answer.rstrip().split("\n\n")):
+        if paragraph == NOTICE:
+            return True
+        if not paragraph.startswith("> "):
+            break
+    return False
+
+
 def _open_fence(text: str) -> str:
     fence = ""
     for mark in _FENCE.findall(text):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from agents.runtime.cut_short import breaks_off
 from conversations.completions.requests import OWNER
 
 Json = dict[str, Any]
@@ -49,10 +50,15 @@ def completion(
         "object": "chat.completion",
         "created": created,
         "model": model_name,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(run["answer"])}],
         "usage": usage(run["usage"]),
         "hyperagent": own(run, warnings),
     }
+
+
+def finish_of(answer: str) -> str:
+    """`length` for one that its model could not end."""
+    return "length" if breaks_off(answer) else "stop"
 
 
 def own(run: Mapping[str, Any], warnings: Sequence[str]) -> Json:
@@ -128,7 +134,7 @@ class Stream:
             "conversation_id": event.get("conversation_id"),
             "skipped": event.get("skipped", []),
         }
-        chunks.append({**self._chunk({}, finish="stop"), "hyperagent": own(run, self._warnings)})
+        chunks.append({**self._chunk({}, finish=finish_of(answer)), "hyperagent": own(run, self._warnings)})
         if self._tells_usage:
             chunks.append({**self._head, "choices": [], "usage": usage({"cost_usd": None, **event["usage"]})})
         return chunks

@@ -76,7 +76,9 @@ class CompletionChoiceSerializer(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     message = CompletionMessageSerializer()
     logprobs = serializers.JSONField(allow_null=True)
-    finish_reason = serializers.ChoiceField(choices=["stop"])
+    finish_reason = serializers.ChoiceField(
+        choices=["stop", "length"], help_text="length: the answer breaks off, as it had become as long as it may be."
+    )
 
 
 class CompletionUsageSerializer(serializers.Serializer[Any]):

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from agents.engine.events import Complete
 from agents.models import Execution
+from agents.runtime import cut_short
 from agents.tools.taint import own_words
 from conversations.actions import say_once
 from conversations.completions import responses
@@ -77,6 +78,37 @@ async def test_the_client_of_openai_lists_models_asks_streams_and_goes_on(
     conversation = await sync_to_async(Conversation.objects.get)(user=alice)
     assert str(conversation.id) == conversation_id
     assert await Execution.objects.filter(conversation_id=conversation.id).acount() == 3
+
+
+async def test_an_answer_that_breaks_off_says_that_it_was_too_long(
+    client: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(*(Script(text="One, two and", finish_reason="length") for _ in range(2)))
+    await make_runner(scripted_server.url)
+    asked: dict[str, Any] = {"model": "hyperagent/chat", "messages": HI}
+
+    whole = await client.chat.completions.create(**asked)
+    chunks = [chunk async for chunk in await client.chat.completions.create(stream=True, **asked)]
+
+    assert whole.choices[0].finish_reason == "length"
+    assert whole.choices[0].message.content.startswith("One, two and")
+    reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
+    assert (set(reasons[:-1]), reasons[-1]) == ({None}, "length")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_cut"),
+    [
+        (f"One\n\n{cut_short.NOTICE}", True),
+        (f"One\n\n{cut_short.NOTICE}\n\n> The budget was at its end.", True),
+        (f"### First\n\nOne\n\n{cut_short.NOTICE}\n\n### Second\n\nTwo", False),
+        ("> A quotation", False),
+        ("", False),
+    ],
+    ids=["cut", "budget", "within", "quotation", "empty"],
+)
+def test_only_an_answer_whose_own_end_is_missing_breaks_off(answer: str, is_cut: bool) -> None:
+    assert cut_short.breaks_off(answer) is is_cut
 
 
 async def test_the_examples_of_openais_client_run_as_they_stand_in_its_readme(
