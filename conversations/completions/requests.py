@@ -23,6 +23,8 @@ _IGNORED: Final = {
     "tools": "the agents have tools of their own",
     "tool_choice": "the agents choose their tools",
     "functions": "the agents have tools of their own",
+    "function_call": "the agents choose their tools",
+    "parallel_tool_calls": "the agents choose their tools",
     "temperature": "each agent has a temperature of its own",
     "top_p": "each agent has settings of its own",
     "max_tokens": "an answer is as long as it has to be; limit a run by a budget",
@@ -30,6 +32,11 @@ _IGNORED: Final = {
     "stop": "an answer ends where it ends",
     "seed": "several models take part in an answer",
     "logprobs": "several models take part in an answer",
+    "top_logprobs": "several models take part in an answer",
+    "reasoning_effort": "each agent has settings of its own",
+    "verbosity": "each agent has settings of its own; ask for it in words",
+    "web_search_options": "the agents choose their tools; hyperagent/web searches the web",
+    "prediction": "an answer is written from its beginning",
     "presence_penalty": "each agent has settings of its own",
     "frequency_penalty": "each agent has settings of its own",
     "logit_bias": "each agent has settings of its own",
@@ -195,4 +202,6 @@ def _text_of(message: _Message, place: int) -> str:
 
 
 def _says(given: _Request, name: str) -> bool:
-    return (given.model_extra or {}).get(name) not in (None, [], {}, "", False)
+    """0 says something: it is a temperature that many a client sends."""
+    value = (given.model_extra or {}).get(name)
+    return value is not None and value is not False and value not in ([], {}, "")

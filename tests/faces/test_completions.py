@@ -327,6 +327,21 @@ def test_an_answer_that_begins_again_is_sent_from_where_it_says_something_new() 
     assert sent(complete("All at once.")) == "All at once."
 
 
+def test_what_is_not_heeded_is_named_and_zero_is_a_value() -> None:
+    given: dict[str, Any] = {
+        "temperature": 0,
+        "seed": 0,
+        "top_p": None,
+        "logprobs": False,
+        "tools": [],
+        "reasoning_effort": "low",
+    }
+
+    asked = read({"model": "hyperagent", "messages": HI, **given})
+
+    assert [words.partition(" ")[0] for words in asked.warnings] == ["temperature", "seed", "reasoning_effort"]
+
+
 def test_places_that_name_a_source_of_the_web_are_annotated() -> None:
     sources: list[dict[str, Any]] = [
         {"source": "a.pdf", "url": None},
