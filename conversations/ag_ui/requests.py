@@ -53,21 +53,23 @@ def read(body: Any) -> Asked:
         words = f"At most {MAX_AT_ONCE} interrupts are answered at once."
         raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
     answers = tuple(_answered(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ())
-    said = [_said(message) for message in given.messages]
-    if not answers and (not said or said[-1] is None or said[-1]["role"] != Role.USER):
+    last = given.messages[-1] if given.messages else None
+    # By its own role: what a tool gave is told in the person's name, too, and is no question of theirs.
+    if not answers and (last is None or last.role != "user"):
         words = "The last message has to be the user's: that is what is answered."
         raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
-    if not answers and _has_more_than_text(given.messages[-1]):
+    if not answers and _has_more_than_text(last):
         words = "Pictures and files are not taken here. Add them with POST /api/v1/documents, and ask in words."
         raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
-    question = said[-1]["content"] if said and said[-1] is not None else ""
-    told = [one for one in said[:-1] if one is not None and one["content"].strip()]
+    asked = _said(last) if last is not None else None
+    said = [_said(message) for message in given.messages[:-1]]
+    told = [one for one in said if one is not None and one["content"].strip()]
     known = [f"{one.description}: {one.value}" for one in given.context or ()]
     props = given.forwarded_props if isinstance(given.forwarded_props, Mapping) else {}
     return Asked(
         thread_id=given.thread_id,
         run_id=given.run_id,
-        question=question,
+        question=asked["content"] if asked is not None else "",
         told=[*_context(known), *told],
         mode=str(props["mode"]) if props.get("mode") else None,
         answers=answers,
