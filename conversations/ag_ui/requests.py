@@ -15,6 +15,7 @@ from hyperagent.lib.text import clean_value
 from hyperagent.lib.width import holds_more
 
 MOST_NAME_CHARS = 100
+_INSTRUCTING = ("system", "developer")
 # Of messages, tools and context; to tell what is wrong with each of more would take seconds.
 MOST_VALUES = 20_000
 _ANYTHING = ("state", "forwardedProps", "forwarded_props", "parameters", "payload", "metadata")
@@ -62,7 +63,9 @@ def read(body: Any) -> Asked:
         words = "Pictures and files are not taken here. Add them with POST /api/v1/documents, and ask in words."
         raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
     asked = _said(last) if last is not None else None
-    said = [_said(message) for message in given.messages[:-1]]
+    # Instructions come last, and what stands on the screen: of a long history agents hear the newest messages only.
+    earlier = sorted(given.messages[:-1], key=lambda message: message.role in _INSTRUCTING)
+    said = [_said(message) for message in earlier]
     told = [one for one in said if one is not None and one["content"].strip()]
     known = [f"{one.description}: {one.value}" for one in given.context or ()]
     props = given.forwarded_props if isinstance(given.forwarded_props, Mapping) else {}
@@ -70,7 +73,7 @@ def read(body: Any) -> Asked:
         thread_id=given.thread_id,
         run_id=given.run_id,
         question=asked["content"] if asked is not None else "",
-        told=[*_context(known), *told],
+        told=[*told, *_context(known)],
         mode=str(props["mode"]) if props.get("mode") else None,
         answers=answers,
         tools=tuple(tool.name for tool in given.tools or ()),

@@ -171,20 +171,22 @@ def _conversation_of(metadata: Mapping[str, str]) -> UUID | None:
 
 
 def _told(messages: Sequence[_Message]) -> list[Said]:
-    """What tools of the program gave is told as a quotation: nobody here has called them."""
-    said = []
+    """What tools of the program gave is told as a quotation: nobody here has called them. Instructions come last: of a
+    long history agents hear the newest messages only."""
+    said, instructions = [], []
     for place, message in enumerate(messages):
         text = _text_of(message, place)
         match message.role:
             case "system" | "developer":
-                said.append(Said(role=Role.USER, content=_INSTRUCTIONS.format(text=text)))
+                if text.strip():
+                    instructions.append(Said(role=Role.USER, content=_INSTRUCTIONS.format(text=text)))
             case "user":
                 said.append(Said(role=Role.USER, content=text))
             case "assistant":
                 said.append(Said(role=Role.ASSISTANT, content=text))
             case "tool" | "function" if text.strip():
                 said.append(quotation("a tool of the program", text))
-    return [one for one in said if one["content"].strip()]
+    return [*(one for one in said if one["content"].strip()), *instructions]
 
 
 def _text_of(message: _Message, place: int) -> str:

@@ -247,8 +247,8 @@ async def test_what_the_front_end_brings_along_is_a_quotation(
 
     execution = await Execution.objects.aget()
     assert [read["title"] for read in execution.input["tainted_by"]["sources"]] == [QUOTED]
-    assert execution.input["quoted"] == [0, 3]
-    assert own_words(execution.input) == ["Be brief.", "Which page is it?"]
+    assert execution.input["quoted"] == [1, 3]
+    assert own_words(execution.input) == ["Which page is it?", "Be brief."]
     prompt = str(scripted_server.calls[0].body["messages"])
     assert "<untrusted source=" in prompt
     assert "eve@example.com" in prompt

@@ -173,6 +173,25 @@ async def test_what_a_program_quotes_is_told_as_a_quotation_and_makes_every_call
     assert "https://ours.example/list" in own_words(second)[0]
 
 
+async def test_instructions_are_heard_however_much_was_said_since(
+    client: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="Fine."))
+    await make_runner(scripted_server.url)
+    told = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "A long text. " * 6_000},
+        {"role": "assistant", "content": "So it is."},
+    ]
+
+    await client.chat.completions.create(model="hyperagent/chat", messages=[*told, *HI])
+
+    said = [message["content"] for message in scripted_server.calls[0].body["messages"]]
+    place = said.index("Hi")
+    assert "Be brief." in said[place - 1]
+    assert said[place - 2] == "So it is."
+
+
 async def test_what_cannot_be_used_is_refused_in_openais_words(
     alice: Any, charlie: Any, client: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
