@@ -77,6 +77,28 @@ def used_so_far(execution: Execution, agents: Iterable[AgentExecution]) -> list[
     return rows
 
 
+_RUNS_USED_SO_FAR = """
+    SELECT a.execution_id, sum((s.usage->>'prompt_tokens')::bigint)::bigint,
+           sum((s.usage->>'completion_tokens')::bigint)::bigint,
+           CASE WHEN bool_or(s.usage->>'cost_usd' IS NULL) THEN NULL ELSE sum((s.usage->>'cost_usd')::numeric) END
+      FROM agents_agentexecution a JOIN agents_step s ON s.agent_id = a.id
+     WHERE a.execution_id = ANY(%s) AND s.usage->>'prompt_tokens' IS NOT NULL GROUP BY a.execution_id
+"""
+
+
+def runs_with_usage(executions: Iterable[Execution]) -> None:
+    """Gives those of a list that have begun and are not over what they used so far; of all others their rows have that.
+    One query, or none."""
+    begun = {run.pk: run for run in executions if run.started_at is not None and not run.is_over}
+    if not begun:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_RUNS_USED_SO_FAR, [list(begun)])
+        for execution_id, *used in cursor.fetchall():
+            run = begun[execution_id]
+            run.prompt_tokens, run.completion_tokens, run.cost_usd = used
+
+
 def subagents_of(agent: AgentExecution) -> list[uuid.UUID]:
     return list(AgentExecution.objects.filter(parent=agent).order_by("started_at").values_list("id", flat=True))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from agents.agent_reading import runs_with_usage
 from agents.engine.states import TERMINAL_STATUSES
 from agents.models import Execution
 from agents.reading import log_end
@@ -30,7 +31,7 @@ def own_conversation(user: User, conversation_id: uuid.UUID) -> Conversation:
 
 
 def messages_of(conversation: Conversation) -> list[dict[str, Any]]:
-    """The newest MAX_MESSAGES, oldest first, each with its run. One query."""
+    """The newest MAX_MESSAGES, oldest first, each with its run. One query, or two while one goes on."""
     return page_of(conversation, limit=MAX_MESSAGES)[0]
 
 
@@ -38,7 +39,8 @@ def page_of(
     conversation: Conversation, *, limit: int, before: uuid.UUID | None = None
 ) -> tuple[list[dict[str, Any]], bool]:
     """The newest `limit` messages, oldest first, of those that were said before the one named; and whether there are
-    earlier ones. Of all branches: the newest message is always the end of the one that is shown. One query, or two.
+    earlier ones. Of all branches: the newest message is always the end of the one that is shown. One query, one more
+    where a message is named, and one where a run of theirs goes on.
 
     Raises NotThere if that message is not of this conversation.
     """
@@ -47,6 +49,7 @@ def page_of(
         place = own_or_404(messages, id=before)
         messages = messages.filter(Q(created_at__lt=place.created_at) | Q(created_at=place.created_at, id__lt=place.id))
     rows = list(with_runs(messages).order_by("-created_at", "-id")[: limit + 1])
+    runs_with_usage(row.execution for row in rows if row.execution is not None)
     return [message_shape(message) for message in reversed(rows[:limit])], len(rows) > limit
 
 

@@ -89,6 +89,7 @@ class ExecutionList(generics.ListAPIView[Execution]):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        agent_reading.runs_with_usage(page or ())
         may_read = page and self._is_about_others() and request.user.has_perm(looks.VIEW_CONTENT)
         if page and may_read:
             looks.note(request.user, [row for row in page if row.user_id != request.user.pk], looks.READ_PREVIEW)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError
+from django.utils import timezone
 
 from agents import plan_reading
 from agents.api import serializers
@@ -123,6 +124,32 @@ def test_a_run_that_goes_on_says_what_it_and_its_agents_have_used_so_far(
     used = {agent["agent_name"]: agent["usage"]["prompt_tokens"] for agent in first["agents"]}
     assert used == {"turn": 10, "web": 20, "code": 0}
     assert second["usage"] == {"prompt_tokens": 40, "completion_tokens": 20, "cost_usd": None}
+
+
+@pytest.mark.spec("B11")
+def test_lists_say_what_a_run_that_is_worked_on_has_used_so_far(alice: Any, api_of: Callable[..., Any]) -> None:
+    priced = {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
+    said = [actions.say(alice, actions.create(alice).id, "Hi") for _ in range(3)]
+    priced_run, unpriced_run, waiting = [one.execution for one in said]
+    Execution.objects.update(status="running", started_at=timezone.now())
+    Execution.objects.filter(pk=waiting.pk).update(status="awaiting_user", prompt_tokens=7, cost_usd="0.1")
+    for run, usage in ((priced_run, priced), (unpriced_run, {**priced, "cost_usd": None})):
+        agent = make_agent(run, "chat")
+        make_step(agent, [1], "model", "answer", usage=priced)
+        make_step(agent, [2], "model", "answer", usage=usage)
+        make_step(agent, [3], "tool", "web_search", usage={"calls": 1})
+    api = api_of(alice)
+
+    listed = {one["id"]: one["usage"] for one in api.get("/api/v1/executions").json()["results"]}
+    told = {}
+    for one in said:
+        _, reply = api.get(f"/api/v1/conversations/{one.conversation.id}/messages").json()["results"]
+        told[reply["execution"]["id"]] = reply["execution"]["usage"]
+
+    assert listed == told
+    assert listed[str(priced_run.pk)] == {"prompt_tokens": 20, "completion_tokens": 10, "cost_usd": 0.5}
+    assert listed[str(unpriced_run.pk)] == {"prompt_tokens": 20, "completion_tokens": 10, "cost_usd": None}
+    assert listed[str(waiting.pk)] == {"prompt_tokens": 7, "completion_tokens": 0, "cost_usd": 0.1}
 
 
 def test_a_run_without_a_plan_has_none(alice: Any, api_of: Callable[..., Any]) -> None:
