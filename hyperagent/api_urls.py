@@ -1,13 +1,14 @@
 """Everything below `/api/`: version 1 of the API, its description and the pages that show it."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import include, path
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView, TemplateView
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -17,11 +18,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.event_schema import sent_schema
-from hyperagent.errors import api_not_found
+from hyperagent.errors import api_not_found, only_looked_at
 from hyperagent.lib import languages
 
 
-@require_safe
+def looked_at(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Other methods are refused in the shape of all errors, whoever asks."""
+
+    @csrf_exempt
+    @wraps(view)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        is_a_look = request.method in ("GET", "HEAD")
+        return view(request, *args, **kwargs) if is_a_look else only_looked_at(request)
+
+    return answered
+
+
+@looked_at
 def events_schema(request: HttpRequest) -> JsonResponse:
     """What each type of event carries as it is stored and sent, as JSON schema. The same for everybody, so nobody is
     asked who they are."""
@@ -53,7 +66,7 @@ class Description(SpectacularAPIView):
 
 def to_slash(name: str) -> Callable[..., HttpResponseBase]:
     """For who leaves out the slash at the end of an address."""
-    return require_safe(RedirectView.as_view(pattern_name=name, query_string=True))
+    return looked_at(RedirectView.as_view(pattern_name=name, query_string=True))
 
 
 urlpatterns = [
@@ -66,7 +79,7 @@ urlpatterns = [
     # It holds no secret that its length could tell, and is a twentieth of its size when compressed.
     path("schema/", gzip_page(Description.as_view(permission_classes=(IsAuthenticated,))), name="schema"),
     # A page for people: strangers are asked to sign in, as everywhere.
-    path("docs/", login_required(TemplateView.as_view(template_name="api_docs.html")), name="docs"),
+    path("docs/", looked_at(login_required(TemplateView.as_view(template_name="api_docs.html"))), name="docs"),
     path("schema/events/", events_schema, name="events-schema"),
     path("schema", to_slash("schema")),
     path("docs", to_slash("docs")),

@@ -19,7 +19,7 @@ from hyperagent.lib.refusals import error_object
 log = structlog.get_logger(__name__)
 
 # What comes first in an address that no person opens.
-_OF_PROGRAMS = ("api", "v1", "healthz", "readyz", "metrics")
+_OF_PROGRAMS = ("api", "v1", "mcp", "a2a", ".well-known", "healthz", "readyz", "metrics")
 _CODES = {400: "bad_request", 403: "not_allowed", 404: "not_found", 500: "internal", 503: outage.CODE}
 _STALE_FORM = gettext_noop("This page was open for too long. Go back, reload it and try again.")
 _MESSAGES = {
@@ -61,6 +61,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 def api_not_found(request: HttpRequest, rest: str) -> HttpResponse:
     return _answer(request, 404)
+
+
+def only_looked_at(request: HttpRequest) -> HttpResponse:
+    """To whoever would change what can only be looked at."""
+    error = error_object("method_not_allowed", f"{request.path} is only looked at: use GET.")
+    return JsonResponse({"error": error}, status=405, headers={"Allow": "GET, HEAD"})
 
 
 def _answer(request: HttpRequest, status: int, message: str = "") -> HttpResponse:

@@ -19,6 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of, user_for_token
+from hyperagent.errors import only_looked_at
 from hyperagent.lib import outage, queue
 from hyperagent.lib.database import IS_READ_ONLY, ONLY_READ
 from hyperagent.lib.llm.config import LLMSettings
@@ -40,8 +41,7 @@ def _only_looked_at(view: View) -> View:
     async def looked_at(request: HttpRequest) -> HttpResponse:
         if request.method in ("GET", "HEAD"):
             return await view(request)
-        error = error_object("method_not_allowed", f"{request.path} is only looked at: use GET.")
-        return JsonResponse({"error": error}, status=405, headers={"Allow": "GET, HEAD"})
+        return only_looked_at(request)
 
     return looked_at
 

@@ -252,7 +252,7 @@ class BrokenUrls:
     urlpatterns = [
         *[
             path(f"{prefix}{view.__name__}", view)
-            for prefix in ("", "api/")
+            for prefix in ("", "api/", "mcp/", "a2a/", ".well-known/")
             for view in (_broken, _database_away, _redis_away)
         ],
         *urls.urlpatterns,
@@ -274,6 +274,17 @@ def test_an_outage_is_a_503_that_says_when_to_come_back(broken_site: Client, vie
     assert page["Retry-After"] == api["Retry-After"] == "5"
     assert api.json()["error"]["code"] == "unavailable"
     assert "10.0.0.1" not in page.content.decode() + api.content.decode()
+
+
+@pytest.mark.parametrize("door", ["api", "mcp", "a2a", ".well-known"])
+def test_wherever_programs_come_in_they_are_told_of_faults_in_json(broken_site: Client, door: str) -> None:
+    told = [broken_site.get(f"/{door}/{name}") for name in ("_broken", "_database_away", "nothing_of_this_name")]
+
+    assert [(one.status_code, one.json()["error"]["code"]) for one in told] == [
+        (500, "internal"),
+        (503, "unavailable"),
+        (404, "not_found"),
+    ]
 
 
 def test_a_fault_of_ours_shows_an_id_and_no_text_of_the_exception(

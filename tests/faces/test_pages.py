@@ -102,6 +102,17 @@ def test_an_address_of_the_description_is_found_without_its_slash(client: Client
     assert client.post(page).status_code == 405
 
 
+@pytest.mark.parametrize(
+    "page", ["/api/docs", "/api/docs/", "/api/schema", "/api/schema/events", "/api/schema/events/"]
+)
+@pytest.mark.parametrize("method", ["post", "delete", "options"])
+def test_who_would_change_the_description_is_refused_as_everywhere(page: str, method: str) -> None:
+    refused = getattr(Client(enforce_csrf_checks=True), method)(page)
+
+    assert (refused.status_code, refused["allow"]) == (405, "GET, HEAD")
+    assert refused.json()["error"]["code"] == "method_not_allowed"
+
+
 @pytest.mark.parametrize("accepted", ["*/*", "application/vnd.oai.openapi"])
 def test_that_the_description_needs_a_sign_in_is_told_as_every_error(client: Client, db: None, accepted: str) -> None:
     refused = client.get("/api/schema/", headers={"accept": accepted})
