@@ -26,7 +26,7 @@ from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_chosen_by, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
-from hyperagent.lib.api import ListSerializer, OneOf, Several, with_format
+from hyperagent.lib.api import ListSerializer, NullIsLeftOut, OneOf, Several, with_format
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
@@ -69,10 +69,10 @@ class ConversationSerializer(serializers.ModelSerializer[Conversation]):
         return {"id": str(conversation.project.pk), "name": conversation.project.name}
 
 
-class ConversationWriteSerializer(serializers.Serializer[Any]):
-    title = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+class ConversationWriteSerializer(NullIsLeftOut):
+    title = serializers.CharField(max_length=200, required=False, allow_null=True, allow_blank=True, default="")
     project_id = serializers.UUIDField(required=False, allow_null=True, default=None)
-    temporary = serializers.BooleanField(required=False, default=False, help_text=TEMPORARY)
+    temporary = serializers.BooleanField(required=False, allow_null=True, default=False, help_text=TEMPORARY)
 
 
 class ConversationChangeSerializer(serializers.Serializer[Any]):
@@ -196,13 +196,15 @@ class BudgetSerializer(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-class OptionsSerializer(serializers.Serializer[Any]):
+class OptionsSerializer(NullIsLeftOut):
     """What whoever asks may choose for the run."""
 
     depth = OneOf(Depth, required=False, allow_null=True, help_text="Of research.")
     scenario = OneOf(Scenario, required=False, allow_null=True, help_text="Of research.")
     execution_mode = OneOf(ExecutionMode, required=False, allow_null=True)
-    show_plan = serializers.BooleanField(required=False, default=False, help_text="Show a plan before it runs.")
+    show_plan = serializers.BooleanField(
+        required=False, allow_null=True, default=False, help_text="Show a plan before it runs."
+    )
     budget = BudgetSerializer(required=False, allow_null=True)
 
 
@@ -284,7 +286,7 @@ class QuerySerializer(OptionsSerializer):
     project_id = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="Of the conversation that the question begins."
     )
-    temporary = serializers.BooleanField(required=False, default=False, help_text=TEMPORARY)
+    temporary = serializers.BooleanField(required=False, allow_null=True, default=False, help_text=TEMPORARY)
     messages = ToldSerializer(many=True, required=False, allow_null=True, default=None, max_length=MAX_TOLD)  # type: ignore[call-arg]
     task_id = serializers.CharField(
         required=False,

@@ -16,6 +16,7 @@ from django.test import AsyncClient
 from agents.engine.events import Complete
 from agents.models import Event, Execution, Step
 from conversations import actions
+from conversations.api.serializers import QuerySerializer
 from conversations.models import Conversation
 from hitl.models import Request
 from hyperagent.accounts.models import UserQuota
@@ -614,6 +615,27 @@ def test_a_choice_that_there_is_not_is_refused_under_its_own_name_with_the_way_o
     assert set(fields) == {field}
     assert way_out in fields[field][0]
     assert not Execution.objects.filter(user=alice).exists()
+
+
+def test_what_a_question_may_leave_out_may_be_null(alice: Any, api_of: Callable[..., Any]) -> None:
+    api = api_of(alice)
+    names: list[str] = [str(name) for name in QuerySerializer().fields if str(name) != "query"]
+    conversation = actions.create(alice)
+
+    begun = api.post("/api/v1/conversations", {"title": None, "project_id": None, "temporary": None}, format="json")
+    said = api.post(
+        f"/api/v1/conversations/{conversation.id}/messages",
+        {"text": "Hi", "options": {"show_plan": None, "depth": None, "budget": None}},
+        format="json",
+    )
+    streamed = api.post(STREAM, {"query": "Hi", **dict.fromkeys(names)}, format="json")
+    nothing = api.post(STREAM, {"query": None}, format="json")
+
+    assert (begun.status_code, said.status_code, streamed.status_code) == (201, 201, 200)
+    assert begun.json()["is_temporary"] is False
+    assert (nothing.status_code, list(nothing.json()["error"]["fields"])) == (400, ["query"])
+    plain, whole = Execution.objects.order_by("created_at").values_list("input__options", flat=True)
+    assert (plain, whole) == ({}, {"on_approval": "ask", "interactive": True})
 
 
 def test_every_fault_of_a_question_is_named_at_once(alice: Any, api_of: Callable[..., Any]) -> None:
