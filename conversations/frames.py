@@ -33,6 +33,9 @@ class _Frame(BaseModel):
 
 
 class SayOptions(_Frame):
+    # But a wish that nobody heeds does.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     depth: Depth | None = None
     scenario: Scenario | None = None
     execution_mode: ExecutionMode | None = None

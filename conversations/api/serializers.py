@@ -208,12 +208,22 @@ class OptionsSerializer(NullIsLeftOut):
     budget = BudgetSerializer(required=False, allow_null=True)
 
 
+class SayOptionsSerializer(OptionsSerializer):
+    def to_internal_value(self, data: Any) -> Any:
+        """A wish that is not known by its name would be one that nobody heeds."""
+        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            said = _("There is no such option. Use {known}.").format(known=", ".join(self.fields))
+            raise serializers.ValidationError({name: [said] for name in unknown})
+        return super().to_internal_value(data)
+
+
 class SaySerializer(serializers.Serializer[Any]):
     # Length and emptiness are the action's to judge, for every face alike.
     text = serializers.CharField(allow_blank=True, trim_whitespace=False)
     mode = serializers.CharField(required=False, allow_null=True, allow_blank=True, default=None)
     client_id = serializers.CharField(required=False, allow_null=True, default=None)
-    options = OptionsSerializer(required=False, allow_null=True, default=None)
+    options = SayOptionsSerializer(required=False, allow_null=True, default=None)
     attachment_ids = Several(
         child=serializers.CharField(),
         max_length=MOST_NAMED,

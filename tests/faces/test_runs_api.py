@@ -256,6 +256,21 @@ def test_a_question_says_what_its_run_shall_be_like(alice: Any, api_of: Callable
     assert "quick, standard, deep" in refused.json()["error"]["fields"]["options.depth"][0]
 
 
+def test_a_wish_that_nobody_would_heed_is_refused_by_its_name(alice: Any, api_of: Callable[..., Any]) -> None:
+    conversation = actions.create(alice)
+
+    refused = api_of(alice).post(
+        f"/api/v1/conversations/{conversation.id}/messages",
+        {"text": "Hi", "options": {"depth": "deep", "model": "gpt-9"}},
+        format="json",
+    )
+
+    assert refused.status_code == 400
+    assert list(refused.json()["error"]["fields"]) == ["options.model"]
+    assert "Use depth, scenario, execution_mode, show_plan, budget" in refused.json()["error"]["message"]
+    assert not Execution.objects.exists()
+
+
 def test_another_answer_to_a_programs_question_may_ask_whoever_wants_it(alice: Any) -> None:
     options = {"depth": "deep", "interactive": False, "on_approval": "skip"}
     said = actions.say_in_new(alice, "What is known?", options=options)

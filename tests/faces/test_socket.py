@@ -559,6 +559,7 @@ async def test_a_deleted_conversation_closes_its_sockets(
         ('{"type": "cancel", "execution_id": "1"}', "invalid"),
         ('{"type": "say", "text": "Hi", "options": {"depth": "bottomless"}}', "invalid"),
         ('{"type": "say", "text": "Hi", "options": "deep"}', "invalid"),
+        ('{"type": "say", "text": "Hi", "options": {"model": "gpt-9"}}', "invalid"),
         ('{"type": "steer", "text": "Hi"}', "invalid"),
         ('{"type": "intervene", "agent_id": "mine"}', "invalid"),
         ('{"type": "respond", "request_id": "1", "decision": "denied"}', "invalid"),
