@@ -58,7 +58,10 @@ STATUS_OF_ERROR = {
     "no_model_configured": 503,
     "context_too_long": 400,
     "guardrail_input": 422,
+    # Asked again it would fail again: clients of OpenAI do that by themselves where the fault is not theirs.
+    "budget": 422,
     "crashed_worker": 500,
+    "not_stored": 500,
     "internal": 500,
 }
 # What passes by itself. For how long a provider asked to be left alone is not kept.

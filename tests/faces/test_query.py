@@ -12,6 +12,7 @@ import pytest
 import structlog
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
+from django.utils import timezone
 
 from agents.engine.events import Complete
 from agents.models import Event, Execution, Step
@@ -318,6 +319,26 @@ async def test_where_the_provider_is_busy_it_is_said_that_and_when_to_ask_again(
     assert (failed.status_code, failed.json()["error"]["code"]) == (503, "model_busy")
     assert int(failed.headers["retry-after"]) > 0
     assert (last["type"], last["code"], last["retryable"]) == ("error", "model_busy", True)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("budget", 422), ("not_stored", 500), ("model_refused", 502)], ids=["budget", "house", "model"]
+)
+@pytest.mark.parametrize("url", [QUERY, "/v1/chat/completions"], ids=["query", "completions"])
+async def test_the_status_says_whose_fault_it_was_that_a_run_failed(
+    api: Program, url: str, code: str, status: int
+) -> None:
+    asked = (
+        {"query": "Hi"} if url == QUERY else {"model": "hyperagent", "messages": [{"role": "user", "content": "Hi"}]}
+    )
+    asking = asyncio.create_task(post(api, url, asked))
+    run = await until(Execution.objects.afirst)
+    failed = {"status": "failed", "error_code": code, "error_message": "No.", "ended_at": timezone.now()}
+    await Execution.objects.filter(id=run.id).aupdate(**failed)
+
+    answer = await asking
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
 async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program, alice: Any) -> None:
