@@ -1,5 +1,6 @@
 """Web pages: what is said in them, without what stands around it."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,10 +19,13 @@ from memory.reading.values import Head
 _T = TypeVar("_T")
 _ENOUGH: Final = 0.3
 """If less than this part of all words is taken for what the page says, all of them are."""
+_ENCODING: Final = re.compile(
+    rb"(?:<meta\s[^>]{0,300}charset|<\?xml\s[^>]{0,100}encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE
+)
 
 
 def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
-    text, missing = text_of(path, most=caps.HTML_BYTES)
+    text, missing = text_of(path, most=caps.HTML_BYTES, saying=_ENCODING)
     title, day, said = _said(text)
     yield Head(0, sensible(title, filename), {"published": day})
     if title and not said.lstrip().startswith("# "):

@@ -17,7 +17,7 @@ from hyperagent.lib.text import text_encoding
 from memory.kinds import BlockKind
 from memory.reading import caps, reasons
 from memory.reading.cleaning import one_line
-from memory.reading.decoding import decoded
+from memory.reading.decoding import decoded, meant_by
 from memory.reading.paging import Missing, Part
 from memory.reading.parsers.text import paragraphs
 from memory.reading.titles import sensible
@@ -81,8 +81,10 @@ def _text(part: Message) -> str:
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes):
         return ""
-    named = text_encoding(str(part.get_content_charset() or ""))
-    return payload.decode(named, "replace") if named else decoded(payload)
+    said = str(part.get_content_charset() or "")
+    # UTF-8 and its like are taken at their word.
+    named = meant_by(said) or text_encoding(said)
+    return decoded(payload) if named in ("", "ascii") else payload.decode(named, "replace")
 
 
 def _name(part: Message) -> str:

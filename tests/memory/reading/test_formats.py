@@ -336,7 +336,7 @@ def test_a_mail_that_is_not_as_it_should_be_is_read_as_far_as_it_goes(tmp_path: 
 
     _, (page,) = read_all(path)
 
-    assert "Hi" in page.text or page.text.endswith("words \ufffd")
+    assert "Hi" in page.text or page.text.endswith("words ÿ")
 
 
 @pytest.mark.parametrize("make", [making.docx_of, making.pptx_of])
