@@ -1,12 +1,16 @@
-"""Word: headings, paragraphs, lists and tables in their order; pages where Word last broke them."""
+"""Word: headings, paragraphs, lists and tables in their order; pages where Word last broke them. What floats in a box
+comes after the paragraph that it is tied to, and so do the notes of one."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import docx
 from docx.document import Document
-from docx.oxml.ns import nsmap
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsmap, qn
 from docx.oxml.table import CT_Tbl
 from docx.oxml.text.paragraph import CT_P
 from docx.table import Table
@@ -25,13 +29,31 @@ _TEMPLATE_IS_OF: Final = "2013-12-23"
 """python-docx's own template says so, and whoever uses it seldom says otherwise."""
 _HEADINGS: Final = ("heading ", "überschrift ", "titre ", "título ", "titolo ", "rubrik ", "kop ")
 _LEVELS_MOST: Final = 9
+_NAMES: Final = {**nsmap, "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006"}
 # Where the text of a document may stand: content controls, and what was added or moved there under review.
 _PARTS: Final = XPath(
-    "./w:p | ./w:tbl | ./w:sdt | ./w:sdtContent | ./w:customXml | ./w:ins | ./w:moveTo", namespaces=nsmap
+    "./w:p | ./w:tbl | ./w:sdt | ./w:sdtContent | ./w:customXml | ./w:ins | ./w:moveTo", namespaces=_NAMES
 )
-_CONTENTS: Final = XPath("./w:sdtPr/w:docPartObj/w:docPartGallery[@w:val='Table of Contents']", namespaces=nsmap)
-# Of what was taken out or moved away, of what floats in a box, and of how a word is read aloud: nothing.
-_RUNS: Final = ".//w:r[not(ancestor::w:del or ancestor::w:moveFrom or ancestor::w:txbxContent or ancestor::w:rt)]"
+_CONTENTS: Final = XPath("./w:sdtPr/w:docPartObj/w:docPartGallery[@w:val='Table of Contents']", namespaces=_NAMES)
+# Of a paragraph itself, not of one that floats in a box in it. Of what was taken out or moved away, of what is there
+# for older programs once more, and of how a word is read aloud: nothing.
+_RUNS: Final = XPath(
+    ".//w:r[count(ancestor::w:p) = $depth and"
+    " not(ancestor::w:del or ancestor::w:moveFrom or ancestor::w:rt or ancestor::mc:Fallback)]",
+    namespaces=_NAMES,
+)
+_BOXES: Final = XPath(
+    ".//w:txbxContent[not(ancestor::mc:Fallback or ancestor::w:del or ancestor::w:moveFrom)]", namespaces=_NAMES
+)
+_ROWS: Final = XPath("./w:tr | ./w:sdt/w:sdtContent/w:tr", namespaces=_NAMES)
+_CELLS: Final = XPath("./w:tc | ./w:sdt/w:sdtContent/w:tc", namespaces=_NAMES)
+_IN_CELL: Final = XPath(".//w:p[count(ancestor::w:txbxContent) = $boxes]", namespaces=_NAMES)
+_BEFORE: Final = XPath("number(./w:trPr/w:gridBefore/@w:val)", namespaces=_NAMES)
+_ACROSS: Final = XPath("number(./w:tcPr/w:gridSpan/@w:val)", namespaces=_NAMES)
+_ACROSS_MOST: Final = 63
+"""Columns that a table of Word may have."""
+_NOTED: Final = XPath(".//w:footnoteReference/@w:id | .//w:endnoteReference/@w:id", namespaces=_NAMES)
+_NOTES: Final = {"footnote": "Footnote", "endnote": "Endnote"}
 _WORDS_AND_BREAKS: Final = ".//w:t | .//w:lastRenderedPageBreak | .//w:br[@w:type='page']"
 
 
@@ -54,6 +76,7 @@ def _head(document: Document, filename: str) -> Head:
 
 
 def _blocks(document: Document) -> Iterator[Part]:
+    notes = _Notes(document)
     items, new_page = list[str](), False
     for block in _inner(document._body._element, document._body):
         breaks_first, breaks = _breaks(block)
@@ -62,13 +85,21 @@ def _blocks(document: Document) -> Iterator[Part]:
         if items and (new_page or not is_item):
             yield Part(BlockKind.LIST, "\n".join(items))
             items = []
-        if is_item and not new_page:
-            items.append(_item(block))
+        if isinstance(block, Table):
+            new_page, breaks = yield from _table(block, new_page)
+        elif is_item and not new_page:
+            items.append(f"- {_text(block)}")
         else:
             made = _part(block, new_page)
             if made:
                 yield made
                 new_page = False
+        for more in (*_boxed(block, document._body), *notes.of(block)):
+            if items:
+                yield Part(BlockKind.LIST, "\n".join(items))
+                items = []
+            yield replace(more, new_page=new_page)
+            new_page = False
         new_page = new_page or breaks
     if items:
         yield Part(BlockKind.LIST, "\n".join(items))
@@ -85,27 +116,63 @@ def _inner(element: Any, body: Any) -> Iterator[Paragraph | Table]:
             yield from _inner(part, body)
 
 
+def _boxed(block: Paragraph | Table, body: Any) -> Iterator[Part]:
+    for box in _BOXES(block._element):
+        for inner in _inner(box, body):
+            if isinstance(inner, Table):
+                lines = table_lines(cells for _, cells in _rows(inner))
+                made = Part(BlockKind.TABLE, "\n".join(lines)) if lines else None
+            else:
+                made = _part(inner, False)
+            if made:
+                yield made
+
+
+class _Notes:
+    """The notes of a document, at the foot of its pages and at its end, in the order in which its text names them."""
+
+    def __init__(self, document: Document) -> None:
+        self._texts: dict[tuple[str, str], str] = {}
+        self._told = dict.fromkeys(_NOTES, 0)
+        for related in document.part.rels.values():
+            kind = related.reltype.rpartition("/")[2].removesuffix("s")
+            if kind in _NOTES and not related.is_external:
+                with suppress(SyntaxError):  # The document can be read without them.
+                    self._read(kind, parse_xml(related.target_part.blob))
+
+    def _read(self, kind: str, notes: Any) -> None:
+        for note in notes.iterchildren(qn(f"w:{kind}")):
+            paragraphs = (_said(one) for one in note.iter(qn("w:p")))
+            self._texts[kind, note.get(qn("w:id"), "")] = " ".join(filter(None, paragraphs))
+
+    def of(self, block: Paragraph | Table) -> Iterator[Part]:
+        for number in _NOTED(block._element):
+            kind = number.getparent().tag.rpartition("}")[2].removesuffix("Reference")
+            self._told[kind] += 1
+            text = self._texts.pop((kind, str(number)), "")
+            if text:
+                yield Part(BlockKind.PARAGRAPH, f"{_NOTES[kind]} {self._told[kind]}: {text}")
+
+
 def _text(paragraph: Paragraph) -> str:
-    return "".join(run.text for run in paragraph._element.xpath(_RUNS)).strip()
+    return _said(paragraph._element)
 
 
-def _breaks(block: Paragraph | Table) -> tuple[bool, bool]:
+def _said(paragraph: Any) -> str:
+    depth = 1 + sum(1 for _ in paragraph.iterancestors(qn("w:p")))
+    return "".join(run.text for run in _RUNS(paragraph, depth=depth)).strip()
+
+
+def _breaks(block: Any) -> tuple[bool, bool]:
     """Whether a page begins before its first word, and whether one begins behind that: the next block is on it."""
-    marks = [mark.tag.endswith("}t") for mark in block._element.xpath(_WORDS_AND_BREAKS)]
+    marks = [mark.tag.endswith("}t") for mark in getattr(block, "_element", block).xpath(_WORDS_AND_BREAKS)]
     return (not marks[0], marks[0] and not all(marks)) if marks else (False, False)
 
 
-def _part(block: Paragraph | Table, new_page: bool) -> Part | None:
-    if isinstance(block, Table):
-        text, kind, level = "\n".join(table_lines(_cells(block))), BlockKind.TABLE, 0
-    else:
-        text, level = _text(block), _heading_level(block)
-        kind = BlockKind.HEADING if level else BlockKind.LIST if _is_item(block) else BlockKind.PARAGRAPH
+def _part(block: Paragraph, new_page: bool) -> Part | None:
+    text, level = _text(block), _heading_level(block)
+    kind = BlockKind.HEADING if level else BlockKind.LIST if _is_item(block) else BlockKind.PARAGRAPH
     return Part(kind, text, level, new_page=new_page) if text else None
-
-
-def _item(block: Paragraph | Table) -> str:
-    return f"- {_text(block)}" if isinstance(block, Paragraph) else ""
 
 
 def _heading_level(paragraph: Paragraph) -> int:
@@ -129,8 +196,39 @@ def _style(paragraph: Paragraph) -> str:
     return ((paragraph.style.name if paragraph.style else "") or "").lower()
 
 
-def _cells(table: Table) -> Iterator[list[str]]:
-    """Straight from the XML: python-docx works each merged cell out again for every cell. A table in a cell is text."""
-    for row in table._element.xpath("./w:tr | ./w:sdt/w:sdtContent/w:tr"):
-        cells = row.xpath("./w:tc | ./w:sdt/w:sdtContent/w:tc")
-        yield [" ".join("".join(p.xpath(".//w:t/text()")) for p in cell.xpath(".//w:p")) for cell in cells]
+def _table(table: Table, new_page: bool) -> Generator[Part, None, tuple[bool, bool]]:
+    """A part for each page that it stands on, the first row above each. Returns whether a page still waits to begin
+    before what follows, and whether one begins with that."""
+    rows, begins, breaks = list[list[str]](), set[int](), False
+    for number, (row, cells) in enumerate(_rows(table)):
+        breaks_first, breaks_within = _breaks(row)
+        # Before the first row it is the page of the whole table.
+        if rows and (breaks or (breaks_first and number)):
+            begins.add(len(rows))
+        breaks = breaks_within
+        if any(cells):
+            rows.append(cells)
+    lines, first = table_lines(rows), 0
+    for last in (*sorted(begins & set(range(1, len(lines)))), len(lines)):
+        if last > first:
+            head = lines[:1] if first else []
+            yield Part(BlockKind.TABLE, "\n".join([*head, *lines[first:last]]), new_page=new_page or first > 0)
+            new_page, first = False, last
+    return new_page, breaks
+
+
+def _rows(table: Table) -> Iterator[tuple[Any, list[str]]]:
+    """Each with its cells; one that goes over several columns leaves those behind it empty. Straight from the XML:
+    python-docx works each merged cell out again for every cell. A table in a cell is text."""
+    boxes = sum(1 for _ in table._element.iterancestors(qn("w:txbxContent")))
+    for row in _ROWS(table._element):
+        cells = [""] * _count(_BEFORE(row))
+        for cell in _CELLS(row):
+            cells.append(" ".join(filter(None, map(_said, _IN_CELL(cell, boxes=boxes)))))
+            cells += [""] * max(0, _count(_ACROSS(cell)) - 1)
+        yield row, cells
+
+
+def _count(number: float) -> int:
+    """0 for what is no number."""
+    return int(number) if 0 <= number <= _ACROSS_MOST else 0

@@ -1,5 +1,6 @@
 """Each format gives its pages, headings, lists and tables, and what it says of itself."""
 
+import zipfile
 from datetime import date, datetime
 from pathlib import Path
 
@@ -100,6 +101,115 @@ def test_what_stands_in_fields_and_was_added_under_review_is_read_and_what_was_t
     _, (page,) = read_all(path)
 
     assert page.text == "Acme Ltd, Leeds\n\nNotice is three months to the day."
+
+
+WORDS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def _with_body(path: Path, body: str, more: dict[str, bytes] | None = None) -> None:
+    """A Word document of this body."""
+    making.docx_of(path)
+    names = f'xmlns:w="{WORDS}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    document = f"<w:document {names}><w:body>{body}</w:body></w:document>"
+    making.changed_zip(path, {"word/document.xml": document.encode(), **(more or {})})
+
+
+def _paragraph(*runs: str) -> str:
+    return "<w:p>" + "".join(run if run.startswith("<") else f"<w:r><w:t>{run}</w:t></w:r>" for run in runs) + "</w:p>"
+
+
+def _row(*cells: str) -> str:
+    return (
+        "<w:tr>" + "".join(cell if cell.startswith("<w:tc>") else _cell(_paragraph(cell)) for cell in cells) + "</w:tr>"
+    )
+
+
+def _cell(inner: str, properties: str = "") -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr>{inner}</w:tc>"
+
+
+def test_lines_in_a_cell_of_a_word_document_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    address = "<w:r><w:t>Long Road 1</w:t><w:br/><w:t>12345 Leeds</w:t><w:tab/><w:t>UK</w:t></w:r>"
+    gone = "<w:moveFrom w:id='1'><w:r><w:t>gone</w:t></w:r></w:moveFrom>"
+    rows = _row("Name", "Address") + _row("Ann", _cell(_paragraph(address, gone)))
+    _with_body(path, f"<w:tbl>{rows}</w:tbl>")
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Name | Address |\n| Ann | Long Road 1 12345 Leeds UK |"
+
+
+def test_a_cell_that_goes_over_columns_leaves_the_figures_in_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    both = _cell(_paragraph("Total"), '<w:gridSpan w:val="2"/>')
+    _with_body(path, f"<w:tbl>{_row('Item', 'Count', 'Sum')}{_row('Tea', '3', '21')}{_row(both, '500')}</w:tbl>")
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Item | Count | Sum |\n| Tea | 3 | 21 |\n| Total |  | 500 |"
+
+
+def test_the_rows_of_a_long_table_stand_on_the_pages_that_word_had_them_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    begins = "<w:r><w:lastRenderedPageBreak/><w:t>{}</w:t></w:r>"
+    rows = [_row("Good", "Sum"), _row("Tea", "1"), _row(_cell(_paragraph(begins.format("Ink"))), "2"), _row("Pen", "3")]
+    rows.append(_row(_cell(_paragraph(begins.format("Cup"))), "4"))
+    _with_body(path, f"{_paragraph('Prices')}<w:tbl>{''.join(rows)}</w:tbl>{_paragraph('The end.')}")
+
+    _, pages = read_all(path)
+
+    assert [page.text for page in pages] == [
+        "Prices\n\n| Good | Sum |\n| Tea | 1 |",
+        "| Good | Sum |\n| Ink | 2 |\n| Pen | 3 |",
+        "| Good | Sum |\n| Cup | 4 |\n\nThe end.",
+    ]
+
+
+def test_notes_and_what_floats_in_a_box_are_read_with_their_paragraph(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    note = "<w:r><w:footnoteReference w:id='2'/></w:r>"
+    floating = f"<w:txbxContent>{_paragraph('Valid until May.')}</w:txbxContent>"
+    box = (
+        f"<w:r><mc:AlternateContent><mc:Choice Requires='wps'>{floating}</mc:Choice>"
+        f"<mc:Fallback><w:pict>{floating}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    notes = (
+        f"<w:footnotes xmlns:w='{WORDS}'><w:footnote w:type='separator' w:id='0'>{_paragraph('')}</w:footnote>"
+        f"<w:footnote w:id='2'>{_paragraph(' But for gross negligence.')}</w:footnote></w:footnotes>"
+    )
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    _with_body(
+        path,
+        _paragraph("Liability is limited.", note) + _paragraph("Our offer", box) + _paragraph("The end."),
+        {
+            "word/footnotes.xml": notes.encode(),
+            **_registered(path, "footnotes", kind),
+        },
+    )
+
+    _, (page,) = read_all(path)
+
+    assert page.text == (
+        "Liability is limited.\n\nFootnote 1: But for gross negligence.\n\nOur offer\n\nValid until May.\n\nThe end."
+    )
+
+
+def _registered(path: Path, name: str, kind: str) -> dict[str, bytes]:
+    """What has to be said in a container of Word so that a part of it is found."""
+    making.docx_of(path)
+    with zipfile.ZipFile(path) as container:
+        types, relations = (container.read(one) for one in (TYPES, RELATIONS))
+    part = f'<Override PartName="/word/{name}.xml" ContentType="{kind}"/></Types>'.encode()
+    relation = f'<Relationship Id="rIdN" Type="{OFFICE}/relationships/{name}" Target="{name}.xml"/></Relationships>'
+    return {
+        TYPES: types.replace(b"</Types>", part),
+        RELATIONS: relations.replace(b"</Relationships>", relation.encode()),
+    }
+
+
+TYPES, RELATIONS = "[Content_Types].xml", "word/_rels/document.xml.rels"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 
 
 def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
