@@ -21,6 +21,7 @@ from memory.kinds import BlockKind
 from memory.reading import reasons
 from memory.reading.containers import lighter, unpacking
 from memory.reading.paging import Part
+from memory.reading.parsers.docx_numbers import Numbers
 from memory.reading.tables import table_lines
 from memory.reading.titles import sensible
 from memory.reading.values import Head
@@ -76,21 +77,22 @@ def _head(document: Document, filename: str) -> Head:
 
 
 def _blocks(document: Document) -> Iterator[Part]:
-    notes = _Notes(document)
+    notes, numbers = _Notes(document), Numbers(document)
     items, new_page = list[str](), False
     for block in _inner(document._body._element, document._body):
         breaks_first, breaks = _breaks(block)
         new_page = new_page or breaks_first
+        number = numbers.before(block._element) if isinstance(block, Paragraph) else ""
         is_item = isinstance(block, Paragraph) and _is_item(block)
         if items and (new_page or not is_item):
             yield Part(BlockKind.LIST, "\n".join(items))
             items = []
         if isinstance(block, Table):
-            new_page, breaks = yield from _table(block, new_page)
+            new_page, breaks = yield from _table(block, new_page, numbers)
         elif is_item and not new_page:
-            items.append(f"- {_text(block)}")
+            items.append(f"- {_numbered(number, _text(block))}")
         else:
-            made = _part(block, new_page)
+            made = _part(block, new_page, number)
             if made:
                 yield made
                 new_page = False
@@ -169,10 +171,14 @@ def _breaks(block: Any) -> tuple[bool, bool]:
     return (not marks[0], marks[0] and not all(marks)) if marks else (False, False)
 
 
-def _part(block: Paragraph, new_page: bool) -> Part | None:
+def _part(block: Paragraph, new_page: bool, number: str = "") -> Part | None:
     text, level = _text(block), _heading_level(block)
     kind = BlockKind.HEADING if level else BlockKind.LIST if _is_item(block) else BlockKind.PARAGRAPH
-    return Part(kind, text, level, new_page=new_page) if text else None
+    return Part(kind, _numbered(number, text), level, new_page=new_page) if text else None
+
+
+def _numbered(number: str, text: str) -> str:
+    return f"{number} {text}".strip()
 
 
 def _heading_level(paragraph: Paragraph) -> int:
@@ -196,11 +202,11 @@ def _style(paragraph: Paragraph) -> str:
     return ((paragraph.style.name if paragraph.style else "") or "").lower()
 
 
-def _table(table: Table, new_page: bool) -> Generator[Part, None, tuple[bool, bool]]:
+def _table(table: Table, new_page: bool, numbers: Numbers) -> Generator[Part, None, tuple[bool, bool]]:
     """A part for each page that it stands on, the first row above each. Returns whether a page still waits to begin
     before what follows, and whether one begins with that."""
     rows, begins, breaks = list[list[str]](), set[int](), False
-    for number, (row, cells) in enumerate(_rows(table)):
+    for number, (row, cells) in enumerate(_rows(table, numbers)):
         breaks_first, breaks_within = _breaks(row)
         # Before the first row it is the page of the whole table.
         if rows and (breaks or (breaks_first and number)):
@@ -217,14 +223,17 @@ def _table(table: Table, new_page: bool) -> Generator[Part, None, tuple[bool, bo
     return new_page, breaks
 
 
-def _rows(table: Table) -> Iterator[tuple[Any, list[str]]]:
+def _rows(table: Table, numbers: Numbers | None = None) -> Iterator[tuple[Any, list[str]]]:
     """Each with its cells; one that goes over several columns leaves those behind it empty. Straight from the XML:
     python-docx works each merged cell out again for every cell. A table in a cell is text."""
     boxes = sum(1 for _ in table._element.iterancestors(qn("w:txbxContent")))
     for row in _ROWS(table._element):
         cells = [""] * _count(_BEFORE(row))
         for cell in _CELLS(row):
-            cells.append(" ".join(filter(None, map(_said, _IN_CELL(cell, boxes=boxes)))))
+            said = (
+                _numbered(numbers.before(one) if numbers else "", _said(one)) for one in _IN_CELL(cell, boxes=boxes)
+            )
+            cells.append(" ".join(filter(None, said)))
             cells += [""] * max(0, _count(_ACROSS(cell)) - 1)
         yield row, cells
 

@@ -4,7 +4,12 @@ import zipfile
 from datetime import date, datetime
 from pathlib import Path
 
+import docx
+import pptx
 import pytest
+from docx.oxml import parse_xml
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 
 from memory.reading.images import page_image
 from memory.reading.process import read
@@ -192,6 +197,43 @@ def test_notes_and_what_floats_in_a_box_are_read_with_their_paragraph(tmp_path: 
 
     assert page.text == (
         "Liability is limited.\n\nFootnote 1: But for gross negligence.\n\nOur offer\n\nValid until May.\n\nThe end."
+    )
+
+
+def test_the_numbers_that_word_counts_stand_before_headings_and_items(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    made = docx.Document()
+    numbering = made.part.numbering_part.element
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{style}<w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (form, text, style) in enumerate(
+            [("decimal", "§ %1", '<w:pStyle w:val="Heading1"/>'), ("decimal", "%1.%2", ""), ("lowerLetter", "(%3)", "")]
+        )
+    )
+    kind = f'<w:abstractNum xmlns:w="{WORDS}" w:abstractNumId="90">{levels}</w:abstractNum>'
+    number = '<w:num xmlns:w="{}" w:numId="{}"><w:abstractNumId w:val="90"/>{}</w:num>'
+    numbering.insert(0, parse_xml(kind))
+    numbering.append(parse_xml(number.format(WORDS, 91, "")))
+    anew = '<w:lvlOverride w:ilvl="2"><w:startOverride w:val="1"/></w:lvlOverride>'
+    numbering.append(parse_xml(number.format(WORDS, 92, anew)))
+    made.styles["Heading 1"].element.get_or_add_pPr().append(parse_xml(
+        f'<w:numPr xmlns:w="{WORDS}"><w:numId w:val="91"/></w:numPr>'
+    ))  # fmt: skip
+    for text, name, at in (
+        ("Subject", "", 0), ("The goods.", "91", 1), ("Term", "", 0), ("Two years.", "91", 1), ("", "91", 1),
+        ("Notice:", "91", 1), ("in writing", "91", 2), ("in time", "91", 2), ("once more", "92", 2), ("Told", "", -1),
+    ):  # fmt: skip
+        paragraph = made.add_heading(text, 1) if not name and at == 0 else made.add_paragraph(text)
+        if name:
+            within = f'<w:numPr xmlns:w="{WORDS}"><w:ilvl w:val="{at}"/><w:numId w:val="{name}"/></w:numPr>'
+            paragraph._element.get_or_add_pPr().append(parse_xml(within))
+    made.save(str(path))
+
+    _, (page,) = read_all(path)
+
+    assert page.text == (
+        "§ 1 Subject\n\n- 1.1 The goods.\n\n§ 2 Term\n\n- 2.1 Two years.\n\n- 2.3 Notice:\n"
+        "- (a) in writing\n- (b) in time\n- (a) once more\n\nTold"
     )
 
 
