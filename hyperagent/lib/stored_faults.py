@@ -80,6 +80,7 @@ SENTENCES: Final = (
     gettext_noop("Partly read: the first {count} MB; the rest is left out."),
     gettext_noop("Partly read: the first {count} rows; the rest is left out."),
     gettext_noop("Partly read: the first {count} of {total} columns."),
+    gettext_noop("Partly read: of each cell the first {count} characters; the rest is left out."),
     gettext_noop("Partly read: a sheet is too large, and its last rows are left out."),
     gettext_noop("Partly read: the first {count} of {total} rows of the sheet “{name}”."),
     gettext_noop("Partly read: the first {count} of {total} columns of the sheet “{name}”."),

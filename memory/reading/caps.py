@@ -18,7 +18,8 @@ MAIL_BYTES: Final = 48 * MIB
 """Of a mail with what is attached, which is held whole; the rest is left out."""
 ROWS: Final = 100_000
 COLUMNS: Final = 256
-CELL_CHARS: Final = 2_000
+CELL_CHARS: Final = 32_767
+"""Of a cell of a sheet: what Excel lets stand in one."""
 
 UNPACKED_BYTES: Final = 1024 * MIB
 """Of all members of a zip container, as its directory says."""

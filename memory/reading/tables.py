@@ -7,8 +7,8 @@ from memory.reading.cleaning import one_line
 
 
 def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows as they are; the first is the header."""
-    texts = [[cell_text(cell) for cell in row] for row in rows]
+    """Rows as they are, whole, for they may be paragraphs side by side; the first is the header."""
+    texts = [[_plain(cell) for cell in row] for row in rows]
     texts = [row for row in texts if any(row)]
     width = max(map(len, texts), default=0)
     kept = [column for column in range(width) if any(column < len(row) and row[column] for row in texts)]
@@ -16,9 +16,13 @@ def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def cell_text(cell: str) -> str:
-    """One line, and no bar of its own."""
-    text = one_line(cell[: caps.CELL_CHARS]).replace("|", "/")
+    """One line, and no bar of its own, of a sheet."""
+    text = _plain(cell[: caps.CELL_CHARS])
     return text if len(cell) <= caps.CELL_CHARS else text + "…"
+
+
+def _plain(cell: str) -> str:
+    return one_line(cell).replace("|", "/")
 
 
 def bars(cells: Sequence[str]) -> str:

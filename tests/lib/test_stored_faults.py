@@ -62,6 +62,7 @@ SAID: dict[str, str] = {
     "crashed": driver.CRASHED,
     "some pages": "Partly read: the first 10,000 of 12,345 pages; the rest is left out. 1 page has no text, only "
     "pictures or nothing: 7.",
+    "long cells": "Partly read: of each cell the first 32,767 characters; the rest is left out.",
     "address": addresses.NOT_PRINTABLE,
     "no address": addresses.NOT_AN_ADDRESS,
     "other protocol": addresses.NOT_HTTP,

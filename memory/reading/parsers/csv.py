@@ -34,11 +34,11 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
 
 
 def _portions(rows: Iterator[list[str]]) -> Iterator[Part | Missing]:
-    widest = 0
+    widest = longest = 0
 
     def cut(row: list[str]) -> list[str]:
-        nonlocal widest
-        widest = max(widest, len(row))
+        nonlocal widest, longest
+        widest, longest = max(widest, len(row)), max(longest, *map(len, row))
         return row[: caps.COLUMNS]
 
     filled = (cut(row) for row in rows if any(cell.strip() for cell in row))
@@ -50,6 +50,8 @@ def _portions(rows: Iterator[list[str]]) -> Iterator[Part | Missing]:
         yield Missing(f"Partly read: the first {caps.ROWS:,} rows; the rest is left out.")
     if widest > caps.COLUMNS:
         yield Missing(f"Partly read: the first {caps.COLUMNS:,} of {widest:,} columns.")
+    if longest > caps.CELL_CHARS:
+        yield Missing(f"Partly read: of each cell the first {caps.CELL_CHARS:,} characters; the rest is left out.")
 
 
 def _separator(sample: str) -> str:

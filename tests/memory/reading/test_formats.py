@@ -155,6 +155,17 @@ def test_a_cell_that_goes_over_columns_leaves_the_figures_in_theirs(tmp_path: Pa
     assert page.text == "| Item | Count | Sum |\n| Tea | 3 | 21 |\n| Total |  | 500 |"
 
 
+def test_of_a_contract_in_two_columns_nothing_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    clauses = [f"{number}. The seller delivers the goods to the buyer." for number in range(1, 200)]
+    columns = [_cell("".join(map(_paragraph, clauses))), _cell(_paragraph("Dasselbe auf Deutsch."))]
+    _with_body(path, f"<w:tbl>{_row('English', 'Deutsch')}{_row(*columns)}</w:tbl>")
+
+    _, pages = read_all(path)
+
+    assert all(clause in "".join(page.text for page in pages) for clause in clauses)
+
+
 def test_the_rows_of_a_long_table_stand_on_the_pages_that_word_had_them_on(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     begins = "<w:r><w:lastRenderedPageBreak/><w:t>{}</w:t></w:r>"
@@ -326,6 +337,17 @@ def test_a_csv_of_decimal_commas_without_a_header(tmp_path: Path) -> None:
     _, (page,) = read_all(path)
 
     assert page.text == "| Miete | 1200,50 |\n| Strom | 80,20 |"
+
+
+def test_a_cell_is_read_as_far_as_excel_lets_it_go_and_what_is_left_out_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    words = " ".join(f"word{number}" for number in range(3_000))
+    path.write_text(f"Id,Text\n1,{words}\n2,{words * 2}\n")
+
+    facts, pages = read_all(path)
+
+    assert "word2999 |" in "".join(page.text for page in pages)
+    assert facts[-1].note == "Partly read: of each cell the first 32,767 characters; the rest is left out."
 
 
 def test_a_csv_of_very_many_columns_says_that_some_are_left_out(tmp_path: Path) -> None:
