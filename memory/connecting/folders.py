@@ -16,9 +16,10 @@ from memory.connecting.values import LookFailed
 
 MAX_FILES: Final = 10_000
 MAX_DEPTH: Final = 40
-READABLE: Final = frozenset(
-    (".pdf", ".docx", ".xlsx", ".xls", ".ods", ".csv", ".tsv", ".pptx", ".html", ".htm", ".eml", ".md", ".markdown")
-) | {".txt"}
+READABLE: Final = frozenset((
+    ".pdf", ".docx", ".docm", ".dotx", ".xlsx", ".xlsm", ".xls", ".ods", ".csv", ".tsv", ".pptx", ".pptm", ".ppsx",
+    ".html", ".htm", ".eml", ".md", ".markdown", ".txt",
+))  # fmt: skip
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 

@@ -14,6 +14,19 @@ from memory.reading import caps, reasons
 _MARKER: Final = {
     "docx": "word/document.xml", "xlsx": "xl/workbook", "pptx": "ppt/presentation.xml", "ods": "content.xml",
 }  # fmt: skip
+_WORD: Final = b"application/vnd.openxmlformats-officedocument.wordprocessingml."
+_SLIDES: Final = b"application/vnd.openxmlformats-officedocument.presentationml."
+_TYPES: Final = "[Content_Types].xml"
+# Of documents with macros, of templates and of shows, which are read like any; the libraries take none of them.
+_ALIKE: Final = {
+    _WORD + b"template.main+xml": _WORD + b"document.main+xml",
+    b"application/vnd.ms-word.document.macroEnabled.main+xml": _WORD + b"document.main+xml",
+    b"application/vnd.ms-word.template.macroEnabledTemplate.main+xml": _WORD + b"document.main+xml",
+    _SLIDES + b"slideshow.main+xml": _SLIDES + b"presentation.main+xml",
+    _SLIDES + b"template.main+xml": _SLIDES + b"presentation.main+xml",
+    b"application/vnd.ms-powerpoint.slideshow.macroEnabled.main+xml": _SLIDES + b"presentation.main+xml",
+    b"application/vnd.ms-powerpoint.template.macroEnabled.main+xml": _SLIDES + b"presentation.main+xml",
+}
 _ENTITIES: Final = (b"<!DOCTYPE", b"<!ENTITY")
 _MEDIA: Final = ("/media/", "/embeddings/", "/fonts/", "Pictures/", "Thumbnails/", "/thumbnail", "vbaProject")
 
@@ -32,7 +45,8 @@ def unpacking(path: Path, doc_type: str) -> Iterator[zipfile.ZipFile]:
 
 
 def lighter(container: zipfile.ZipFile) -> BytesIO:
-    """The same container without pictures, films and fonts, of which only the names are left."""
+    """The same container without pictures, films and fonts, of which only the names are left, and as a plain document
+    whatever kind of one it is."""
     made = BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as light:
         for member in container.infolist():
@@ -56,6 +70,9 @@ def _whole(container: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if len(content) > member.file_size:
         raise reasons.bomb()
     refuse_entities(member.filename, content)
+    if member.filename == _TYPES:
+        for kind, plain in _ALIKE.items():
+            content = content.replace(kind, plain)
     return content
 
 

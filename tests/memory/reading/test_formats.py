@@ -265,6 +265,32 @@ TYPES, RELATIONS = "[Content_Types].xml", "word/_rels/document.xml.rels"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 
 
+@pytest.mark.parametrize(
+    ("make", "name", "plain", "kind"),
+    [
+        (making.docx_of, "a.docm", b"wordprocessingml.document", b"ms-word.document.macroEnabled"),
+        (making.docx_of, "a.dotx", b"wordprocessingml.document", b"wordprocessingml.template"),
+        (making.pptx_of, "a.ppsx", b"presentationml.presentation", b"presentationml.slideshow"),
+        (making.pptx_of, "a.pptm", b"presentationml.presentation", b"ms-powerpoint.presentation.macroEnabled"),
+    ],
+    ids=["docm", "dotx", "ppsx", "pptm"],
+)
+def test_documents_with_macros_templates_and_shows_are_read_like_any(
+    tmp_path: Path, make: making.Maker, name: str, plain: bytes, kind: bytes
+) -> None:
+    path = tmp_path / name
+    make(path)
+    with zipfile.ZipFile(path) as container:
+        types = container.read(TYPES)
+    before = b"application/vnd.openxmlformats-officedocument." + plain + b".main+xml"
+    prefix = b"application/vnd." if kind.startswith(b"ms-") else b"application/vnd.openxmlformats-officedocument."
+    making.changed_zip(path, {TYPES: types.replace(before, prefix + kind + b".main+xml")})
+
+    _, pages = read_all(path)
+
+    assert any("Second class" in page.text or "Sales rose" in page.text for page in pages)
+
+
 def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
     path = tmp_path / "a.pptx"
     making.pptx_of(path)
