@@ -29,6 +29,17 @@ def bars(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def header_at(rows: Sequence[Sequence[str]]) -> int:
+    """Which of the first rows names the columns: the first that is about as full as most. What stands above it is a
+    title, or whose account it is. The corner above the names of rows may be empty."""
+    filled = [sum(map(bool, row)) for row in rows]
+    usual = max(set(filled), key=lambda count: (filled.count(count), count), default=0)
+    for at, (row, count) in enumerate(zip(rows, filled, strict=True)):
+        if count >= max(2, usual - 1) or (count == usual - 1 and not row[0]):
+            return at
+    return 0
+
+
 def portions(lines: Iterable[str], *, header: str, most_chars: int) -> Iterator[str]:
     """The rows below `header` in tables of about `most_chars`, each with the header on top."""
     portion, chars = [header], len(header)

@@ -16,7 +16,7 @@ from memory.reading import caps, reasons
 from memory.reading.containers import refuse_entities, start_of, unpacking
 from memory.reading.kinds import OPENDOCUMENT, OPENDOCUMENT_AMONG
 from memory.reading.paging import Missing, Part
-from memory.reading.tables import bars, cell_text, portions
+from memory.reading.tables import bars, cell_text, header_at, portions
 from memory.reading.values import Head
 
 _SHEET: Final = re.compile(r"xl/worksheets/[^/]+\.xml")
@@ -90,8 +90,7 @@ def _sheet(workbook: Any, name: str) -> Iterator[Part | Missing]:
     top = list(islice(filled, _HEADER_AMONG))
     if not top:
         return
-    # A title above the table stands alone in its row.
-    at = next((index for index, row in enumerate(top) if sum(map(bool, row)) > 1), 0)
+    at = header_at(top)
     for row in top[:at]:
         yield Part(BlockKind.PARAGRAPH, " ".join(filter(None, row)), 0, name)
     kept = _used_columns(sheet, top[at:])

@@ -365,6 +365,51 @@ def test_a_csv_of_decimal_commas_without_a_header(tmp_path: Path) -> None:
     assert page.text == "| Miete | 1200,50 |\n| Strom | 80,20 |"
 
 
+def test_what_excel_says_above_a_csv_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("sep=;\r\nName;Sum\r\nTea, green;1,50\r\n", newline="")
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Name | Sum |\n| Tea, green | 1,50 |"
+
+
+@pytest.mark.parametrize(
+    ("above", "header"),
+    [
+        (("Statement;;;", "Account;123;;"), "Day;Text;Sum;Left"),
+        (("Statement",), "Day;Text;Sum;Left"),
+        ((), ";Text;Sum;Left"),
+        ((), "Day;Text;Sum;Left"),
+    ],
+    ids=["account", "title", "empty corner", "nothing"],
+)
+def test_the_header_of_a_csv_is_the_row_that_names_the_columns(
+    tmp_path: Path, above: tuple[str, ...], header: str
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"0{number}.02.2023;Rent;-1.200,00;300,00" for number in range(1, 9)]
+    path.write_text("\n".join([*above, header, *rows]))
+
+    _, (page,) = read_all(path)
+
+    *titles, (kind, _, table) = blocks(page)
+    assert kind == "table"
+    assert table.split("\n")[0] == f"| {header.replace(';', ' | ')} |"
+    assert [text for _, _, text in titles] == [" ".join(one.split(";")).strip() for one in above]
+
+
+def test_a_quotation_mark_that_nothing_ends_takes_no_rows_in(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    rows = ["Good\tWidth", '"Pipe\t5', *(f"Pipe {number}\t{number}" for number in range(1_000))]
+    path.write_text("\n".join(rows))
+
+    _, pages = read_all(path)
+
+    assert "| Pipe 999 | 999 |" in pages[-1].text
+    assert '| "Pipe | 5 |' in pages[0].text
+
+
 def test_a_cell_is_read_as_far_as_excel_lets_it_go_and_what_is_left_out_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     words = " ".join(f"word{number}" for number in range(3_000))
