@@ -25,6 +25,8 @@ _NEEDED: Final = re.compile(
     re.IGNORECASE,
 )
 _HEADER_AMONG: Final = 10
+_EXACT_BELOW: Final = 2.0**53
+"""Excel keeps fifteen digits, and whole numbers up to this one are none but themselves."""
 
 
 def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
@@ -121,10 +123,10 @@ def _shown(cell: object) -> str:
     match cell:
         case bool():
             shown = "yes" if cell else "no"
-        case float() if cell.is_integer() and abs(cell) < 1e15:
+        case float() if cell.is_integer() and abs(cell) < _EXACT_BELOW:
             shown = str(int(cell))
         case float():
-            shown = f"{cell:.12g}"
+            shown = f"{cell:.15g}"
         case datetime():
             shown = cell.isoformat(sep=" ", timespec="seconds").removesuffix(" 00:00:00")
         case _:

@@ -333,6 +333,15 @@ def test_each_sheet_is_a_page_with_its_name_and_a_table_without_empty_rows_and_c
     ]
 
 
+def test_numbers_of_a_sheet_keep_the_digits_that_excel_keeps(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    making.xlsx_of(path, {"Sums": [["Id", "Sum"], [4_006_381_333_931_001, 12_345_678_901.23], [1, 0.1 + 0.2]]})
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "| Id | Sum |\n| 4006381333931001 | 12345678901.23 |\n| 1 | 0.3 |"
+
+
 def test_a_sheet_of_opendocument_is_read_as_well(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     making.ods_of(path, making.ods_row("Good", "Left") + making.ods_row("Tea", "3"))
