@@ -24,7 +24,7 @@ _AT_EDGE: Final = 4
 _ON_MANY: Final = 0.25
 _SURE_FROM_PAGES: Final = 3
 _DIGITS: Final = re.compile(r"\d{1,9}")
-_FOOTNOTE_MARKS: Final = re.compile(r"[\s()\d®™*†‡,]+")
+_FOOTNOTE_MARKS: Final = re.compile(r"(?:[\s()®™*†‡,]|(?<!\d)\d{1,2}(?!\d))+")
 _BULLET: Final = re.compile(r"[•▪■◦●‣–·*-]\s+\S|\(?[a-z\d]{1,3}[.)]\s+\S")
 _NUMBERED: Final = (
     (re.compile(r"(part|chapter|teil|kapitel)\s+[\divxlc]+\b", re.IGNORECASE), 1),
@@ -223,9 +223,19 @@ def _edge_keys(line: Line, number: int) -> set[str]:
 def _without_repeated(lines: list[Line], layout: Layout, number: int) -> list[Line]:
     """Without running heads and feet, and without the marks of footnotes that float about."""
     edges = {id(line) for line in _at_edge(lines) if _edge_keys(line, number) & layout.repeated}
-    return [
-        line
-        for line in lines
-        if id(line) not in edges
-        and not (line.size < 0.8 * layout.size and len(line.text) < 8 and _FOOTNOTE_MARKS.fullmatch(line.text))
-    ]
+    marks = {
+        id(line)
+        for at, line in enumerate(lines)
+        if _is_small(line, layout.size) and _is_mark(line, lines[max(0, at - 1) : at] + lines[at + 1 : at + 2])
+    }
+    return [line for line in lines if id(line) not in edges and id(line) not in marks]
+
+
+def _is_small(line: Line, size: float) -> bool:
+    return line.size < 0.8 * size
+
+
+def _is_mark(line: Line, neighbours: list[Line]) -> bool:
+    """Of a footnote: smaller than what it stands at. A figure in a table of small letters is none."""
+    is_smaller = all(_is_small(line, other.size) for other in neighbours)
+    return is_smaller and len(line.text) < 8 and _FOOTNOTE_MARKS.fullmatch(line.text) is not None

@@ -51,6 +51,17 @@ def test_rows_of_figures_in_a_pdf_are_a_table(tmp_path: Path) -> None:
     assert blocks(page)[1] == ("table", 0, "| Products | $ 63,355 | $ 63,948 |\n| Services | 19,604 | 17,486 |\n| Total net sales | 82,959 | 81,434 |")  # fmt: skip  # noqa: E501
 
 
+def test_figures_in_small_letters_are_no_marks_of_footnotes(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    small: list[making.Line] = [(text, 7, False) for text in ("Rent", "1,234", "12", "Power", "(56)", "7")]
+    path.write_bytes(making.pdf([[*BODY, *BODY, "", *small, "", BODY[0], ("1", 5, False), BODY[1]]]))
+
+    _, (page,) = read_all(path)
+
+    words = page.text.split()
+    assert [word for word in words if word in ("1,234", "12", "(56)", "7", "1")] == ["1,234", "12", "(56)", "7"]
+
+
 def test_what_stands_on_every_page_of_a_pdf_is_left_out_and_what_stands_on_some_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     some = [
