@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 _FIGURE: Final = re.compile(
-    r"[$€£¥]?\(?[$€£¥]?[-+−]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)\)?%?\)?|[$€£¥]?[—–]%?|n/?a|nm",
+    r"[$€£¥]?\(?[$€£¥]?[-+−]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+|"
+    r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?|\d{1,3}(?:['’]\d{3})+(?:[.,]\d+)?)"
+    r"\)?%?[€£]?\)?|[$€£¥]?[—–]%?|n/?a|nm",
     re.IGNORECASE,
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _CURRENCY: Final = frozenset("$€£¥")
-_CLOSING: Final = frozenset({"%", ")", ")%", "%)"})
+# In most of Europe what it is an amount of stands behind it.
+_CLOSING: Final = frozenset({"%", ")", ")%", "%)", "€", "£", "EUR", "CHF", "T€", "TEUR", "Mio."})
 _LABEL_CHARS: Final = 110
 _HEAD_LINES: Final = 14
 _ROWS_LEAST: Final = 3
@@ -101,8 +104,8 @@ def cells_of(line: str) -> list[str]:
     while at:
         start = at - 1
         closing = ""
-        if words[start] in _CLOSING and start:
-            closing, start = " " + words[start], start - 1
+        while words[start] in _CLOSING and start:
+            closing, start = f" {words[start]}{closing}", start - 1
         if not _FIGURE.fullmatch(words[start]):
             break
         if start and words[start - 1].endswith(",") and _YEAR.fullmatch(words[start]):

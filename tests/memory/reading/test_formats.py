@@ -51,6 +51,21 @@ def test_rows_of_figures_in_a_pdf_are_a_table(tmp_path: Path) -> None:
     assert blocks(page)[1] == ("table", 0, "| Products | $ 63,355 | $ 63,948 |\n| Services | 19,604 | 17,486 |\n| Total net sales | 82,959 | 81,434 |")  # fmt: skip  # noqa: E501
 
 
+def test_rows_of_figures_as_most_of_europe_writes_them_are_a_table_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    rows = [
+        "Umsatz 63.355,10 63.948,00 EUR",
+        "Dienste 19'604.50 17'486.00",
+        "Anteil 12,5 % 13,0 %",
+        "Summe 1.282.959 81,4",
+    ]
+    path.write_bytes(making.pdf([[*BODY, "", *rows, "", *BODY]]))
+
+    _, (page,) = read_all(path)
+
+    assert blocks(page)[1] == ("table", 0, "| Umsatz | 63.355,10 | 63.948,00 EUR |\n| Dienste | 19’604.50 | 17’486.00 |\n| Anteil | 12,5 % | 13,0 % |\n| Summe | 1.282.959 | 81,4 |")  # fmt: skip  # noqa: E501
+
+
 def test_figures_in_small_letters_are_no_marks_of_footnotes(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     small: list[making.Line] = [(text, 7, False) for text in ("Rent", "1,234", "12", "Power", "(56)", "7")]
