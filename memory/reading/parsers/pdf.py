@@ -12,7 +12,7 @@ from pypdfium2 import raw
 from memory.reading import caps, reasons
 from memory.reading.cleaning import cleaned
 from memory.reading.paging import PageMaker
-from memory.reading.parsers.pdf_layout import Layout, Line, blocks_of, layout_of
+from memory.reading.parsers.pdf_layout import Layout, Line, blocks_of, layout_of, with_typed
 from memory.reading.titles import sensible
 from memory.reading.values import Head, Tail
 from memory.values import Page
@@ -20,6 +20,8 @@ from memory.values import Page
 _SAMPLED: Final = 12
 """Pages, spread over the document, that tell what its ordinary text looks like and what stands on each page."""
 _MISSING_SHOWN: Final = 5
+_NOTES_MOST: Final = 1_000
+"""Of a page that are looked at for whether one is a field of a form."""
 _HEAD_BYTES: Final = 64 * 1024
 _NONE_OF_PAGES: Final = re.compile(rb"/Count\s+0\b")
 _A_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -37,6 +39,9 @@ def opened(path: Path) -> pypdfium2.PdfDocument:
         raise reasons.broken("PDF", program="a PDF viewer") from error
     if len(document) == 0:
         raise reasons.no_pages()
+    if document.get_formtype() != raw.FORMTYPE_NONE:
+        # Without it nothing is known of what was typed into its fields, and nothing is drawn of it.
+        document.init_forms()
     return document
 
 
@@ -104,11 +109,40 @@ def _lines(document: pypdfium2.PdfDocument, number: int) -> list[Line]:
     width, _ = page.get_size()
     texts = raw.FPDFText_LoadPage(page)
     try:
-        return list(_lines_of(texts, width)) if texts else []
+        lines = list(_lines_of(texts, width)) if texts else []
+        return with_typed(lines, list(_typed(document, page, width)))
     finally:
         if texts:
             raw.FPDFText_ClosePage(texts)
         page.close()
+
+
+def _typed(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, width: float) -> Iterator[Line]:
+    """What somebody typed into the fields of a form, or ticked: it lies above the page, and is no text of it."""
+    form = document.formenv
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page), _NOTES_MOST) if form else 0):
+        note, box = raw.FPDFPage_GetAnnot(page, index), raw.FS_RECTF()
+        if not note:
+            continue
+        text = " ".join(_value(form, note).split())
+        if text and raw.FPDFAnnot_GetRect(note, box):
+            yield Line(
+                text=text, left=box.left, right=box.right, bottom=box.bottom, size=abs(box.top - box.bottom),
+                font="", last_font="", width=width,
+            )  # fmt: skip
+        raw.FPDFPage_CloseAnnot(note)
+
+
+def _value(form: object, note: object) -> str:
+    kind = raw.FPDFAnnot_GetFormFieldType(form, note)
+    if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+        return "[x]" if raw.FPDFAnnot_IsChecked(form, note) else ""
+    if kind not in (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
+        return ""
+    size = min(raw.FPDFAnnot_GetFormFieldValue(form, note, None, 0), 2 * caps.PAGE_CHARS_MOST)
+    units = (ctypes.c_ushort * (size // 2 + 1))()
+    raw.FPDFAnnot_GetFormFieldValue(form, note, units, size)
+    return bytes(units)[:size].decode("utf-16-le", errors="replace").rstrip("\x00")
 
 
 def _lines_of(texts: object, width: float) -> Iterator[Line]:

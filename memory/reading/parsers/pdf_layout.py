@@ -4,7 +4,7 @@ not surely something else is a paragraph."""
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -77,6 +77,21 @@ def layout_of(pages: Mapping[int, list[Line]]) -> Layout:
     size = sizes.most_common(1)[0][0] if sizes else 0.0
     repeated = frozenset(key for key, times in edges.items() if times >= enough)
     return Layout(max(size, 1.0), bold[True] > bold[False], repeated)
+
+
+def with_typed(lines: list[Line], typed: list[Line]) -> list[Line]:
+    """The lines of a page with what was typed into its fields, each behind what stands in its row; at the end where
+    nothing stands before it."""
+    placed = list(lines)
+    for one in typed:
+        before = [line for line in placed if _is_in_row(line, one) and line.left <= one.left]
+        at = placed.index(max(before, key=lambda line: line.left)) + 1 if before else len(placed)
+        placed.insert(at, replace(one, size=placed[at - 1].size) if before else one)
+    return placed
+
+
+def _is_in_row(line: Line, other: Line) -> bool:
+    return abs(line.bottom - other.bottom) < 0.7 * max(line.size, other.size)
 
 
 def blocks_of(lines: list[Line], layout: Layout, *, number: int) -> Iterator[Found]:

@@ -36,6 +36,28 @@ def pdf(pages: Sequence[Sequence[Line]], *, more_in_trailer: str = "", info: str
     return _assembled(objects, more_in_trailer)
 
 
+def form(fields: dict[str, str]) -> bytes:
+    """A PDF with labels, and behind each a field with what somebody typed into it."""
+    numbers = range(6, 6 + 2 * len(fields), 2)
+    kids = " ".join(f"{number} 0 R" for number in numbers)
+    labels = "\n".join(f"BT /R 10 Tf 50 {740 - 30 * row} Td ({label}) Tj ET" for row, label in enumerate(fields))
+    fonts = "/Resources<</Font<</R 3 0 R>>>>"
+    objects = [
+        f"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[{kids}]>>>>", "<</Type/Pages/Count 1/Kids[4 0 R]>>",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 5 0 R{fonts}/Annots[{kids}]>>",
+        f"<</Length {len(labels)}>>stream\n{labels}\nendstream",
+    ]  # fmt: skip
+    for row, (number, typed) in enumerate(zip(numbers, fields.values(), strict=True)):
+        shown, bottom = f"/Tx BMC BT /R 10 Tf 2 4 Td ({typed}) Tj ET EMC", 736 - 30 * row
+        objects += [
+            f"<</Type/Annot/Subtype/Widget/FT/Tx/T(f{row})/V({typed})/Rect[200 {bottom} 400 {bottom + 14}]/F 4/P 4 0 R"
+            f"/AP<</N {number + 1} 0 R>>>>",
+            f"<</Type/XObject/Subtype/Form/BBox[0 0 200 14]{fonts}/Length {len(shown)}>>stream\n{shown}\nendstream",
+        ]
+    return _assembled(objects, "")
+
+
 def _content(lines: Iterable[Line]) -> str:
     made, top = [], 740
     for line in lines:

@@ -77,6 +77,15 @@ def test_figures_in_small_letters_are_no_marks_of_footnotes(tmp_path: Path) -> N
     assert [word for word in words if word in ("1,234", "12", "(56)", "7", "1")] == ["1,234", "12", "(56)", "7"]
 
 
+def test_what_was_typed_into_the_fields_of_a_form_is_read_behind_their_labels(tmp_path: Path) -> None:
+    path = tmp_path / "form.pdf"
+    path.write_bytes(making.form({"Name:": "Jane Doe", "Deposit:": "1,500 EUR"}))
+
+    _, (page,) = read_all(path)
+
+    assert page.text.split() == ["Name:", "Jane", "Doe", "Deposit:", "1,500", "EUR"]
+
+
 def test_what_stands_on_every_page_of_a_pdf_is_left_out_and_what_stands_on_some_is_not(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     some = [
@@ -654,6 +663,14 @@ def test_a_page_of_a_pdf_is_drawn_as_wide_as_asked_and_no_larger_than_allowed(tm
     with pytest.raises(Unreadable, match="no page 3") as refused:
         page_image(path, 3, width=300)
     assert refused.value.code == "not_there"
+
+
+def test_what_was_typed_into_a_form_is_seen_on_the_picture_of_its_page(tmp_path: Path) -> None:
+    filled, empty = tmp_path / "filled.pdf", tmp_path / "empty.pdf"
+    filled.write_bytes(making.form({"Name:": "Jane Doe"}))
+    empty.write_bytes(making.form({"Name:": ""}))
+
+    assert page_image(filled, 1, width=400) != page_image(empty, 1, width=400)
 
 
 def test_whoever_stops_early_leaves_no_process_behind(tmp_path: Path) -> None:
