@@ -340,6 +340,26 @@ def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
     assert blocks(pages[2])[1] == ("table", 0, "| Year | Sum |\n| 2022 | 7 |")
 
 
+def test_the_figures_of_a_chart_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.pptx"
+    drawn = CategoryChartData()
+    drawn.categories = ["2022", "2023"]
+    drawn.add_series("Sales", (19.5, None))
+    drawn.add_series("Costs", (7, 8))
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 900_000, 900_000, drawn).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "In millions"
+    made.save(str(path))
+
+    _, (page,) = read_all(path)
+
+    assert blocks(page) == [
+        ("paragraph", 0, "In millions"), ("table", 0, "|  | Sales | Costs |\n| 2022 | 19.5 | 7 |\n| 2023 |  | 8 |"),
+    ]  # fmt: skip
+
+
 @pytest.mark.spec("S163")
 def test_each_sheet_is_a_page_with_its_name_and_a_table_without_empty_rows_and_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
