@@ -543,6 +543,26 @@ def test_a_web_page_is_what_it_says_and_not_what_stands_around_it(tmp_path: Path
     assert not any(word in page.text for word in ("alert", "Imprint", "<"))
 
 
+def test_a_web_page_of_tables_keeps_them_as_tables(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    months = "".join(f"<tr><td>Month {number}</td><td>{number * 100}</td></tr>" for number in range(1, 13))
+    path.write_text(
+        "<html><head><title>Sales</title><style>td {}</style></head><body><h1>Sales</h1>\n<table>\n"
+        f"<tr><th>Month</th>\n<th>Sum</th></tr>{months}</table><h2>Costs</h2><ul><li>Rent<br>yearly</li><li>Power</li>"
+        "</ul><table><tr><td>Rent</td><td>7</td></tr><tr><td colspan=2>All</td></tr></table><!-- no -->The\nend."
+        "<table><tr><td><p>Set aside.</p></td></tr></table><pre>a\n  b</pre></body></html>"
+    )
+
+    _, (page,) = read_all(path)
+
+    rows = "\n".join(f"| Month {number} | {number * 100} |" for number in range(1, 13))
+    assert blocks(page) == [
+        ("heading", 1, "Sales"), ("table", 0, f"| Month | Sum |\n{rows}"), ("heading", 2, "Costs"),
+        ("list", 0, "- Rent\nyearly\n- Power"), ("table", 0, "| Rent | 7 |\n| All |  |"), ("paragraph", 0, "The end."),
+        ("paragraph", 0, "Set aside."), ("code", 0, "a\n  b"),
+    ]  # fmt: skip
+
+
 def test_a_text_loses_what_cannot_be_stored_and_what_cannot_be_seen(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("A ﬁne\u00adly \x00 made\r\nline.\n\n\n\nAnother\u00a0one. \ufb04\fNew page.", newline="")
