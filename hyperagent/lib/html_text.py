@@ -7,8 +7,9 @@ from typing import Final
 _TAG: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})[^<>]*>")
 # What stands in these is no text for people.
 _UNSEEN: Final = frozenset({"script", "style", "head", "title", "template", "noscript"})
-_BREAKS: Final = frozenset({"br", "p", "div", "tr", "li", "ul", "ol", "table", "blockquote", "hr"})
+_BREAKS: Final = frozenset({"br", "p", "div", "tr", "li", "ul", "ol", "table", "caption", "dt", "blockquote", "hr"})
 _BREAKS_TOO: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "pre", "body"})
+_CELLS: Final = frozenset({"td", "th", "dd"})
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 
 
@@ -36,7 +37,7 @@ def text_of(html: str) -> str:
             place = _after_closing(html, name, place)
         elif name in _BREAKS or name in _BREAKS_TOO:
             pieces.append("\n")
-        elif name == "td":
+        elif name in _CELLS:
             pieces.append(" ")
     lines = (" ".join(line.split()) for line in unescape("".join(pieces)).split("\n"))
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()

@@ -668,6 +668,16 @@ def test_a_mail_that_is_not_as_it_should_be_is_read_as_far_as_it_goes(tmp_path: 
     assert "Hi" in page.text or page.text.endswith("words ÿ")
 
 
+def test_cells_of_a_mail_in_html_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "a.eml"
+    table = "<table><tr><th>Kind</th><th>Price</th></tr><tr><td>Tea</td><td>7</td></tr></table>"
+    path.write_text(f"Subject: Prices\nContent-Type: text/html\n\n{table}")
+
+    _, (page,) = read_all(path)
+
+    assert page.text.endswith("Kind Price\n\nTea 7")
+
+
 @pytest.mark.parametrize("make", [making.docx_of, making.pptx_of])
 def test_reading_goes_on_where_another_one_ended(tmp_path: Path, make: making.Maker) -> None:
     path = tmp_path / "file"
