@@ -12,8 +12,10 @@ from memory.reading.values import Head
 def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
     text, missing = text_of(path)
     yield Head()
-    for number, page in enumerate(text.split("\f")):
-        for index, paragraph in enumerate(paragraphs(page)):
+    # Whatever writes pages ends the last one, too.
+    for number, page in enumerate(text.rstrip().split("\f")):
+        # One without text is a page all the same: its number is that on paper.
+        for index, paragraph in enumerate(list(paragraphs(page)) or [""]):
             yield Part(BlockKind.PARAGRAPH, paragraph, new_page=number > 0 and index == 0)
     yield from missing
 

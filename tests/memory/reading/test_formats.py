@@ -572,6 +572,15 @@ def test_a_text_loses_what_cannot_be_stored_and_what_cannot_be_seen(tmp_path: Pa
     assert [page.text for page in pages] == ["A finely \ufffd made\nline.\n\nAnother one. ffl", "New page."]
 
 
+def test_an_empty_page_of_a_text_is_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("One.\f\fThree.\n\f")
+
+    _, pages = read_all(path)
+
+    assert [(page.number, page.text) for page in pages] == [(1, "One."), (2, ""), (3, "Three.")]
+
+
 def test_a_long_text_is_cut_into_pages_between_paragraphs(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     paragraphs = [f"Paragraph {number}. " + "Words follow words. " * 20 for number in range(200)]
