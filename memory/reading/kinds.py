@@ -37,6 +37,11 @@ _PICTURES: Final = (
 )
 _SUFFIXES: Final = {"jpg": (".jpg", ".jpeg", ".jpe", ".jfif")}
 _PROMISES_TEXT: Final = (*DOC_TYPES, "doc", "ppt", "htm", "tsv", "markdown")
+_OTHER_OPENDOCUMENT: Final = (
+    (b"application/vnd.oasis.opendocument.text", "a text of OpenDocument", "docx"),
+    (b"application/vnd.oasis.opendocument.presentation", "a presentation of OpenDocument", "pptx"),
+)
+_OUTLOOK: Final = "__nameid_version1.0"
 _OLD_OFFICE: Final = (("WordDocument", "Word", "docx"), ("PowerPoint Document", "PowerPoint", "pptx"))
 _TEXT_BY_NAME: Final = {
     ".csv": "csv", ".tsv": "csv", ".md": "md", ".markdown": "md", ".mdown": "md", ".mkd": "md",
@@ -133,6 +138,9 @@ def _is_pdf(head: bytes, filename: str) -> bool:
 def _in_zip(head: bytes, filename: str) -> str:
     if OPENDOCUMENT in head[:OPENDOCUMENT_AMONG]:
         return "ods"
+    for mark, what, ending in _OTHER_OPENDOCUMENT:
+        if mark in head[:OPENDOCUMENT_AMONG]:
+            raise _not_supported(what, filename, way_out=f"Save it as .{ending}")
     found = {name for start, name in _IN_ZIP if re.search(rb"PK\x03\x04.{26}" + re.escape(start), head, re.DOTALL)}
     if len(found) == 1:
         return found.pop()
@@ -149,6 +157,8 @@ def _in_ole(head: bytes, filename: str) -> str:
     for stream, program, suffix in _OLD_OFFICE:
         if stream.encode("utf-16-le") in head:
             raise _not_supported(f"a file of an old {program}", filename, way_out=f"Save it as .{suffix}")
+    if _OUTLOOK.encode("utf-16-le") in head or PurePath(filename).suffix.lower() == ".msg":
+        raise _not_supported("a mail of Outlook", filename, way_out="Save it as .eml")
     known = any(name.encode("utf-16-le") in head for name in ("Workbook", "Book"))
     if known or PurePath(filename).suffix.lower() == ".xls":
         return "xls"

@@ -49,12 +49,19 @@ REASONS: dict[str, Callable[[], Unreadable]] = {
     "picture": lambda: reasons.picture("png"),
     "false picture": lambda: reasons.picture("png", though=".pdf"),
 }
+ODT = b"application/vnd.oasis.opendocument.text"
 HEADS = {
     "a program": (b"MZ" + bytes(200), "a.pdf"),
     "rich text": (b"{\\rtf1 Hello}", "a.doc"),
     "an archive": (b"PK\x03\x04" + bytes(26) + b"readme.txt", "a.zip"),
     "old Word": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "a.doc"),
     "some binary": (bytes(range(256)) * 8, "a.bin"),
+    "a text of OpenDocument": (b"PK\x03\x04" + bytes(26) + b"mimetype" + ODT, "a.odt"),
+    "a show of OpenDocument": (
+        b"PK\x03\x04" + bytes(26) + b"mimetype" + ODT.replace(b"text", b"presentation"),
+        "a.odp",
+    ),
+    "a mail of Outlook": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.msg"),
 }
 SAID: dict[str, str] = {
     "no text at all": driver.NO_TEXT,

@@ -53,6 +53,9 @@ def test_office_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
     assert doc_type_of(path.read_bytes()[:HEAD_BYTES], "file.docx") == "xlsx"
 
 
+ODT = b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument."
+
+
 @pytest.mark.parametrize(
     ("head", "name", "code", "says"),
     [
@@ -66,6 +69,9 @@ def test_office_files_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
         (b"BM" + bytes(64), "a.bmp", "not_supported", ", and is not read."),
         (b"{\\rtf1\\ansi Hello}", "a.doc", "not_supported", ".docx"),
         (b"PK\x03\x04" + bytes(26) + b"readme.txt", "a.zip", "not_supported", "Unpack"),
+        (ODT + b"text", "a.odt", "not_supported", "This is a text of OpenDocument, and is not read. Save it as .docx"),
+        (ODT + b"presentation", "a.odp", "not_supported", "Save it as .pptx"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.msg", "not_supported", "Outlook, and is not read. Save"),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "WordDocument".encode("utf-16-le"),
             "a.doc",
