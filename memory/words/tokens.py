@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 LONGEST: Final = 64
-_MARKS: Final = re.compile("[\u0300-\u036f]")
+# Accents; how Hebrew and Arabic are spoken, which is written in few texts; and what Arabic words are drawn out with.
+_MARKS: Final = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670]")
 # Scripts that put no space between words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 # No-break and thin spaces group digits in many countries.
 _THIN: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")

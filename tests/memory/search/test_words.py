@@ -79,6 +79,10 @@ def test_forms_of_a_word_are_one_term_in_the_languages_of_documents(language: st
     assert terms_of(one, language) == terms_of(other, language) != []
 
 
+def test_words_of_hebrew_and_arabic_are_the_same_however_they_are_pointed_or_drawn_out() -> None:
+    assert tokens_of("כִּתָב عَقْدٌ عـقـد") == ["כתב", "عقد", "عقد"]
+
+
 def test_words_of_a_language_without_stems_stand_as_they_are() -> None:
     assert terms_of("domami domów", "pl") == ["domami", "domow"]
 
