@@ -126,14 +126,13 @@ class _Seeking:
                 candidates(cursor, scope, keys, query=vector, known=known, with_figures=with_figures) if keys else []
             )
         trace.note_legs(words, near, whole, found)
+        own_words = self.sought.own_words
         ranking = ranked(
             found,
             parts={hit.chunk_key: hit.parts for hit in words.hits},
             names=words.names,
             described={one.chunk_key: one.score for one in whole},
-            covered={
-                hit.chunk_key: coverage(hit.parts, words, self.sought.own_words, shape) for hit in words.hits if whole
-            },
+            covered={hit.chunk_key: coverage(hit.parts, words, own_words, shape) for hit in words.hits if whole},
             shape=shape,
             keyword_share=self._keyword_share(),
             wants_figures=with_figures,

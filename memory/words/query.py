@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,8 +46,10 @@ class Asked:
 
     @property
     def own_words(self) -> tuple[str, ...]:
-        """Those that the query itself has, stop words left out."""
-        return tuple(dict.fromkeys(one.word for one in self.words if one.weight >= 1 and one.language == DEFAULT))
+        """Those that the query itself has, without the stop words of its language."""
+        own = tuple(dict.fromkeys(one.word for one in self.words if one.weight >= 1))
+        stop_words = STOP_WORDS[_language_of(own)]
+        return tuple(word for word in own if word not in stop_words)
 
 
 def asked(query: str) -> Asked:
@@ -61,6 +63,16 @@ def asked(query: str) -> Asked:
     sought = [one for word, count in words.items() for one in _sought(word, float(count), word in named)]
     sought += [one for word in more for one in _sought(word, OTHER_NAME_WEIGHT, False)]
     return Asked(tuple(sought), tuple(phrases), _FIGURES.search(query[:_LONGEST]) is not None)
+
+
+def _language_of(words: Sequence[str]) -> str:
+    """By most of their stop words, two at least: a war is none, and a man neither. English where that tells nothing."""
+
+    def stopped(language: str) -> int:
+        return sum(word in STOP_WORDS[language] for word in words)
+
+    language = max(STOP_WORDS, key=stopped)
+    return language if stopped(language) > 1 else DEFAULT
 
 
 def _sought(word: str, weight: float, is_named: bool) -> Iterator[Sought]:

@@ -222,6 +222,20 @@ def test_nonsense_is_found_with_little_confidence(alice: Any, mode: Mode) -> Non
     assert wrong < 0.5 < right
 
 
+@pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.HYBRID])
+def test_a_question_in_another_language_is_answered_as_surely_beside_documents_in_english(
+    alice: Any, mode: Mode
+) -> None:
+    german = put(alice, "Die Garantie der Maschine beträgt zwei Jahre.", language="de")
+    give_vectors(german)
+    alone = confidence_of(found_by(alice, "Wie ist das mit der Garantie?", mode=mode, top_k=1).passages)
+
+    give_vectors(put(alice, "The whale is a mammal.", language="en"))
+    beside = confidence_of(found_by(alice, "Wie ist das mit der Garantie?", mode=mode, top_k=1).passages)
+
+    assert beside > 0.9 * alone
+
+
 @pytest.mark.spec("S173")
 def test_sources_are_named_once_by_file_page_and_section(alice: Any) -> None:
     put(alice, f"{LONG} whale", f"{LONG} whale whale", f"{LONG} whale ship", pages=[1, 1, 2], filename="moby.pdf")

@@ -83,6 +83,20 @@ def test_words_of_hebrew_and_arabic_are_the_same_however_they_are_pointed_or_dra
     assert tokens_of("כִּתָב عَقْدٌ عـقـد") == ["כתב", "عقد", "عقد"]
 
 
+@pytest.mark.parametrize(
+    ("query", "own"),
+    [
+        ("Wie lange ist die Garantie?", ("lange", "garantie")),
+        ("Quelle est la durée de la garantie ?", ("duree", "garantie")),
+        ("How long is the warranty of the man?", ("long", "warranty", "man")),
+        ("Garantie", ("garantie",)),
+        ("War crimes", ("war", "crimes")),
+    ],
+)
+def test_a_querys_own_words_are_without_the_stop_words_of_its_language(query: str, own: tuple[str, ...]) -> None:
+    assert asked(query).own_words == own
+
+
 def test_words_of_a_language_without_stems_stand_as_they_are() -> None:
     assert terms_of("domami domów", "pl") == ["domami", "domow"]
 
