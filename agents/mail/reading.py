@@ -3,11 +3,11 @@
 The parser of the standard library takes time by lines times depth; what would take too long is not parsed.
 """
 
-import binascii
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from email import policy
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
@@ -232,7 +232,7 @@ def _field(message: Message, name: str) -> str:
     value = next(iter(_values(message, name)), "")[:FIELD_CHARS]
     try:
         pieces = decode_header(value)
-    except (ValueError, LookupError, binascii.Error):
+    except (HeaderParseError, ValueError, LookupError):
         return value
     return "".join(
         _decoded(piece, charset or "utf-8") if isinstance(piece, bytes) else piece for piece, charset in pieces

@@ -36,6 +36,12 @@ def test_any_bytes_are_a_mail(raw: bytes) -> None:
     assert head_of("1", raw, arrived=None).id == "1"
 
 
+def test_a_name_that_was_cut_in_the_midst_of_a_letter_is_shown_as_it_came() -> None:
+    message = read(b"From: =?utf-8?b?A?= <a@example.org>\nSubject: Hi\n\nwords")
+
+    assert (message.sender, message.subject) == ("=?utf-8?b?A?= <a@example.org>", "Hi")
+
+
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=60))
 def test_any_sequence_of_the_parts_of_mails_is_a_mail(parts: list[bytes]) -> None:

@@ -2,9 +2,9 @@
 An HTML mail is read where there is no plain text beside it. A mail that is attached counts as an attachment.
 """
 
-import binascii
 from collections.abc import Iterator
 from email import policy
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesParser
@@ -108,7 +108,7 @@ def _decoded(value: str) -> str:
     """In letters, as far as its encoding can be read."""
     try:
         pieces = decode_header(value)
-    except (ValueError, LookupError, binascii.Error):
+    except (HeaderParseError, ValueError, LookupError):
         return value
     return "".join(
         piece.decode(text_encoding(charset or "") or "utf-8", "replace") if isinstance(piece, bytes) else piece

@@ -665,8 +665,9 @@ def test_a_mail_is_read_as_a_mail(tmp_path: Path, body: str, says: list[str]) ->
         b"Subject: =?utf-8?b?!!!?= \xff\nDate: never\nContent-Type: text/plain; charset=none-such\n\nwords \xff",
         b"Subject: Hi\nContent-Type: text/plain; name*=x''%ff%\nContent-Disposition: \xff\n\nwords",
         b"Subject: Hi\n" + b"Content-Type: multipart/mixed; boundary=a\n\n--a\n" * 50 + b"\nwords",
+        b"Subject: Hi\nFrom: =?utf-8?b?A?= <a@example.org>\n\nwords",
     ],
-    ids=["no boundary", "no such encoding", "bad name", "nested"],
+    ids=["no boundary", "no such encoding", "bad name", "nested", "cut in a letter"],
 )
 def test_a_mail_that_is_not_as_it_should_be_is_read_as_far_as_it_goes(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "odd.eml"
