@@ -2,7 +2,9 @@
 
 import asyncio
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Mapping
+from email.message import Message
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -13,6 +15,8 @@ from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
 from hyperagent.lib.outside.fetching import Fetched, NotFetched, fetch
 from hyperagent.lib.outside.robots import NotAsked, may_read, robots_of
 from memory.connecting.values import LookFailed, Read
+from memory.reading.decoding import meant_by
+from memory.reading.kinds import wide_encoding
 
 TIMEOUT_S: Final = 20.0
 MAX_PAGE_BYTES: Final = 20_000_000
@@ -33,6 +37,7 @@ _ENDINGS: Final = {
     "application/vnd.ms-excel": ".xls",
     "application/vnd.oasis.opendocument.spreadsheet": ".ods",
 }
+_PLAIN: Final = (".html", ".txt", ".md", ".csv")
 READ_BYTES: Final = 2_000_000
 """Of a page that is longer, what comes after it is taken as it is: no site shall keep the queue for long."""
 _NOT_TEXT: Final = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
@@ -90,7 +95,7 @@ class Site:
             raise NotRead(f"It is of the kind {found.content_type[:60]}, in which there is no text.")
         given = {"etag": found.headers.get("etag"), "modified": found.headers.get("last-modified")}
         return Read(
-            body=found.body,
+            body=_telling_its_encoding(found),
             filename=filename_of(where, found.content_type),
             marks={name: value[:500] for name, value in given.items() if value},
             digest=digest_of(found.body, found.content_type),
@@ -123,6 +128,21 @@ class Site:
             raise text
         if not may_read(text, address.path):
             raise NotRead("Its site asks programs not to read it (robots.txt).")
+
+
+def _telling_its_encoding(found: Fetched) -> bytes:
+    """The page; in UTF-8 and marked so if its site says of one that is not in what else it is written, for the page
+    alone may not say so."""
+    head = Message()
+    head["content-type"] = found.headers.get("content-type", "")
+    said = meant_by(head.get_content_charset(""))
+    if not said or _ENDINGS.get(found.content_type) not in _PLAIN or wide_encoding(found.body[:4096]):
+        return found.body
+    try:
+        found.body.decode()
+    except UnicodeDecodeError:
+        return BOM_UTF8 + found.body.decode(said, errors="replace").encode(errors="replace")
+    return found.body
 
 
 def filename_of(address: Address, content_type: str) -> str:

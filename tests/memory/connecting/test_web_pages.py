@@ -14,7 +14,7 @@ from memory.connecting.items import Items
 from memory.connecting.pages import digest_of, filename_of
 from memory.connecting.values import Tally
 from memory.kinds import ConnectorKind
-from memory.models import Connector, ConnectorItem, Document
+from memory.models import Chunk, Connector, ConnectorItem, Document
 from tests.jobs import do_jobs
 from tests.lib.web import Page, Web
 from tests.memory.connecting.conftest import look_again, look_is_due, names_of, read_all
@@ -206,6 +206,22 @@ def test_a_site_whose_robots_txt_cannot_be_read_is_not_read_at_all(alice: Any, w
 
     assert connector.is_failing
     assert web.paths() == ["/robots.txt"]
+
+
+@pytest.mark.parametrize("encoding", ["euc_jp", "koi8-r", "utf-8"])
+def test_a_page_is_read_in_the_encoding_that_its_site_names(alice: Any, web: Web, encoding: str) -> None:
+    words = "東京の会議は延期された。" if encoding == "euc_jp" else "Собрание в Москве перенесено."
+    named = "koi8-r" if encoding == "utf-8" else encoding.replace("_", "-")
+    web.pages["/a"] = Page(article(words).encode(encoding), content_type=f"text/html; charset={named}")
+    connector = page(alice, f"{web.url}/a")
+
+    look_again(connector)
+    read_all()
+    found = Document.objects.get()
+    look_again(connector)
+
+    assert words in Chunk.objects.filter(document=found).get().text
+    assert Document.objects.get().pk == found.pk
 
 
 @pytest.mark.parametrize("kind", ["image/png", "video/mp4", "text/css"])
