@@ -8,9 +8,9 @@ waits longer.
 import io
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
@@ -267,15 +267,15 @@ class _Look:
         except Refused as refused:
             self._items.not_read(url, key, refused.message)
 
-    def _not_looked_at_lately(self, urls: Iterable[str]) -> list[str]:
-        """Those that the looks of this round, whose time ran out, did not come to."""
-        began = self.connector.round_began_at
-        left = []
-        for url in urls:
-            known = self._items.known.get(key_of(url))
-            if known is None or known.looked_at is None or began is None or known.looked_at < began:
-                left.append(url)
-        return left
+    def _not_looked_at_lately(self, urls: Sequence[str]) -> list[str]:
+        """Those that the looks of this round, whose time ran out, did not come to: first what became no document yet,
+        then what was not looked at for longest. A site that answers only so often would never be read to its end."""
+        began, never = self.connector.round_began_at, datetime.min.replace(tzinfo=UTC)
+        known = {url: self._items.known.get(key_of(url)) for url in urls}
+        last = {url: item.looked_at if item and item.looked_at else never for url, item in known.items()}
+        left = [url for url in urls if began is None or last[url] < began]
+        has_become = {url for url, item in known.items() if item and item.document_id}
+        return sorted(left, key=lambda url: (url in has_become, last[url]))
 
     def _wanted(self, site: pages.Site) -> _Wanted:
         """Raises LookFailed, NotRead, NotFetched."""

@@ -314,6 +314,19 @@ def test_a_site_that_asks_for_patience_is_left_alone_until_the_next_look(alice: 
     assert connector.pause_s == connector.every_s
 
 
+def test_a_site_that_answers_only_so_often_is_read_to_its_end_all_the_same(alice: Any, web: Web) -> None:
+    names = ("a", "b", "c", "d")
+    web.pages["/sitemap.xml"] = urlset(*(f"{web.url}/{name}" for name in names))
+    busy = Page(status=429)
+    connector = sitemap(alice, f"{web.url}/sitemap.xml")
+
+    for answered in (("a", "b"), (), ("c", "d")):
+        web.pages |= {f"/{name}": article(name) if name in answered else busy for name in names}
+        connector = look_again(connector)
+
+    assert names_of(alice) == ["a.html", "b.html", "c.html", "d.html"]
+
+
 def test_a_page_that_leads_to_another_site_is_not_taken_in(alice: Any, web: Web) -> None:
     other = Web()
     other.pages["/x"] = article("Elsewhere")
