@@ -116,6 +116,10 @@ def _given_again(found: Document, fresh: Document) -> None:
         # The first copy was lost.
         found.stored_as = fresh.stored_as
         found.save(update_fields=["stored_as"])
+    if fresh.origin != Origin.CONNECTOR and found.connector_id is not None:
+        # Its owner has it themselves now: it stays when it goes from where the connector found it.
+        found.connector, found.origin = None, fresh.origin
+        found.save(update_fields=["connector", "origin"])
     if found.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         _begin(found)
 

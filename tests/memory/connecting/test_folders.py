@@ -253,6 +253,28 @@ def test_what_disappears_is_removed_but_for_what_somebody_gave_by_hand(bob: Any,
     assert set(Document.objects.exclude(filename="other.md")) == {given}
 
 
+def test_what_its_owner_gave_by_hand_as_well_stays_when_its_file_is_gone_or_the_connector(
+    bob: Any, folder: Path
+) -> None:
+    import io
+
+    (folder / "plan.md").write_text("plan")
+    (folder / "other.md").write_text("other")
+    connector = look_again(watched(bob, folder))
+    document, is_new = documents.add(bob, io.BytesIO(b"plan"), filename="mine.md")
+    assert not is_new
+
+    (folder / "plan.md").unlink()
+    for _ in range(polling.PATIENCE):
+        look_again(connector)
+    assert names_of(bob) == ["other.md", "plan.md"]
+    assert Document.objects.get(pk=document.pk).origin == Origin.UPLOAD
+
+    documents.add(bob, io.BytesIO(b"other"), filename="mine too.md")
+    assert actions.delete(bob, connector.pk, with_documents=True) == 0
+    assert names_of(bob) == ["other.md", "plan.md"]
+
+
 def test_a_document_that_its_owner_deleted_comes_back_only_when_its_file_changes(bob: Any, folder: Path) -> None:
     (folder / "plan.md").write_text("May")
     connector = look_again(watched(bob, folder))
