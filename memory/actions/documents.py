@@ -208,6 +208,18 @@ def rename(user: User, document_id: uuid.UUID, title: str) -> Document:
     return document
 
 
+def found_elsewhere(document_id: uuid.UUID, *, filename: str, source_url: str) -> None:
+    """Its file has another name or another place now. Nothing for a document that is gone."""
+    with transaction.atomic():
+        document = Document.objects.select_for_update().filter(pk=document_id).first()
+        if document is None:
+            return
+        _change(document, filename=clean_filename(filename), source_url=clean_text(source_url))
+        if document.status in SEARCHABLE:
+            content.name_again(document)
+        tell(document.pk)
+
+
 def describe(document_id: uuid.UUID, text: str) -> None:
     """What a model says of it, in place of its first sentences. Nothing for no text, or for a document that is gone."""
     said = " ".join(clean_text(text).split())[:DESCRIPTION_CHARS]

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import IO, Any, Final
 
 from django.db import transaction
-from django.db.models import Q, Subquery
+from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from hyperagent.lib.refusals import NotThere
@@ -106,14 +106,13 @@ class Items:
 
     def _become(self, item: ConnectorItem, file: IO[bytes], filename: str) -> bool:
         """Whether it is another document now."""
-        source = item.place if "://" in item.place else f"{self._connector.location}/{item.place}"
         document, _is_new = documents.add(
             self._connector.owner,
             file,
             filename=filename,
             origin=Origin.CONNECTOR,
             connector=self._connector,
-            source_url=source,
+            source_url=_source_of(self._connector, item.place),
         )
         if document.pk in (item.document_id, item.successor_id):
             if document.pk == item.document_id and item.successor is not None:
@@ -189,6 +188,7 @@ def drop(connector: Connector, document: Document) -> bool:
     if others.exists():
         if not others.filter(connector=connector).exists():
             Document.objects.filter(pk=document.pk).update(connector=Subquery(others.values("connector")[:1]))
+        _call_as_found(document, others)
         return False
     try:
         documents.delete(connector.owner, document.pk)
@@ -196,6 +196,20 @@ def drop(connector: Connector, document: Document) -> bool:
         # Its owner deleted it meanwhile.
         return False
     return True
+
+
+def _call_as_found(document: Document, items: QuerySet[ConnectorItem]) -> None:
+    """A file that was renamed or moved is not called any more by what it was before."""
+    found = {_source_of(item.connector, item.place): item.place for item in items.select_related("connector")}
+    if document.source_url in found:
+        return
+    source, place = next(iter(found.items()))
+    if "://" not in place:
+        documents.found_elsewhere(document.pk, filename=place.rpartition("/")[2], source_url=source)
+
+
+def _source_of(connector: Connector, place: str) -> str:
+    return place if "://" in place else f"{connector.location}/{place}"
 
 
 def _share_as(former: Document, item: ConnectorItem) -> None:

@@ -147,9 +147,9 @@ def _finish(document: Document) -> None:
         raise Unreadable("no_text", NO_TEXT)
     sample = facts.sample_of(pages.stored(document.pk))
     with transaction.atomic():
-        # Somebody may have given it another title since its name was indexed. Whoever does now waits for its row.
+        # It may have got another title or name since that was indexed. Whoever gives it one now waits for its row.
         lease.write(document)
-        document.refresh_from_db(fields=["title"])
+        document.refresh_from_db(fields=["title", "filename"])
         content.name_again(document)
         lease.finish(
             document,

@@ -13,8 +13,9 @@ from memory.actions import documents
 from memory.connecting import actions, folders, polling, tasks
 from memory.connecting.items import Items
 from memory.connecting.values import Tally
-from memory.kinds import ConnectorKind, Visibility
-from memory.models import Connector, ConnectorItem, Document
+from memory.kinds import ConnectorKind, Origin, Visibility
+from memory.models import Connector, ConnectorItem, Document, Posting
+from memory.postings.writing import NAME_KEY
 from tests.memory.connecting.conftest import look_again, look_is_due, names_of, read_all
 
 pytestmark = pytest.mark.django_db
@@ -246,11 +247,29 @@ def test_what_disappears_is_removed_but_for_what_somebody_gave_by_hand(bob: Any,
 
     assert missed == "2 files: nothing new."
     assert connector.result == "2 files: 2 gone."
-    assert names_of(bob) == ["copy.md", "mine.md", "other.md"], "the same bytes are still there as plan.md"
+    assert names_of(bob) == ["mine.md", "other.md", "plan.md"], "the same bytes are still there as plan.md"
     (folder / "plan.md").unlink()
     look_again(connector)
     look_again(connector)
     assert set(Document.objects.exclude(filename="other.md")) == {given}
+
+
+def test_a_file_that_was_renamed_keeps_its_document_and_is_found_by_its_new_name(bob: Any, folder: Path) -> None:
+    (folder / "draft.md").write_text("The harbour opens in May.")
+    connector = look_again(watched(bob, folder))
+    read_all()
+    document = Document.objects.get()
+
+    (folder / "final").mkdir()
+    (folder / "draft.md").rename(folder / "final" / "contract.md")
+    for _ in range(polling.PATIENCE):
+        connector = look_again(connector)
+
+    document.refresh_from_db()
+    assert (document.filename, document.source_url) == ("contract.md", str(folder / "final" / "contract.md"))
+    named = Posting.objects.filter(document_id=document.pk, chunk_key=NAME_KEY).values_list("term", flat=True)
+    assert "contract" in named
+    assert "draft" not in named
 
 
 def test_what_its_owner_gave_by_hand_as_well_stays_when_its_file_is_gone_or_the_connector(
