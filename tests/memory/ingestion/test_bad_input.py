@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Barrier, Thread
@@ -12,6 +13,7 @@ import pytest
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.actions import documents
 from memory.ingestion import driver, sweeping
@@ -183,6 +185,23 @@ def test_a_file_without_a_row_is_swept_once_it_is_old(alice: Any, media: Path) -
 
     assert young.exists()
     assert not old.exists()
+
+
+@pytest.mark.django_db
+def test_files_are_looked_for_among_the_documents_that_they_name_and_not_among_all(alice: Any, media: Path) -> None:
+    plain, mended = given(alice, "plain"), given(alice, "mended")
+    other = f"documents/{alice.pk}/{uuid.uuid4()}"
+    (media / mended.stored_as).rename(media / other)
+    Document.objects.filter(pk=mended.pk).update(stored_as=other)
+    for path in media.rglob("*"):
+        os.utime(path, (1, 1))
+
+    with CaptureQueriesContext(connection) as asked:
+        sweeping.remove_leftovers()
+
+    assert sorted(path.name for path in media.rglob("*") if path.is_file()) == sorted([str(plain.pk), other[-36:]])
+    looked = [query["sql"] for query in asked if '"stored_as" IN' in query["sql"]]
+    assert all('"id" IN' in sql or '"owner_id" IN' in sql for sql in looked)
 
 
 @pytest.mark.django_db
