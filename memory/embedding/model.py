@@ -19,6 +19,10 @@ class Unusable(Exception):
     """The model gives no vectors for now. `str()` is a sentence for people."""
 
 
+class TextRefused(Unusable):
+    """It is one of the texts, as far as one can tell, and not the model."""
+
+
 class EmbeddingModel(Protocol):
     """Called from two threads at once: one makes the vectors of documents, the other those that somebody waits for."""
 
@@ -32,7 +36,7 @@ class EmbeddingModel(Protocol):
 
     def windows(self, texts: Sequence[str], pulse: Pulse, *, payer: UUID | None = None) -> list[list[Vector]]:
         """For each text the vectors of its windows, of unit length. `payer`: whose budget a call of a provider is of.
-        Raises Unusable, and Stopped from `pulse`."""
+        Raises Unusable, TextRefused among it, and Stopped from `pulse`."""
         ...
 
     def whole(self, texts: Sequence[str], *, timeout_s: float, payer: UUID | None = None) -> list[Vector]:

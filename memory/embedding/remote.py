@@ -15,7 +15,7 @@ from hyperagent.lib.llm.errors import ContextTooLong, ModelError, Reason
 from hyperagent.lib.llm.gateway import ModelGateway
 from hyperagent.lib.llm.prices import Price
 from hyperagent.lib.llm.types import Embedded
-from memory.embedding.model import Pulse, Unusable, Vector, of_unit_length
+from memory.embedding.model import Pulse, TextRefused, Unusable, Vector, of_unit_length
 from memory.embedding.paying import NobodyPays, Till
 
 T = TypeVar("T")
@@ -45,7 +45,8 @@ class RemoteModel:
             try:
                 return [[self._vector(values)] for values in _awaited(asking, pulse)]
             except ModelError as error:
-                raise Unusable(error.user_message) from error
+                kind = TextRefused if _may_be_too_long(error) else Unusable
+                raise kind(error.user_message) from error
             finally:
                 asking.cancel()
 

@@ -58,7 +58,7 @@ _DELAY: Final = """
 _MEMORIES: Final = f"""
     SELECT id, text, user_id FROM memory_memory
      WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s
-       AND NOT user_id = ANY(%(without)s) LIMIT {MEMORIES_AT_ONCE}
+       AND NOT user_id = ANY(%(without)s) AND NOT id = ANY(%(without)s) LIMIT {MEMORIES_AT_ONCE}
 """
 _REMEMBER: Final = """
     UPDATE memory_memory SET embedding = %(vector)s::halfvec, embedded_by = %(model)s
@@ -70,7 +70,7 @@ _DESCRIPTIONS: Final = f"""
     SELECT d.id, {_DESCRIBED}, d.owner_id FROM memory_document d
       LEFT JOIN memory_documentvector v ON v.document_id = d.id AND v.model = %(model)s
      WHERE d.status IN ('embedding', 'ready') AND v.text_hash IS DISTINCT FROM md5({_DESCRIBED})
-       AND NOT d.owner_id = ANY(%(without)s)
+       AND NOT d.owner_id = ANY(%(without)s) AND NOT d.id = ANY(%(without)s)
      LIMIT {DESCRIPTIONS_AT_ONCE}
 """
 _ALL_HAVE: Final = """
@@ -118,7 +118,7 @@ def chunks(document_id: UUID, model: str, *, block: int, size: int) -> list[Text
 
 
 def memories(model: str, *, without: Sequence[UUID] = ()) -> list[Said]:
-    """Of one person. `without`: those whose budget is used up."""
+    """Of one person. `without`: people whose budget is used up, and memories that were refused."""
     return _of_one([Said(*row) for row in _waiting(_MEMORIES, model, without)])
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory.embedding import chosen, waiting
-from memory.embedding.model import EmbeddingModel, Pulse, Unusable, Vector
+from memory.embedding.model import EmbeddingModel, Pulse, TextRefused, Unusable, Vector
 from memory.embedding.paying import Unaffordable
 from memory.telling import tell
 from memory.vectors import writing
@@ -25,6 +25,8 @@ TOLD_EVERY_S: Final = 1.0
 TOLD_AT_ONCE: Final = 32
 # A document that could not be done is not looked at for so long; others are.
 REST_S: Final = 60.0
+# A memory or a description that the model refused by itself.
+REFUSED_REST_S: Final = 3_600.0
 
 
 class Work:
@@ -34,8 +36,10 @@ class Work:
         self.model = model
         self.windows_stored = 0
         self._pulse = pulse
-        # Documents, and people whose budget is used up.
+        # Documents, memories, and people whose budget is used up.
         self._resting: dict[UUID, float] = {}
+        # Memories and documents of which one was refused, nobody knows which: each is tried alone.
+        self._apart: set[UUID] = set()
         self._told: dict[UUID, float] = {}
 
     def step(self) -> bool:
@@ -50,13 +54,25 @@ class Work:
         return bool(self._resting)
 
     def _vectors_of(self, found: list[waiting.Said]) -> list[Vector] | None:
-        """None where their owner cannot pay for them; that one's others rest too."""
+        """None where their owner cannot pay for them, whose others rest too, and where one of several is refused: each
+        is tried alone then. One that is refused alone rests for long, and holds up nobody."""
         try:
             windows = self.model.windows([one.text for one in found], self._pulse, payer=found[0].owner)
         except Unaffordable as error:
             self._rest(found[0].owner, error)
             return None
+        except TextRefused:
+            if len(found) == 1:
+                self._resting[found[0].id] = time.monotonic() + REFUSED_REST_S
+                raise
+            self._apart |= {one.id for one in found}
+            return None
+        self._apart -= {one.id for one in found}
         return [some[0] for some in windows]
+
+    def _together(self, found: list[waiting.Said]) -> list[waiting.Said]:
+        """Those that are tried at once."""
+        return [one for one in found if one.id in self._apart][:1] or found
 
     def _rest(self, owner: UUID, why: Unusable) -> None:
         self._resting[owner] = time.monotonic() + REST_S
@@ -69,7 +85,7 @@ class Work:
                 tell(document_id)
 
     def _memories(self) -> bool:
-        found = waiting.memories(self.model.name, without=[*self._resting])
+        found = self._together(waiting.memories(self.model.name, without=[*self._resting]))
         if not found:
             return False
         vectors = self._vectors_of(found)
@@ -141,7 +157,7 @@ class Work:
             tell(document_id)
 
     def _descriptions(self) -> bool:
-        found = waiting.descriptions(self.model.name, without=[*self._resting])
+        found = self._together(waiting.descriptions(self.model.name, without=[*self._resting]))
         if not found:
             return False
         vectors = self._vectors_of(found)

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memory.embedding import chosen, process
+from memory.embedding import chosen, process, waiting
 from memory.embedding.answering import answer_to
 from memory.embedding.local import OVERLAP_TOKENS, WINDOW_TOKENS, LocalModel, windows_of
 from memory.embedding.messages import Ask, reply_name
 from memory.embedding.model import Unusable, of_unit_length
 from memory.embedding.remote import RemoteModel
 from memory.embedding.work import Work
-from memory.kinds import DocumentStatus
-from memory.models import Document, EmbeddingModel, Vector
+from memory.kinds import DocumentStatus, MemoryKind
+from memory.models import Document, EmbeddingModel, Memory, Vector
 from memory.tokens import token_ids
 from memory.vectors.writing import store
 from tests.memory.embedding.driving import document_of
@@ -153,6 +153,27 @@ def test_a_text_that_the_model_refuses_each_time_holds_up_no_other_document(
     refused.refresh_from_db()
     other.refresh_from_db()
     assert (refused.status, other.status) == (DocumentStatus.EMBEDDING, DocumentStatus.READY)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_memory_that_the_model_refuses_each_time_holds_up_nothing_else(
+    provider: ScriptedServer, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script(Script(match="odd", status=400, error_message="no", times=0))
+    chosen.choose("scripted/small")
+    for text in ("first", "second", "odd"):
+        Memory.objects.create(user=alice, kind=MemoryKind.FACT, text=text, origin_key=text)
+    other = document_of(alice, ["usual", "words"], filename="other.txt")
+    for pause in ("SWEEP_S", "UNUSABLE_REST_S"):
+        monkeypatch.setattr(process, pause, 0.0)
+    embedder = process.Embedder("scripted/small")
+
+    for _ in range(3):
+        embedder._turn()
+
+    other.refresh_from_db()
+    assert other.status == DocumentStatus.READY
+    assert set(Memory.objects.exclude(embedded_by="").values_list("text", flat=True)) == {"first", "second"}
 
 
 @pytest.mark.django_db(transaction=True)
