@@ -57,7 +57,8 @@ _DELAY: Final = """
 """
 _MEMORIES: Final = f"""
     SELECT id, text, user_id FROM memory_memory
-     WHERE status IN ('active', 'quarantined') AND text <> '' AND embedded_by <> %(model)s
+     WHERE status IN ('active', 'quarantined') AND text <> ''
+       AND (embedded_by < %(model)s OR embedded_by > %(model)s)
        AND NOT user_id = ANY(%(without)s) AND NOT id = ANY(%(without)s) LIMIT {MEMORIES_AT_ONCE}
 """
 _REMEMBER: Final = """

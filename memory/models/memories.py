@@ -78,7 +78,14 @@ class Memory(models.Model):
                 condition=models.Q(status__in=list(MemoryStatus)), name="memory_memory_status_known"
             ),
         )
-        indexes = (models.Index(fields=["user", "status", "-said_at"], name="memory_memory_of_user"),)
+        indexes = (
+            models.Index(fields=["user", "status", "-said_at"], name="memory_memory_of_user"),
+            models.Index(
+                fields=["embedded_by"],
+                condition=models.Q(status__in=["active", "quarantined"]) & ~models.Q(text=""),
+                name="memory_memory_by_model",
+            ),
+        )
 
     def __str__(self) -> str:
         return str(self.id)

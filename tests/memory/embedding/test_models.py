@@ -229,6 +229,16 @@ def test_another_model_takes_over_document_by_document_and_the_old_vectors_go_at
         assert (document.embedded_by, document.status) == ("local", DocumentStatus.READY)
 
 
+@pytest.mark.django_db
+def test_memories_that_wait_for_a_vector_are_found_by_an_index() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {waiting._MEMORIES}", {"model": "local", "without": []})
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "memory_memory_by_model" in plan
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_two_did_at_once_is_stored_and_counted_once(alice: Any) -> None:
     chosen.choose("local")
