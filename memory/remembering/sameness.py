@@ -14,6 +14,8 @@ _NOT: Final = re.compile(
     r"\b(?:not|no|never|none|neither|nor|cannot|without|nicht|kein\w*|nie|niemals|ohne|weder)\b|n['’]t\b", re.IGNORECASE
 )
 _NUMBER: Final = re.compile(r"\d+")
+# What tells C++ from C#, and 5 % from 5 €.
+_SIGNS: Final = re.compile(r"[#+%&@°€$£¥]")
 # Who speaks: "My dog", "the user's dog".
 _SPEAKER: Final = frozenset({"user", "person"})
 
@@ -30,11 +32,13 @@ def found_by(text: str, excerpt: str) -> list[str]:
 
 def same_value(one: str, other: str) -> bool:
     """Of two values of a field."""
-    return _plain(one) == _plain(other)
+    return _signs(one) == _signs(other) and _plain(one) == _plain(other)
 
 
 def same_sentence(one: str, other: str, closeness: float | None = None) -> bool:
-    """`closeness`: their cosine, where it is known. Numbers and negations must agree whatever the rest says."""
+    """`closeness`: their cosine, where it is known. Numbers, signs and negations must agree whatever the rest says."""
+    if _signs(one) != _signs(other):
+        return False
     if _plain(one) == _plain(other):
         return True
     if bool(_NOT.search(one)) != bool(_NOT.search(other)) or _NUMBER.findall(one) != _NUMBER.findall(other):
@@ -46,6 +50,10 @@ def same_sentence(one: str, other: str, closeness: float | None = None) -> bool:
         return True
     shared = len(set(first) & set(second)) / len(set(first) | set(second))
     return closeness is not None and closeness >= VERY_CLOSE and shared >= SHARED
+
+
+def _signs(text: str) -> list[str]:
+    return _SIGNS.findall(text)
 
 
 def _plain(text: str) -> str:

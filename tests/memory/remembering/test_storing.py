@@ -108,6 +108,8 @@ def test_what_its_owner_confirmed_is_not_replaced_by_itself(alice: Any, how: str
         ("She likes jazz.", "She does not like jazz."),
         ("She has 2 cats.", "She has 3 cats."),
         ("Bob hired Ann.", "Ann hired Bob."),
+        ("She programs in C++.", "She programs in C#."),
+        ("The limit is 5 %.", "The limit is 5 €."),
     ],
 )
 def test_what_only_sounds_alike_is_another_memory(alice: Any, one: str, other: str) -> None:
