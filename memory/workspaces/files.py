@@ -282,7 +282,8 @@ def restore(user_id: UUID, place: Place, path: str, version: int) -> FileFacts:
 
 
 def move(user_id: UUID, place: Place, path: str, to: str) -> FileFacts:
-    """Gives it another path in the same place, with its versions. Raises Conflict if something stands there."""
+    """Gives it another path in the same place, with its versions. Raises Conflict if something stands there; what lies
+    there in the bin becomes its oldest versions."""
     may = _writer(user_id, place)
     target = clean_path(to)
     with transaction.atomic():
@@ -296,11 +297,11 @@ def move(user_id: UUID, place: Place, path: str, to: str) -> FileFacts:
             raise Conflict(
                 "already_there", _("There is a file '{target}' already. Choose another name.").format(target=target)
             )
-        if there is not None:
-            keeping.purge([there])
         _check_free(place, target, leaving=file)
+        if there is not None:
+            keeping.take_over(file, there)
         file.path, file.media_type = target, media_type_of(target)
-        file.save(update_fields=["path", "media_type"])
+        file.save(update_fields=["path", "media_type", "version"])
         file.versions.filter(number=file.version).update(media_type=file.media_type)
     return _facts(file)
 

@@ -102,6 +102,17 @@ def stand(file: WorkspaceFile, bytes_: StoredBytes, writer: Writer, *, media_typ
     drop(file.versions.filter(number__lte=file.version - KEPT_VERSIONS))
 
 
+def take_over(file: WorkspaceFile, binned: WorkspaceFile) -> None:
+    """Makes the versions of one in the bin, whose path the file is about to get, its oldest. Its own number is for the
+    caller to save."""
+    # Below zero for a moment, for no two may have the same number.
+    file.versions.update(number=-F("number") - binned.version)
+    file.versions.update(number=-F("number"))
+    binned.versions.update(file=file)
+    WorkspaceFile.objects.filter(pk=binned.pk).delete()
+    file.version += binned.version
+
+
 def make_room(holder: Holder, wanted: int, *, sparing: WorkspaceFile) -> None:
     """The bin is emptied for it, and then the oldest versions go. Raises QuotaUsedUp, and the transaction undoes it."""
     quota = settings.CONFIG.workspace_quota_bytes

@@ -123,9 +123,12 @@ def test_a_file_is_renamed_with_its_versions_and_never_over_another(alice: Any, 
     files.delete(alice.pk, here, "b.csv")
     moved = files.move(alice.pk, here, "in/a.md", "b.csv")
 
-    assert (moved.path, moved.version, moved.media_type) == ("b.csv", 2, "text/csv")
-    assert [row.number for row in files.versions(alice.pk, here, "b.csv")] == [2, 1]
+    assert (moved.path, moved.version, moved.media_type) == ("b.csv", 3, "text/csv")
+    contents = [files.read(alice.pk, here, "b.csv", version=number)[1] for number in (3, 2, 1)]
+    assert [row.number for row in files.versions(alice.pk, here, "b.csv")] == [3, 2, 1]
+    assert contents == [b"two", b"one", b"x"], "what lay there in the bin is not lost"
     assert [facts.path for facts in files.listed(alice.pk, here)] == ["b.csv"]
+    assert files.write(alice.pk, here, "b.csv", b"three").version == 4
 
 
 def test_a_path_is_a_file_or_a_folder(alice: Any, places: Places) -> None:
