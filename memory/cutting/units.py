@@ -17,7 +17,20 @@ CHARS_A_TOKEN: Final = 16
 # After a full stop and its like, before whatever begins a sentence; and after each line.
 # No space is looked for before the end of a line, it is trimmed: a long run of it would be looked through from each of
 # its signs.
-_SENTENCE_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[^\s\da-z]|\d)|\n\s*|[。！？]\s*")
+# No sentence ends after an abbreviation, an initial, or the day of a German date.
+_SHORTENED: Final = (
+    "Abs", "Abb", "Anl", "Anm", "App", "Art", "Aufl", "Az", "Bd", "Buchst", "Dr", "Eq", "Fig", "Hr", "Fr", "Kap", "Mr",
+    "Mrs", "Ms", "No", "no", "Nr", "Nrn", "Prof", "Rn", "Rz", "Sec", "St", "Str", "Tab", "Tel", "Tz", "Vgl", "Vol",
+    "Ziff", "bzw", "ca", "cf", "evtl", "ggf", "inkl", "lit", "pp", "sog", "vgl", "vs", "zzgl",
+)  # fmt: skip
+_MONTHS: Final = (
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|"
+    "Jan|Feb|Apr|Jun|Jul|Aug|Sept|Okt|Nov|Dez"
+)
+_FULL_STOP: Final = "".join(rf"(?<!\b{word})" for word in _SHORTENED) + r"(?<!\b[^\W\d_])\."
+_SENTENCE_ENDS: Final = re.compile(
+    rf"(?:{_FULL_STOP}|[!?…])[\"'”’)\]]*\s+(?!(?:{_MONTHS})\b)(?=[^\s\da-z]|\d)|\n\s*|[。！？]\s*"
+)
 _LINE_ENDS: Final = re.compile(r"\n")
 _SPACE: Final = re.compile(r"\s+")
 _SEPARATOR_ROW: Final = re.compile(r"(?=[^-]*-)[\s|:+=-]+")

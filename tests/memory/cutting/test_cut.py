@@ -294,6 +294,29 @@ def test_a_sentence_is_not_torn_where_it_fits() -> None:
     assert max(piece.tokens for piece in cut) < 75
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "§ 5 Abs. 2 BGB",
+        "Rechnung Nr. 4711",
+        "am 3. März 2026",
+        "z. B. Dr. Ott",
+        "bei J. R. Ewing",
+        "see Fig. 7 (no. 2)",
+    ],
+)
+def test_no_sentence_ends_within_what_belongs_together(whole: str) -> None:
+    text = "".join(f"Wort {'und ' * number}hier gilt {whole} ganz. " for number in range(8))
+
+    cut = [
+        piece.text
+        for piece in pieces([page_of(1, ("paragraph", text.strip()))], count_tokens=words, limit=60, target=20)
+    ]
+
+    assert len(cut) > 1
+    assert sum(piece.count(whole) for piece in cut) == 8
+
+
 def test_the_tokens_of_the_local_model_are_counted() -> None:
     text = "Net sales rose by 7.5 %."
 
