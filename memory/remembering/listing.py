@@ -21,13 +21,14 @@ USES: Final = 10
 ALL_USES: Final = 1_000
 SHOWN: Final = (MemoryStatus.ACTIVE, MemoryStatus.QUARANTINED)
 MOST: Final = 5_000
+"""That are shown, and so many that were replaced; an export has all of them."""
 DEPTH: Final = 20
 
 
-def everything_of(user: User, *, uses: int = USES) -> dict[str, Any]:
+def everything_of(user: User, *, uses: int = USES, most: int | None = MOST) -> dict[str, Any]:
     """What is known of this person, with its sources, uses and history. Four queries."""
-    rows = list(Memory.objects.of(user).filter(status__in=SHOWN).defer("embedding", "terms")[:MOST])
-    history = _history(user, rows)
+    rows = list(Memory.objects.of(user).filter(status__in=SHOWN).defer("embedding", "terms")[:most])
+    history = _history(user, rows, most)
     told = _uses([row.id for row in rows], uses)
     return shapes.all_shape(rows, told, history, is_on=switch.is_on(user))
 
@@ -45,7 +46,7 @@ def export_of(user: User) -> dict[str, Any]:
     return {
         "version": shapes.EXPORTED,
         "exported_at": iso(timezone.now()),
-        **everything_of(user, uses=ALL_USES),
+        **everything_of(user, uses=ALL_USES, most=None),
     }
 
 
@@ -59,10 +60,10 @@ def _uses(ids: list[UUID], limit: int) -> dict[UUID, list[MemoryUse]]:
     return found
 
 
-def _history(user: User, rows: Iterable[Memory]) -> dict[UUID, list[Memory]]:
+def _history(user: User, rows: Iterable[Memory], most: int | None = MOST) -> dict[UUID, list[Memory]]:
     """What each took the place of, and what that had, newest first."""
     past: defaultdict[UUID | None, list[Memory]] = defaultdict(list)
-    for row in Memory.objects.of(user).filter(status=MemoryStatus.SUPERSEDED).defer("embedding", "terms")[:MOST]:
+    for row in Memory.objects.of(user).filter(status=MemoryStatus.SUPERSEDED).defer("embedding", "terms")[:most]:
         past[row.superseded_by_id].append(row)
     found: dict[UUID, list[Memory]] = {}
     for row in rows:

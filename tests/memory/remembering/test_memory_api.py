@@ -9,8 +9,9 @@ from django.test import Client
 
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.models import AuditEvent
-from memory.kinds import MemoryStatus, ProfileField
+from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.models import Memory
+from memory.remembering import listing
 from tests.memory.remembering.knowing import active, field, known, learned
 
 pytestmark = pytest.mark.django_db
@@ -29,6 +30,17 @@ def test_each_export_is_in_the_audit_log(alice: Any, api_of: Callable[..., Any],
     assert [answer.status_code for answer in taken] == [200, 200]
     logged = AuditEvent.objects.filter(kind=AuditKind.EXPORT_TAKEN, target_type="memories", actor_id=alice.pk)
     assert logged.count() == 2
+
+
+def test_an_export_has_all_however_many_they_are(alice: Any, api_of: Callable[..., Any]) -> None:
+    Memory.objects.bulk_create(
+        Memory(user=alice, kind=MemoryKind.FACT, text=f"Fact {number}", origin_key=str(number))
+        for number in range(listing.MOST + 1)
+    )
+
+    shown, taken = (api_of(alice).get(f"{BASE}{path}").json()["memories"] for path in ("", "/export"))
+
+    assert (len(shown), len(taken)) == (listing.MOST, listing.MOST + 1)
 
 
 @pytest.mark.spec("S155", "S156", "B18")
