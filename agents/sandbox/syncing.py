@@ -15,6 +15,7 @@ from django.db import DatabaseError
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, Command, SandboxError
 from agents.sandbox.comparing import (
+    GIVEN_FOR,
     MOST_FILE_BYTES,
     MOST_REMOVED,
     VERSION_OF,
@@ -129,8 +130,11 @@ async def take_files(
             beside[path] = kept.path
     # What was stored beside a file does not lie in the box under that name, and the file itself is another there: both
     # are put there anew.
-    marks = {f"{VERSION_OF}{file.path}": mark_of(file) for file in stored if file.path not in beside.values()}
-    await box.remember({**marks, **{f"{VERSION_OF}{path}": None for path in beside}})
+    own = [file for file in stored if file.path not in beside.values()]
+    marks = {f"{VERSION_OF}{file.path}": mark_of(file) for file in own}
+    # What came along with a handoff and was made anew is the workspace's, like any.
+    forgotten = (*(f"{VERSION_OF}{path}" for path in beside), *(f"{GIVEN_FOR}{file.path}" for file in own))
+    await box.remember({**marks, **dict.fromkeys(forgotten)})
     gone_with_it: Sequence[StoredFile] = ()
     stay: Sequence[LeftOut] = ()
     if has_ended:

@@ -140,6 +140,27 @@ async def test_what_a_program_removed_is_in_the_workspace_no_more_but_in_its_bin
     assert again.stdout == "old/a.csv\n"
 
 
+async def test_what_came_with_a_handoff_and_was_made_anew_goes_like_any_when_a_program_removes_it(
+    working: Any,
+) -> None:
+    alice = await working("alice")
+    await alice.runs("open('given.csv', 'w').write('1')")
+    sandbox = alice.call.providers.sandbox
+    await sandbox.cleanup_artifacts(alice.about, ("given.csv",))
+    await sandbox.restore_artifacts(alice.about, ("given.csv",))
+
+    kept = await alice.runs("import os; os.remove('given.csv')")
+    await sandbox.restore_artifacts(alice.about, ("given.csv",))
+    await alice.runs("open('given.csv', 'w').write('anew')")
+    there = await _workspace(alice)
+    run = await alice.runs("import os; os.remove('given.csv')")
+
+    assert kept.note == ""
+    assert there == {"given.csv": b"anew"}
+    assert await _workspace(alice) == {}
+    assert "removed from the workspace as well" in run.note
+
+
 async def test_what_somebody_wrote_while_a_program_removed_it_stays(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "a.txt", "one")
