@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from memory.reading.decoding import encoding_of
 from memory.workspaces.texts import text_in
 
 HEAD_BYTES: Final = 8192
@@ -14,6 +15,10 @@ _PICTURES: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+# What Python calls otherwise than browsers do.
+_LABELS: Final = {
+    "utf_8_sig": "utf-8", "utf_16_le": "utf-16le", "utf_16_be": "utf-16be", "cp932": "shift_jis", "cp949": "euc-kr",
+}  # fmt: skip
 # All that `shown_as` gives.
 SHOWN: Final = (PDF, *dict.fromkeys(picture for _, picture in _PICTURES), "image/webp", "text/plain")
 
@@ -31,4 +36,9 @@ def shown_as(head: bytes, media_type: str) -> str | None:
         return PDF
     if media_type.startswith(("image/", "audio/", "video/")) or text_in(head) is None:
         return None
-    return "text/plain; charset=utf-8"
+    return f"text/plain; charset={_label_of(encoding_of(head))}"
+
+
+def _label_of(encoding: str) -> str:
+    """As browsers call it."""
+    return _LABELS.get(encoding.replace("-", "_"), encoding.replace("_", "-"))
