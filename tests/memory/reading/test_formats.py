@@ -342,10 +342,10 @@ def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
 
 def test_the_figures_of_a_chart_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.pptx"
-    drawn = CategoryChartData()
+    drawn = CategoryChartData()  # type: ignore[no-untyped-call]
     drawn.categories = ["2022", "2023"]
-    drawn.add_series("Sales", (19.5, None))
-    drawn.add_series("Costs", (7, 8))
+    drawn.add_series("Sales", (19.5, None))  # type: ignore[no-untyped-call]
+    drawn.add_series("Costs", (7, 8))  # type: ignore[no-untyped-call]
     made = pptx.Presentation()
     slide = made.slides.add_slide(made.slide_layouts[6])
     chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 900_000, 900_000, drawn).chart
