@@ -21,6 +21,7 @@ from memory.kinds import BlockKind
 from memory.reading import reasons
 from memory.reading.containers import lighter, unpacking
 from memory.reading.paging import Part
+from memory.reading.parsers.docx_formulas import MATH, in_a_line
 from memory.reading.parsers.docx_numbers import Numbers
 from memory.reading.tables import table_lines
 from memory.reading.titles import sensible
@@ -30,7 +31,7 @@ _TEMPLATE_IS_OF: Final = "2013-12-23"
 """python-docx's own template says so, and whoever uses it seldom says otherwise."""
 _HEADINGS: Final = ("heading ", "überschrift ", "titre ", "título ", "titolo ", "rubrik ", "kop ")
 _LEVELS_MOST: Final = 9
-_NAMES: Final = {**nsmap, "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006"}
+_NAMES: Final = {**nsmap, "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006", "m": MATH}
 # Where the text of a document may stand: content controls, and what was added or moved there under review.
 _PARTS: Final = XPath(
     "./w:p | ./w:tbl | ./w:sdt | ./w:sdtContent | ./w:customXml | ./w:ins | ./w:moveTo", namespaces=_NAMES
@@ -39,7 +40,7 @@ _CONTENTS: Final = XPath("./w:sdtPr/w:docPartObj/w:docPartGallery[@w:val='Table 
 # Of a paragraph itself, not of one that floats in a box in it. Of what was taken out or moved away, of what is there
 # for older programs once more, and of how a word is read aloud: nothing.
 _RUNS: Final = XPath(
-    ".//w:r[count(ancestor::w:p) = $depth and"
+    ".//*[self::w:r or self::m:oMath][count(ancestor::w:p) = $depth and"
     " not(ancestor::w:del or ancestor::w:moveFrom or ancestor::w:rt or ancestor::mc:Fallback)]",
     namespaces=_NAMES,
 )
@@ -162,7 +163,11 @@ def _text(paragraph: Paragraph) -> str:
 
 def _said(paragraph: Any) -> str:
     depth = 1 + sum(1 for _ in paragraph.iterancestors(qn("w:p")))
-    return "".join(run.text for run in _RUNS(paragraph, depth=depth)).strip()
+    return "".join(map(_words, _RUNS(paragraph, depth=depth))).strip()
+
+
+def _words(run: Any) -> str:
+    return in_a_line(run) if run.tag == f"{{{MATH}}}oMath" else str(run.text)
 
 
 def _breaks(block: Any) -> tuple[bool, bool]:

@@ -246,6 +246,25 @@ def test_notes_and_what_floats_in_a_box_are_read_with_their_paragraph(tmp_path: 
     )
 
 
+def test_a_formula_is_read_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+
+    def run(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    fraction = f"<m:f><m:num>{run('a+b')}</m:num><m:den>{run('2')}</m:den></m:f>"
+    power = f"<m:sSup><m:e>{run('x')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
+    root = f"<m:rad><m:deg/><m:e>{run('x')}</m:e></m:rad>"
+    total = f'<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>{run("i=1")}</m:sub><m:sup>{run("n")}</m:sup><m:e>{run("i")}</m:e></m:nary>'  # noqa: E501
+    math = '<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">{}</m:oMath>'
+    formulas = (run("y=") + fraction, power + run("−") + root, total)
+    _with_body(path, "".join(f"<w:p><w:r><w:t>Thus </w:t></w:r>{math.format(one)}</w:p>" for one in formulas))
+
+    _, (page,) = read_all(path)
+
+    assert page.text == "Thus y=(a+b)/2\n\nThus x^2−√(x)\n\nThus ∑_(i=1)^n i"
+
+
 def test_the_numbers_that_word_counts_stand_before_headings_and_items(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     made = docx.Document()
