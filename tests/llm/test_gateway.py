@@ -260,6 +260,23 @@ async def test_silence_between_tokens_ends_the_attempt(
     await seen(scripted_server, lambda server: server.calls[0].disconnected)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "reason"), [(0, Reason.NO_FIRST_TOKEN), (2, Reason.SILENCE)], ids=["from the start", "between tokens"]
+)
+async def test_a_provider_that_only_keeps_the_line_open_is_not_waited_for(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway, tokens: int, reason: Reason
+) -> None:
+    gateway = gateway_with(LLM_KEEP_ALIVE_TIMEOUT_SECONDS="0.2", LLM_ATTEMPTS="1")
+    scripted_server.script(Script(text="one two three", kept_open_after=tokens))
+
+    with pytest.raises(ModelBusy) as raised:
+        async with asyncio.timeout(20):
+            await gateway.complete(ask())
+
+    assert raised.value.reason is reason
+    await seen(scripted_server, lambda server: server.calls[0].disconnected)
+
+
 async def test_an_answer_that_is_slow_but_alive_is_heard_to_its_end(
     scripted_server: ScriptedServer, gateway_with: MakeGateway
 ) -> None:

@@ -71,6 +71,8 @@ class Script(BaseModel):
     cut_after: int | None = None
     """The connection breaks after so many tokens; so below."""
     silence_after: int | None = None
+    kept_open_after: int | None = None
+    """As with silence, but for the signs of life that providers send while they are busy, over and over."""
     held_after: int | None = None
     """Goes on at `ScriptedServer.release`."""
     malformed_after: int | None = None

@@ -238,6 +238,9 @@ class ScriptedServer:
                 return response
             if number == script.silence_after:
                 await asyncio.Event().wait()  # until the client leaves
+            while number == script.kept_open_after:
+                await _send(response, b": keep-alive\n\n", script)
+                await asyncio.sleep(0.02)
             while number == script.held_after and not released.is_set():
                 await asyncio.sleep(0.02)
             if number == script.malformed_after:

@@ -191,6 +191,9 @@ class EnvironmentReader:
                 "LLM_FIRST_TOKEN_TIMEOUT_SECONDS", usual.first_token_timeout_s, low=0.1, high=3600
             ),
             token_timeout_s=self.number("LLM_TOKEN_TIMEOUT_SECONDS", usual.token_timeout_s, low=0.1, high=3600),
+            keep_alive_timeout_s=self.number(
+                "LLM_KEEP_ALIVE_TIMEOUT_SECONDS", usual.keep_alive_timeout_s, low=0.1, high=3600
+            ),
             attempts=self.count("LLM_ATTEMPTS", usual.attempts) or usual.attempts,
             retry_budget_s=self.number("LLM_RETRY_BUDGET_SECONDS", usual.retry_budget_s, low=0, high=3600),
             slot_timeout_s=self.number("LLM_SLOT_TIMEOUT_SECONDS", usual.slot_timeout_s, low=0.1, high=3600),

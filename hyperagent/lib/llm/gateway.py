@@ -351,6 +351,7 @@ class ModelGateway:
                 while not reader.ended and (chunk := await response.read_at_beat()):
                     for piece in reader.feed(chunk):
                         yield piece
+                    response.heard(reader.pieces)
                 for piece in reader.finish():
                     yield piece
         except (TransportFault, WireFault, ErrorInStream) as fault:

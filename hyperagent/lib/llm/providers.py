@@ -89,6 +89,8 @@ class Limits(BaseModel):
     connect_timeout_s: float = 10.0
     first_token_timeout_s: float = 120.0
     token_timeout_s: float = 60.0
+    keep_alive_timeout_s: float = 600.0
+    """While the provider keeps the line open and says nothing."""
     attempts: int = 3
     """Calls to one model before the next one of the tier is asked."""
     retry_budget_s: float = 120.0

@@ -91,6 +91,8 @@ class Response:
         self.content_type = response.content_type
         self.headers: Mapping[str, str] = response.headers
         self._begun = False
+        self._pieces = 0
+        self._grown_at = began
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,6 +125,16 @@ class Response:
         self._watch.touch()
         return chunk
 
+    def heard(self, pieces: int) -> None:
+        """Of how many pieces of an answer the bytes until now were. Raises TransportFault when they are as many as they
+        were for too long: what only keeps the line open is no answer."""
+        now = asyncio.get_running_loop().time()
+        if pieces != self._pieces:
+            self._pieces, self._grown_at = pieces, now
+        elif now - self._grown_at > self._limits.keep_alive_timeout_s:
+            reason = Reason.SILENCE if pieces else Reason.NO_FIRST_TOKEN
+            raise TransportFault(reason, f"nothing was said for {self._limits.keep_alive_timeout_s:g} s")
+
     async def read_at_beat(self) -> bytes:
         """The same, at the next beat where the stream has gone on for a while: until then its connection is not read,
         and what comes meanwhile is one chunk."""
@@ -144,6 +156,7 @@ class Response:
         parts: list[bytes] = []
         size = 0
         while size < limit_bytes and (chunk := await self.read()):
+            self.heard(0)
             parts.append(chunk)
             size += len(chunk)
         return b"".join(parts)[:limit_bytes]

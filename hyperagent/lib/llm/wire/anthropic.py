@@ -53,8 +53,8 @@ class AnthropicReader(StreamReader):
             self.signature = (self.signature or "") + delta["signature"]
         elif kind == "input_json_delta" and index in self._answer_blocks:
             self.say(delta.get("partial_json"))
-        elif kind == "input_json_delta" and index in self.calls:
-            self.calls[index].arguments.append(delta.get("partial_json") or "")
+        elif kind == "input_json_delta" and index in self.calls and delta.get("partial_json"):
+            self.calls[index].arguments.append(delta["partial_json"])
 
     def _read_block(self, index: int, block: dict[str, Any]) -> None:
         """A block at its start, or whole when the answer came without a stream."""

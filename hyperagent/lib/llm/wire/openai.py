@@ -60,7 +60,7 @@ class OpenAIReader(StreamReader):
         function = said.get("function") or {}
         call.name += function.get("name") or ""
         arguments = function.get("arguments")
-        if isinstance(arguments, str):
+        if isinstance(arguments, str) and arguments:
             call.arguments.append(arguments)
 
     def _call_for(self, index: Any, call_id: str) -> OpenCall:

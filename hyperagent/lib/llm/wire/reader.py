@@ -123,8 +123,13 @@ class StreamReader(ABC):
             finish_reason=finish_reason,
             usage=self.usage,
             cost_usd=self.cost_usd,
-            pieces=self._said + sum(len(call.arguments) for call in self.calls.values()),
+            pieces=self.pieces,
         )
+
+    @property
+    def pieces(self) -> int:
+        """In how many the answer came until now, those of calls too."""
+        return self._said + sum(len(call.arguments) for call in self.calls.values())
 
     def say(self, text: Any) -> None:
         if not isinstance(text, str) or not text:
