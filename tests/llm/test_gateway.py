@@ -260,6 +260,20 @@ async def test_silence_between_tokens_ends_the_attempt(
     await seen(scripted_server, lambda server: server.calls[0].disconnected)
 
 
+async def test_a_stream_that_is_open_long_before_its_first_token_has_the_time_for_that(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    gateway = gateway_with(LLM_TOKEN_TIMEOUT_SECONDS="0.2", LLM_FIRST_TOKEN_TIMEOUT_SECONDS="30", LLM_ATTEMPTS="1")
+    scripted_server.script(Script(text="It took some thought.", held_after=0))
+
+    asking = asyncio.create_task(gateway.complete(ask()))
+    await seen(scripted_server, lambda server: bool(server.calls))
+    await asyncio.sleep(0.6)
+    scripted_server.release()
+
+    assert (await asking).text == "It took some thought."
+
+
 @pytest.mark.parametrize(
     ("tokens", "reason"), [(0, Reason.NO_FIRST_TOKEN), (2, Reason.SILENCE)], ids=["from the start", "between tokens"]
 )

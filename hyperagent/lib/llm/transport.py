@@ -82,7 +82,7 @@ class Response:
         self._response = response
         self._limits = limits
         self._pace = pace
-        self._paced_from = float("inf")
+        self._paced_from: float | None = None
         # Closing the response would leave its reader asleep for ever; an error in its stream wakes it.
         self._watch = _Watch(
             limits.first_token_timeout_s, lambda: response.content.set_exception(_Silence()), since=began
@@ -118,10 +118,8 @@ class Response:
             raise TransportFault(reason, f"nothing came for {self._watch.limit_s:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
             raise TransportFault(Reason.STREAM_CUT, f"{type(error).__name__}: {error}") from error
-        if not self._begun:
-            self._begun = True
+        if self._paced_from is None:
             self._paced_from = asyncio.get_running_loop().time() + PACED_AFTER_S
-            self._watch.limit(self._limits.token_timeout_s)
         self._watch.touch()
         return chunk
 
@@ -130,6 +128,7 @@ class Response:
         were for too long: what only keeps the line open is no answer."""
         now = asyncio.get_running_loop().time()
         if pieces != self._pieces:
+            self._begin()
             self._pieces, self._grown_at = pieces, now
         elif now - self._grown_at > self._limits.keep_alive_timeout_s:
             reason = Reason.SILENCE if pieces else Reason.NO_FIRST_TOKEN
@@ -148,14 +147,21 @@ class Response:
                 transport.resume_reading()
         return await self.read()
 
+    def _begin(self) -> None:
+        """The first token is there, or the first of a body: many a stream is open long before."""
+        if not self._begun:
+            self._begun = True
+            self._watch.limit(self._limits.token_timeout_s)
+
     def _is_long(self) -> bool:
-        return asyncio.get_running_loop().time() >= self._paced_from
+        return self._paced_from is not None and asyncio.get_running_loop().time() >= self._paced_from
 
     async def read_some(self, limit_bytes: int) -> bytes:
         """The body up to a limit, for error messages and whole answers."""
         parts: list[bytes] = []
         size = 0
         while size < limit_bytes and (chunk := await self.read()):
+            self._begin()
             self.heard(0)
             parts.append(chunk)
             size += len(chunk)
