@@ -93,6 +93,17 @@ async def test_the_model_is_told_what_was_wrong(scripted_server: ScriptedServer,
     assert scripted_server.calls[1].messages[1]["content"] == '{"kind": "chitchat", "confidence": 0.5}'
 
 
+async def test_an_answer_nested_without_end_is_repaired_as_any_other(
+    scripted_server: ScriptedServer, gateway_with: MakeGateway
+) -> None:
+    """A model that repeats itself."""
+    scripted_server.script(Script(text='So: {"kind": ' + "[" * 100_000), Script(text=FITTING))
+
+    answer = await gateway_with().structured(ask(), Route)
+
+    assert (answer.value.kind, answer.repairs) == ("chat", 1)
+
+
 async def test_after_two_repairs_it_is_given_up(scripted_server: ScriptedServer, gateway_with: MakeGateway) -> None:
     scripted_server.script(Script(text="I would rather not.", times=3))
 

@@ -151,6 +151,18 @@ def test_an_event_of_another_shape_is_a_fault(payload: str) -> None:
         OpenAIReader(call_prefix="p").feed(_event(payload))
 
 
+@pytest.mark.parametrize("depth", [1000, 100_000], ids=["deep", "bottomless"])
+def test_an_event_that_is_nested_too_deeply_is_a_fault(depth: int) -> None:
+    """As a model writes that repeats itself: Gemini sends the arguments of a call as an object."""
+    value = "[" * depth + "]" * depth
+    function = f'{{"name": "save", "args": {{"value": {value}}}}}'
+
+    with pytest.raises(WireFault):
+        GeminiReader(call_prefix="p").feed(
+            _event(f'{{"candidates": [{{"content": {{"parts": [{{"functionCall": {function}}}]}}}}]}}')
+        )
+
+
 def test_an_error_within_the_stream_is_told_from_an_answer() -> None:
     with pytest.raises(ErrorInStream) as raised:
         AnthropicReader(call_prefix="p").feed(

@@ -77,7 +77,7 @@ def _object_in(text: str) -> str:
         return text
     try:
         _, end = json.JSONDecoder().raw_decode(text, start)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return text[start:end]
 

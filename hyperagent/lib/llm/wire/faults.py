@@ -92,7 +92,7 @@ def error_fields(body: bytes) -> ErrorFields:
     """From an error response's body, in whatever of the providers' shapes; of an unknown shape the text itself."""
     try:
         said = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ErrorFields(code="", message=body[:2000].decode("utf-8", "replace"))
     if isinstance(said, list) and said:
         said = said[0]

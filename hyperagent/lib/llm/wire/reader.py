@@ -180,6 +180,8 @@ class StreamReader(ABC):
             raise ErrorInStream(fields)
         try:
             self.read(event)
+        except RecursionError as error:
+            raise WireFault("an event that is nested too deeply") from error
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise WireFault(f"an event of an unknown shape: {str(event)[:200]}") from error
         self.has_begun = True
@@ -238,5 +240,5 @@ def _parse_leniently(payload: bytes) -> Any:
     """orjson refuses lone surrogates, which servers send that cut an emoji in two; the standard library reads them."""
     try:
         return json.loads(payload.decode("utf-8", "replace"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WireFault(f"an event that is no JSON: {payload[:200]!r}") from error
