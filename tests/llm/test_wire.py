@@ -213,6 +213,34 @@ def test_two_calls_at_one_index_stay_two() -> None:
     assert [call.name for call in reader.answer().tool_calls] == ["a", "b"]
 
 
+def test_a_call_whose_name_comes_with_every_piece_has_it_once() -> None:
+    reader = OpenAIReader(call_prefix="p")
+
+    for piece in ('{"query": ', '"pumps"}'):
+        reader.feed(_calls_event({"index": 0, "id": "c", "function": {"name": "web_search", "arguments": piece}}))
+
+    assert [(call.name, call.arguments) for call in reader.answer().tool_calls] == [
+        ("web_search", '{"query": "pumps"}')
+    ]
+
+
+def test_arguments_that_come_as_an_object_are_not_lost() -> None:
+    reader = OpenAIReader(call_prefix="p")
+
+    reader.feed(_calls_event({"index": 0, "id": "c", "function": {"name": "a", "arguments": {"query": "pümps"}}}))
+
+    assert [call.arguments for call in reader.answer().tool_calls] == ['{"query": "pümps"}']
+
+
+def test_calls_whose_index_is_null_stay_apart() -> None:
+    reader = OpenAIReader(call_prefix="p")
+    calls = [{"index": None, "function": {"name": name, "arguments": "{}"}} for name in ("a", "b")]
+
+    reader.feed(_calls_event(*calls))
+
+    assert [(call.name, call.arguments) for call in reader.answer().tool_calls] == [("a", "{}"), ("b", "{}")]
+
+
 def test_reasoning_under_either_name_is_thinking() -> None:
     reader = OpenAIReader(call_prefix="p")
 

@@ -1,5 +1,6 @@
 """OpenAI's chat completions as they come back, and the dialects of the servers that speak it. Reads only."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -56,10 +57,15 @@ class OpenAIReader(StreamReader):
                 self.say(part.get("text"))
 
     def _read_call(self, said: dict[str, Any], position: int) -> None:
-        call = self._call_for(said.get("index", position), said.get("id") or "")
+        index = said.get("index")
+        call = self._call_for(position if index is None else index, said.get("id") or "")
         function = said.get("function") or {}
-        call.name += function.get("name") or ""
+        name = function.get("name") or ""
+        if name != call.name:  # Some say it again with every piece of the arguments.
+            call.name += name
         arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # as an object, where text is due
+            arguments = json.dumps(arguments, ensure_ascii=False)
         if isinstance(arguments, str) and arguments:
             call.arguments.append(arguments)
 
