@@ -195,6 +195,14 @@ def test_patterns_choose_an_action_for_a_task_of_any_length(words: str, action: 
     assert plan_by_patterns(words * (400_000 // len(words))).action == action
 
 
+def test_an_address_is_known_wherever_it_stands_in_a_text() -> None:
+    before = {"rag-1": found_by("rag", "", chunks=[{"text": "People:\r\ncarol@example.org\tdora@example.org"}])}
+    task = task_for("mail", "Invite these:\nbob@example.org\nann@example.org", dependency_outputs=before)
+    wanted = ["bob@example.org", "ann@example.org", "carol@example.org", "dora@example.org"]
+
+    assert known_addresses(wanted, task) == (wanted, [])
+
+
 def test_an_address_counts_as_known_only_as_a_whole() -> None:
     before = {"rag-1": found_by("rag", "", chunks=[{"text": "Write to carol@example.org."}])}
     task = task_for("mail", "Write to jim.bob@example.org and dora@example.org.uk", dependency_outputs=before)

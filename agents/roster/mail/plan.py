@@ -1,8 +1,7 @@
 """What is to be done in the mailbox: how a model says it, and how patterns say it where no model can. Pure."""
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -109,9 +108,10 @@ def _says(task: str, action: Action, patterns: Sequence[re.Pattern[str]]) -> boo
     return True
 
 
-def known_addresses(wanted: list[str], task: AgentInput) -> tuple[list[str], list[str]]:
-    """Those of the addresses that the person, or what belongs to the task, names; and those that somebody made up."""
-    given = json.dumps(
+def known_addresses(wanted: list[str], task: AgentInput, *, said: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Those of the addresses that the person, or what belongs to the task, names; and those that somebody made up.
+    `said`: what the person added meanwhile."""
+    given = _texts_in(
         [
             task.task,
             task.original_question,
@@ -121,11 +121,26 @@ def known_addresses(wanted: list[str], task: AgentInput) -> tuple[list[str], lis
             task.long_term_memory,
             task.shared_memory,
             [handoff.context for handoff in task.handoffs],
-        ],
-        ensure_ascii=False,
+            said,
+        ]
     ).lower()
     known = [address for address in dict.fromkeys(wanted) if _is_in(address, given)]
     return known, [address for address in dict.fromkeys(wanted) if address not in known]
+
+
+def _texts_in(value: Any) -> str:
+    """All the texts in it, however deep they are nested, each as it is: as JSON, a line would begin with an n."""
+    texts: list[str] = []
+    left = [value]
+    while left:
+        match left.pop():
+            case str(text):
+                texts.append(text)
+            case Mapping() as named:
+                left += [*named.keys(), *named.values()]
+            case list() | tuple() as items:
+                left += items
+    return "\n".join(texts)
 
 
 def _is_in(address: str, given: str) -> bool:
