@@ -2,6 +2,7 @@
 
 import pytest
 
+from agents.engine.states import InterventionKind
 from agents.roster.mail.plan import known_addresses, plan_by_patterns
 from agents.tools.values import MailMessage
 from tests.roster.driving import DENY_ALL, Cases, found_by, prompt, says, task_for
@@ -201,6 +202,25 @@ def test_an_address_is_known_wherever_it_stands_in_a_text() -> None:
     wanted = ["bob@example.org", "ann@example.org", "carol@example.org", "dora@example.org"]
 
     assert known_addresses(wanted, task) == (wanted, [])
+
+
+async def test_an_address_that_a_person_adds_while_the_agent_works_is_known(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    mailbox = FakeMailbox()
+    scripted_server.script(
+        says({"action": "send", "to": ["bob@example.org"], "cc": ["ann@example.org"], "say": "Hello"}),
+        says(LETTER),
+        says("I wrote to both."),
+    )
+    case = cases(task_for("mail", "Write to bob@example.org"), fake_providers(mailbox=mailbox))
+    case.store.intervene(case.execution_id, InterventionKind.STEER, "And to ann@example.org, in copy.")
+
+    output = await case.output()
+
+    assert "And to ann@example.org" in scripted_server.calls[0].last_user
+    (sent,) = mailbox.sent
+    assert (sent.to, sent.cc, output.error) == (("bob@example.org",), ("ann@example.org",), None)
 
 
 def test_an_address_counts_as_known_only_as_a_whole() -> None:

@@ -132,7 +132,7 @@ async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
 
 
 async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
-    to, guessed = known_addresses([*plan.to, *plan.cc], task)
+    to, guessed = known_addresses([*plan.to, *plan.cc], task, said=context.said)
     if guessed:
         trouble = GUESSED.format(addresses=", ".join(guessed))
         return Done(plan, {"action": plan.action}, trouble=trouble, code="unknown_address")
