@@ -1,5 +1,6 @@
 """The mail agent: finds and reads mails, and drafts, sends and answers them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -134,8 +135,7 @@ async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
 async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
     to, guessed = known_addresses([*plan.to, *plan.cc], task, said=context.said)
     if guessed:
-        trouble = GUESSED.format(addresses=", ".join(guessed))
-        return Done(plan, {"action": plan.action}, trouble=trouble, code="unknown_address")
+        return _guessed(plan, guessed)
     if plan.action == "send" and not plan.to:
         return Done(plan, {"action": plan.action}, trouble=NO_RECIPIENT, code="recipient_missing")
     letter = await _letter(context, task, plan, "")
@@ -150,6 +150,11 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
         arguments["cc"] = [address for address in to if address in plan.cc]
     reply = await context.tool(TOOLS[plan.action], arguments)
     return replace(_done(plan, reply), text=letter.text)
+
+
+def _guessed(plan: MailPlan, addresses: Sequence[str]) -> Done:
+    trouble = GUESSED.format(addresses=", ".join(addresses))
+    return Done(plan, {"action": plan.action}, trouble=trouble, code="unknown_address")
 
 
 async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
@@ -215,6 +220,10 @@ async def _answered(
         answer = _addressed(message, plan)
     except ToolError as error:
         return Done(plan, {"action": plan.action}, trouble=error.message, code="recipient_missing")
+    copied, guessed = known_addresses(plan.cc, task, said=context.said)
+    if guessed:
+        return _guessed(plan, guessed)
+    there = {address.lower() for address in (*answer.to, *answer.cc)}
     answered = message.content
     if answer.references[:-1]:
         # It is itself an answer: whoever writes the next one has to know what was said before.
@@ -225,7 +234,7 @@ async def _answered(
     arguments = {
         "message_id": message_id,
         "to": answer.to,
-        "cc": answer.cc,
+        "cc": (*answer.cc, *(address for address in copied if address.lower() not in there)),
         "body": letter.text,
         **plan.where,
         **plan.along,
